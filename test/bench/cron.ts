@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { openEngineFile } from "../../adapters/local/engine/engine-file.ts";
 import { CronTimers } from "../../adapters/local/schedules/cron-timers.ts";
 import { LastFires } from "../../adapters/local/schedules/last-fires.ts";
-import { openState } from "../../adapters/local/state/database.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { type Instant, millisOf, parseInstant, timestampOf } from "../../core/domain/wire/instant.ts";
@@ -24,7 +23,6 @@ export const cronLateness: Bench = {
   goals: [{ at: "most", bound: 250 }],
   prepare: async () => {
     const folder = mkdtempSync(join(tmpdir(), "portside-bench-cron-"));
-    const db = openState(folder);
     const clock = shiftedClock(createSystemClock());
     let lateness: number[] = [];
     let all: (() => void) | undefined;
@@ -45,10 +43,11 @@ export const cronLateness: Bench = {
       // A second before the next full minute.
       clock.set(59_000 - (millisOf(clock.now()) % 60_000));
       const file = openEngineFile(folder, logger);
-      const timers = new CronTimers({
-        ...{ clock, logger, log: quiet, urlOf: () => url },
-        lastFires: new LastFires(file, db),
+      const timers: CronTimers = new CronTimers({
+        ...{ clock, logger, log: quiet, left: quiet, urlOf: () => url, drainMillis: 0 },
+        noted: (service, fire) => timers.note(service, fire),
       });
+      timers.start(new LastFires(file));
       timers.apply(
         Array.from({ length: SCHEDULES }, (_, n) => ({
           name: `app-${n}` as DeploymentName,
@@ -61,7 +60,7 @@ export const cronLateness: Bench = {
         })),
       );
       await fired;
-      timers.close();
+      await timers.close();
       file.close();
       return lateness.sort((a, b) => a - b)[Math.ceil(SCHEDULES * 0.99) - 1] as number;
     };
@@ -70,7 +69,6 @@ export const cronLateness: Bench = {
       peers: [],
       [Symbol.asyncDispose]: async () => {
         server.close();
-        db.close();
         rmSync(folder, { recursive: true });
       },
     };

@@ -16,23 +16,24 @@ import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
 import { Ingress } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
-import { LogWriter } from "../logs/log-writer.ts";
+import type { LogWriter } from "../logs/log-writer.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
 import { takeScope } from "../sandbox/scope.ts";
 import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
-import { LastFires } from "../schedules/last-fires.ts";
+import { moveLastFires } from "../schedules/last-fires.ts";
 import { openState } from "../state/database.ts";
 import { lockDataDir } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
-import { openBillingFile } from "../usage/billing-file.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { LocalObjects } from "../volumes/local-objects.ts";
 import { type Engine, LocalEngine } from "./engine.ts";
 import { openEngineFile } from "./engine-file.ts";
+import { type Handover, Lease } from "./lease/lease.ts";
+import { openLeasedFiles } from "./lease/leased-files.ts";
 
 export interface EngineOptions {
   readonly config: LocalConfig;
@@ -65,8 +66,15 @@ export interface EngineConnection {
 
 export interface OpenedEngine extends EngineConnection, AsyncDisposable {
   readonly engine: LocalEngine;
+  /** Throws if this engine does not hold the lease. */
   readonly logs: LogWriter;
   readonly state: StoredState;
+  readonly lease: Pick<Lease, "receive" | "release" | "forwardTo">;
+  /**
+   * Opens the files that only one engine may write, and starts the timers. The caller must have applied the state if
+   * another engine hands over the lease.
+   */
+  takeLease(handover?: Handover): void;
 }
 
 /**
@@ -89,28 +97,28 @@ const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, sta
   const { name: scope, release } = await takeScope(settings.named("scope"), logger);
   stack.defer(release);
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
-  const file = openEngineFile(dataDir, logger);
-  stack.defer(() => file.close());
-  return { scope, storageKey, file, lastFires: new LastFires(file, db) };
+  moveLastFires(db, () => openEngineFile(dataDir, logger));
+  return { scope, storageKey };
 };
 
-export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
+/** Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules. */
+const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> => {
   const { config, dataDir, environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
   stack.use(lockDataDir(dataDir, logger));
-  const { scope, storageKey, file, lastFires } = await prepareState(options, stack);
+  const { scope, storageKey } = await prepareState(options, stack);
   const state = stack.use(new StoredState(dataDir));
   makeLayout(dataDir, logger);
-  const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
-  const logs = new LogWriter({ folder: at("logs"), clock, logger, telemetry, retentionDays, maxBytes });
-  stack.defer(() => logs.close());
-  const usage = openBillingFile(dataDir, logger);
-  stack.defer(() => usage.close());
+  const { logRetentionDays, logMaxBytes } = config;
+  const files = { logRetentionDays, logMaxBytes, prices: loadPrices(config.priceList) };
+  const openFiles = () => openLeasedFiles({ ...files, dataDir, clock, logger, telemetry });
+  const lease = new Lease({ open: openFiles, clock, ids, logger, telemetry });
+  stack.defer(() => lease.close());
   const toolchain = findToolchain(at("tools", "bin"), environment);
-  const meter = new Meter({ file: usage, prices: loadPrices(config.priceList), clock, logger });
+  const meter = new Meter({ clock, write: (increments) => lease.meter(increments) });
   stack.defer(() => meter.close());
   const uidRange = readUidRange(config.uidRange) as UidRange;
   const chosen = await chooseRunner(config.runner, {
@@ -146,23 +154,24 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
     cacheDir: at("cache"),
     mark: chosen.mark,
     ids,
-    log: (entry, time) => logs.push(entry, time),
+    log: (entry, time) => lease.log(entry, time),
     logger,
     meter: (template) => meter.started(template),
     graceMillis: config.graceSeconds * 1000,
     elsewhereMillis: config.elsewhereSeconds * 1000,
   };
+  const drainMillis = config.drainSeconds * 1000;
   const ingress = new Ingress({
     ids,
     log: (entry) => {
       meter.served(entry);
       if (entry.http !== undefined) telemetry.requestServed(entry.http.status, Number.parseFloat(entry.http.latency));
-      void logs.push(entry);
+      void lease.log(entry);
     },
     host: config.host,
     port: config.ingressPort,
     domain,
-    drainMillis: config.drainSeconds * 1000,
+    drainMillis,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     previousSharedPort: state.sharedPort("ingress_port"),
     previousStoragePort:
@@ -170,37 +179,50 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
     sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
     previousPort: (service) => config.servicePorts[service] ?? state.portOf(service),
   });
-  stack.defer(() => ingress.close());
-  await ingress.open();
-  if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const timers = new CronTimers({
-    ...{ clock, lastFires, logger },
-    log: (entry) => void logs.push(entry),
+    ...{ clock, logger, drainMillis },
+    log: (entry) => void lease.log(entry),
+    noted: (service, fire) => lease.noted(service, fire),
+    left: (service, fire) => lease.left(service, fire),
     urlOf: ({ name }) => {
       const port = ingress.portOf(name);
       return port === undefined ? undefined : `http://${loopbackOf(config.host)}:${port}`;
     },
   });
-  stack.defer(() => timers.close());
+  // Concurrently, because running fires are requests that the ingress drains.
+  stack.defer(async () => void (await Promise.all([timers.close(), ingress.close()])));
+  await ingress.open();
+  if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
     ...{ config, state, timers, ingress, images, instances, logger, telemetry },
     listenMillis: deployLimits.listenDeadlineMs,
   });
   stack.defer(() => engine.close());
-  stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: logs.waiting })));
+  stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: lease.waiting })));
   engine.watch();
   const teardown = stack.move();
   return {
     engine,
-    logs,
+    get logs() {
+      return lease.files.logs;
+    },
+    lease,
+    takeLease: (handover) => lease.take(timers, handover),
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
-    checkFiles: async () => {
-      for (const one of [usage, file]) one.check();
-    },
-    losesLogs: async () => logs.isLosing,
+    checkFiles: async () => lease.files.check(),
+    losesLogs: async () => lease.files.logs.isLosing,
     metrics: () => telemetry.snapshot(),
     state,
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),
   };
+};
+
+/** Opens the engine of a data folder, which holds the lease. */
+export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
+  await using stack = new AsyncDisposableStack();
+  const engine = stack.use(await openWithoutLease(options));
+  engine.takeLease();
+  stack.move();
+  return engine;
 };

@@ -6,7 +6,7 @@ export interface Amount {
   readonly letters: number;
 }
 
-/** When this much is waiting, backpressure stops writers until half of it is gone. */
+/** When this much is waiting, backpressure stops writers until half of it remains. */
 const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
 
 /** Returns whether an amount reaches this part of the bound. */
@@ -41,7 +41,7 @@ export class Backlog implements Amount {
     this.#letters -= letters;
   }
 
-  /** Returns a promise if the backlog is full. The promise resolves when half of the backlog is gone. */
+  /** Returns a promise if the backlog is full. The promise resolves when only half of the backlog remains. */
   room(): Promise<void> | undefined {
     if (!reaches(this, FULL)) return undefined;
     this.#room ??= Promise.withResolvers();

@@ -1,25 +1,34 @@
 /** The engine's cron timers. Each stored schedule has a timer, which waits for the schedule's next fire. */
 import { isDeepStrictEqual } from "node:util";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
-import { isTooLate } from "../../../core/domain/schedules/fire-policy.ts";
+import { earliestInTime, isTooLate, type LastFire } from "../../../core/domain/schedules/fire-policy.ts";
 import { nextFire } from "../../../core/domain/schedules/fire-times.ts";
-import { millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
+import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
-import type { Logger } from "../../../core/ports/system.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
-import { type FireDeps, fire } from "./fire.ts";
-import type { LastFires } from "./last-fires.ts";
+import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
+import { type Attempt, attempt, type PendingFire } from "./fire.ts";
+import type { FiredService, LastFires } from "./last-fires.ts";
 
 /** A stored schedule. If its deployment is deleted and created again, `createdAt` changes. */
 export interface StoredJob extends CronJob {
   readonly createdAt: Timestamp;
 }
 
-export interface TimerDeps extends Pick<FireDeps, "clock" | "log"> {
-  readonly lastFires: LastFires;
+export interface TimerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
   /** Returns the URL of the service, or undefined if the service was deleted. */
   readonly urlOf: (service: ScheduledService) => string | undefined;
-  readonly logger: Logger;
+  readonly log: (entry: NewLogEntry) => void;
+  /** Receives the result of the latest attempt, to pass it to the `note` of the timers that are running. */
+  readonly noted: (service: FiredService, fire: LastFire) => void;
+  /** Receives a fire that the timers leave to others, to pass it to the `resume` of the timers that are running. */
+  readonly left: (service: FiredService, fire: PendingFire) => void;
+  /** How long `close` waits for fires that were running at `stop`, in milliseconds. */
+  readonly drainMillis: number;
 }
 
 const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
@@ -45,42 +54,60 @@ const MAX_SLEEP_MS = 15_000;
  */
 const SET_BACK_MS = 60_000;
 
-/**
- * Fires one schedule until `stop` aborts.
- * @param ended also ends running fires; aborts when the timers close
- */
-const follow = async (deps: FireDeps, job: StoredJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
-  const { clock } = deps;
-  const { schedule } = job;
-  let looked = clock.now();
-  let due = nextFire(schedule, looked);
-  while (due !== undefined) {
-    const left = millisOf(due) - millisOf(clock.now());
-    await clock.sleep(Math.min(Math.max(left, 1), MAX_SLEEP_MS), stop);
-    if (stop.aborted) return;
-    const now = clock.now();
-    if (millisOf(looked) - millisOf(now) > SET_BACK_MS) due = nextFire(schedule, now);
-    looked = now;
-    if (due === undefined || due > now) continue;
-    const scheduled = due;
-    due = nextFire(schedule, now);
-    // Not awaited, because a fire that takes longer than the schedule's interval overlaps with the next one.
-    if (!isTooLate(scheduled, now)) void fire(deps, job, scheduled, nextFire(schedule, scheduled), ended);
-  }
-};
-
 interface Timer {
   readonly job: StoredJob;
+  readonly stop: AbortController;
+  /** The next fire. */
+  due: Instant | undefined;
+}
+
+/** Exists while the timers run. */
+interface Run {
+  readonly lastFires: LastFires;
   readonly stop: AbortController;
 }
 
 export class CronTimers {
   readonly #deps: TimerDeps;
   readonly #timers = new Map<string, Timer>();
-  readonly #closed = new AbortController();
+  readonly #fires: BackgroundTasks;
+  /** Ends the requests of running fires. */
+  readonly #end = new AbortController();
+  #run: Run | undefined;
+  /** True if `close` has ended fires whose results no engine stores. */
+  #isDiscarding = false;
 
   constructor(deps: TimerDeps) {
     this.#deps = deps;
+    this.#fires = new BackgroundTasks(deps.logger);
+  }
+
+  /**
+   * Runs the timers from now on. Before this call, and after `stop`, another engine fires the schedules.
+   * @param since the time at which the other engine stopped. Schedules that were due since then fire now, unless it is
+   * too late. Applies to the schedules that were passed to `apply` before.
+   */
+  start(lastFires: LastFires, since: Instant = this.#deps.clock.now()): void {
+    this.#run = { lastFires, stop: new AbortController() };
+    const jobs = [...this.#timers.values()].map(({ job }) => job);
+    this.#timers.clear();
+    for (const job of jobs) this.#add(job, since);
+  }
+
+  /**
+   * Stops the timers and returns the time until which they have fired. Leaves the fires that wait for a retry to
+   * others. Running attempts continue.
+   */
+  stop(): Instant {
+    const since = this.#deps.clock.now();
+    for (const { job, stop, due } of this.#timers.values()) {
+      stop.abort();
+      // The timer is late because the process was busy.
+      if (due !== undefined && due <= since && !isTooLate(due, since)) this.#fire(job, due);
+    }
+    this.#run?.stop.abort();
+    this.#run = undefined;
+    return since;
   }
 
   /** Runs timers for exactly these schedules. Skips fires that were due while a schedule had no timer. */
@@ -91,39 +118,110 @@ export class CronTimers {
       this.#timers.get(keyOf(job))?.stop.abort();
       this.#timers.delete(keyOf(job));
     }
-    for (const job of start) this.#follow(job);
-    this.#noting("forget the fires of removed schedules", () => this.#deps.lastFires.retain(stored));
+    for (const job of start) this.#add(job, this.#deps.clock.now());
+    this.#noting("forget the fires of removed schedules", (lastFires) => lastFires.retain(stored));
   }
 
-  /** Ends all timers and running fires. */
-  close(): void {
-    this.#closed.abort();
+  /** Stores the result of a fire's latest attempt, unless the schedule was deleted. */
+  note(service: FiredService, fire: LastFire): void {
+    if (this.#jobOf(service) !== undefined)
+      this.#noting("store the result of a fire", (lastFires) => lastFires.note(service, fire));
+  }
+
+  /** Continues a fire that other timers have left, unless the schedule was deleted. */
+  resume(service: FiredService, fire: PendingFire): void {
+    const job = this.#jobOf(service);
+    if (job !== undefined) this.#continue(job, fire);
+  }
+
+  /**
+   * Ends all timers and running fires. After `stop`, first waits for running attempts. Reports the attempts that still
+   * run then as attempts without a response, so that another engine can retry them.
+   */
+  async close(): Promise<void> {
+    const { clock, drainMillis } = this.#deps;
+    this.#isDiscarding = this.#run !== undefined;
+    this.#run?.stop.abort();
     for (const { stop } of this.#timers.values()) stop.abort();
     this.#timers.clear();
+    if (!this.#isDiscarding) {
+      const waited = new AbortController();
+      await Promise.race([this.#fires.settle(), clock.sleep(drainMillis, waited.signal)]);
+      waited.abort();
+    }
+    this.#end.abort();
+    await this.#fires.settle();
   }
 
-  #follow(job: StoredJob): void {
-    const stop = new AbortController();
-    this.#timers.set(keyOf(job), { job, stop });
-    const { clock, log, urlOf, lastFires, logger } = this.#deps;
-    const isStored = () => this.#timers.get(keyOf(job))?.job.createdAt === job.createdAt;
-    const deps: FireDeps = {
-      clock,
-      log,
-      urlOf: () => (isStored() ? urlOf(job) : undefined),
-      note: (_job, outcome) => {
-        if (isStored()) this.#noting("store the result of a fire", () => lastFires.note(job, outcome));
-      },
-    };
-    follow(deps, job, stop.signal, this.#closed.signal).catch((cause: unknown) =>
-      logger.error("a schedule stopped because of an error", { name: job.name, cause }),
+  #add(job: StoredJob, since: Instant): void {
+    const timer: Timer = { job, stop: new AbortController(), due: undefined };
+    this.#timers.set(keyOf(job), timer);
+    if (this.#run === undefined) return;
+    this.#follow(timer, since).catch((cause: unknown) =>
+      this.#deps.logger.error("a schedule stopped because of an error", { name: job.name, cause }),
     );
   }
 
+  /** Fires a schedule until its timer stops. */
+  async #follow(timer: Timer, since: Instant): Promise<void> {
+    const { clock } = this.#deps;
+    const { job, stop } = timer;
+    const { schedule } = job;
+    let looked = since;
+    timer.due = nextFire(schedule, since);
+    while (timer.due !== undefined) {
+      const left = millisOf(timer.due) - millisOf(clock.now());
+      await clock.sleep(Math.min(Math.max(left, 1), MAX_SLEEP_MS), stop.signal);
+      if (stop.signal.aborted) return;
+      const now = clock.now();
+      if (millisOf(looked) - millisOf(now) > SET_BACK_MS) timer.due = nextFire(schedule, now);
+      looked = now;
+      const scheduled: Instant | undefined = timer.due;
+      if (scheduled === undefined || scheduled > now) continue;
+      const tooLate = isTooLate(scheduled, now);
+      timer.due = nextFire(schedule, tooLate ? earliestInTime(now) : scheduled);
+      if (!tooLate) this.#fire(job, scheduled);
+    }
+  }
+
+  #fire(job: StoredJob, scheduled: Instant): void {
+    this.#continue(job, { scheduled, attempts: 0, at: scheduled });
+  }
+
+  /** Does not wait, because a fire that takes longer than the schedule's interval overlaps with the next one. */
+  #continue(job: StoredJob, fire: PendingFire): void {
+    this.#fires.add(this.#attempts(job, fire), "a fire stopped because of an error");
+  }
+
+  /** Makes attempts until the fire ends, the schedule is deleted, or the timers stop. */
+  async #attempts(job: StoredJob, first: PendingFire): Promise<void> {
+    const { clock, urlOf, log, noted, left } = this.#deps;
+    for (let next: PendingFire | undefined = first; next !== undefined; ) {
+      const run = this.#run;
+      const millis = millisOf(next.at) - millisOf(clock.now());
+      if (run !== undefined && millis > 0) await clock.sleep(millis, run.stop.signal);
+      if (this.#isDiscarding) return;
+      if (run === undefined || run.stop.signal.aborted) return left(job, next);
+      const url = this.#jobOf(job) === undefined ? undefined : urlOf(job);
+      if (url === undefined) return;
+      const { entry, fire, retry }: Attempt = await attempt(clock, url, job, next, this.#end.signal);
+      if (this.#isDiscarding) return;
+      log(entry);
+      noted(job, fire);
+      next = retry;
+    }
+  }
+
+  #jobOf(service: FiredService): StoredJob | undefined {
+    const job = this.#timers.get(keyOf(service))?.job;
+    return job?.createdAt === service.createdAt ? job : undefined;
+  }
+
   /** Only logs a failure, because schedules work without the stored results of their fires. */
-  #noting(what: string, work: () => void): void {
+  #noting(what: string, work: (lastFires: LastFires) => void): void {
+    if (this.#run === undefined) return;
     try {
-      work();
+      work(this.#run.lastFires);
     } catch (cause) {
       this.#deps.logger.warn(`could not ${what}`, { cause });
     }

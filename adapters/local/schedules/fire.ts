@@ -1,4 +1,4 @@
-/** Runs one fire of a schedule: a `POST /cron`, with retries. */
+/** Makes one attempt of a schedule's fire: a `POST /cron`. */
 import { Agent, request } from "undici";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
@@ -8,16 +8,26 @@ import {
   type LastFire,
   retryAt,
 } from "../../../core/domain/schedules/fire-policy.ts";
-import { type Instant, millisOf, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { nextFire } from "../../../core/domain/schedules/fire-times.ts";
+import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
-export interface FireDeps {
-  readonly clock: Clock;
-  readonly log: (entry: NewLogEntry) => void;
-  /** Stores the outcome of the latest attempt. */
-  readonly note: (job: CronJob, fire: LastFire) => void;
-  /** Returns the URL of the service, or undefined if the service or its schedule was deleted. */
-  readonly urlOf: (job: CronJob) => string | undefined;
+/** A fire that waits for its next attempt. */
+export interface PendingFire {
+  /** The scheduled time. */
+  readonly scheduled: Instant;
+  /** The number of attempts so far. */
+  readonly attempts: number;
+  /** When the next attempt is due. */
+  readonly at: Instant;
+}
+
+/** The result of an attempt. */
+export interface Attempt {
+  readonly entry: NewLogEntry;
+  readonly fire: LastFire;
+  /** The fire's next attempt; undefined if the attempt succeeded, or if the policy permits no more retries. */
+  readonly retry: PendingFire | undefined;
 }
 
 /**
@@ -69,30 +79,24 @@ const entryOf = (
   };
 };
 
-/**
- * Sends requests until an attempt succeeds, the policy permits no more retries, the schedule is deleted, or `signal`
- * aborts.
- * @param nextFire the time of the schedule's next fire, which ends the retries
- */
-export const fire = async (
-  { clock, log, note, urlOf }: FireDeps,
+/** Makes the next attempt of a fire. If `ended` aborts, the attempt ends as one without a response. */
+export const attempt = async (
+  { now }: Pick<Clock, "now">,
+  url: string,
   job: CronJob,
-  scheduled: Instant,
-  nextFire: Instant | undefined,
-  signal: AbortSignal,
-): Promise<void> => {
-  for (let attempts = 1; !signal.aborted; attempts++) {
-    const url = urlOf(job);
-    if (url === undefined) return;
-    const begun = performance.now();
-    const status = await post(url, job, scheduled, signal);
-    if (signal.aborted) return;
-    const endedAt = clock.now();
-    const retry = isFailedAttempt(status) ? retryAt({ attempts, endedAt, nextFire }) : undefined;
-    const millis = Math.round(performance.now() - begun);
-    log(entryOf(job, scheduled, { number: attempts, status, millis }, retry));
-    note(job, { at: timestampOf(scheduled), status: status ?? null, attempts });
-    if (retry === undefined) return;
-    await clock.sleep(millisOf(retry) - millisOf(endedAt), signal);
-  }
+  { scheduled, attempts }: PendingFire,
+  ended: AbortSignal,
+): Promise<Attempt> => {
+  const number = attempts + 1;
+  const begun = performance.now();
+  const status = await post(url, job, scheduled, ended);
+  const endedAt = now();
+  const policy = { attempts: number, endedAt, nextFire: nextFire(job.schedule, scheduled) };
+  const at = isFailedAttempt(status) ? retryAt(policy) : undefined;
+  const millis = Math.round(performance.now() - begun);
+  return {
+    entry: entryOf(job, scheduled, { number, status, millis }, at),
+    fire: { at: timestampOf(scheduled), status: status ?? null, attempts: number },
+    retry: at === undefined ? undefined : { scheduled, attempts: number, at },
+  };
 };

@@ -23,18 +23,29 @@ interface Row extends ScheduledService {
 
 const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
 
-/** Moves the latest fires that earlier versions stored in the state to the engine's file. */
-const moveFrom = (state: DatabaseSync, db: DatabaseSync): void => {
+/**
+ * Moves the latest fires that earlier versions stored in the state to the engine's file.
+ * @param open opens the engine's file; called only if the state has such fires
+ */
+export const moveLastFires = (state: DatabaseSync, open: () => ReplaceableFile): void => {
   const stored = "schedules.last_fire IS NOT NULL";
   const rows = selectAll<Row>(
     state,
     `SELECT owner, name, services.created_at, schedules.last_fire AS fire
      FROM schedules JOIN services USING (owner, name) WHERE ${stored}`,
   );
-  transaction(db, () => {
-    for (const row of rows) insert(db, "INSERT OR IGNORE INTO last_fires", { ...row });
-  });
-  if (rows.length > 0) state.exec(`UPDATE schedules SET last_fire = NULL WHERE ${stored}`);
+  if (rows.length === 0) return;
+  const file = open();
+  try {
+    file.use((db) =>
+      transaction(db, () => {
+        for (const row of rows) insert(db, "INSERT OR IGNORE INTO last_fires", { ...row });
+      }),
+    );
+  } finally {
+    file.close();
+  }
+  state.exec(`UPDATE schedules SET last_fire = NULL WHERE ${stored}`);
 };
 
 /** Returns a function with which the server reads the latest fire of a service's schedule. */
@@ -57,12 +68,9 @@ export class LastFires {
   readonly #file: ReplaceableFile;
   readonly #fired = new Map<string, ScheduledService>();
 
-  constructor(file: ReplaceableFile, state: DatabaseSync) {
+  constructor(file: ReplaceableFile) {
     this.#file = file;
-    const rows = file.use((db) => {
-      moveFrom(state, db);
-      return selectAll<ScheduledService>(db, "SELECT owner, name FROM last_fires");
-    });
+    const rows = file.use((db) => selectAll<ScheduledService>(db, "SELECT owner, name FROM last_fires"));
     for (const service of rows) this.#fired.set(keyOf(service), service);
   }
 

@@ -1,24 +1,13 @@
-/** Collects increments of usage and writes them in batches. Each batch counts exactly once, even if a write fails. */
+/** Writes increments of usage in batches. Each batch counts exactly once, even if a write fails. */
 import type { DatabaseSync } from "node:sqlite";
 import { decimalText, plus, times, zero } from "../../../core/domain/usage/decimal.ts";
+import type { Logger } from "../../../core/ports/system.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
+import { type Increment, Increments } from "./increments.ts";
 import type { Prices } from "./prices.ts";
-import { amountOf, type Sku, writtenDecimal } from "./skus.ts";
-
-/** The key of an increment. */
-export interface Entry {
-  readonly owner: string;
-  readonly deployment: string;
-  readonly day: string;
-  readonly sku: Sku;
-}
-
-interface Increment extends Entry {
-  grains: bigint;
-}
-
-const keyOf = ({ owner, deployment, day, sku }: Entry): string => [owner, deployment, day, sku].join("\n");
+import { amountOf, writtenDecimal } from "./skus.ts";
 
 const COST = "SELECT cost FROM usage WHERE owner = ? AND day = ? AND deployment = ? AND sku = ? AND currency = ?";
 const ADD = `INSERT INTO usage (owner, day, deployment, sku, currency, grains, cost) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -30,51 +19,65 @@ const lastBatch = (db: DatabaseSync): bigint => {
   return (read.get() as { last: bigint }).last;
 };
 
+export interface LedgerDeps {
+  readonly file: ReplaceableFile;
+  readonly prices: Prices;
+  readonly logger: Logger;
+}
+
 export class Ledger {
-  readonly #file: ReplaceableFile;
-  readonly #prices: Prices;
-  #pending = new Map<string, Increment>();
+  readonly #deps: LedgerDeps;
+  readonly #pending = new Increments();
   /** The batch that is being written. The outcome of a failed write may be unknown. */
   #batch: { readonly number: bigint; readonly increments: readonly Increment[] } | undefined;
 
-  constructor(file: ReplaceableFile, prices: Prices) {
-    this.#file = file;
-    this.#prices = prices;
+  constructor(deps: LedgerDeps) {
+    this.#deps = deps;
   }
 
-  add(entry: Entry, grains: bigint): void {
-    if (grains === 0n) return;
-    const key = keyOf(entry);
-    const present = this.#pending.get(key);
-    if (present === undefined) this.#pending.set(key, { ...entry, grains });
-    else present.grains += grains;
+  /** Writes the increments. If the write fails, the next write includes them. */
+  write(increments: readonly Increment[]): void {
+    for (const one of increments) this.#pending.add(one);
+    try {
+      this.#deps.file.use((db) => this.#write(db));
+    } catch (cause) {
+      this.#deps.logger.error("could not write metered usage; will retry", { cause });
+    }
   }
 
-  /** Throws if the file cannot be written. No increment is lost, because the next call retries. */
-  write(): void {
-    this.#file.use((db) => this.#write(db));
+  /** Returns the increments that could not be written, and forgets them. */
+  takeUnwritten(): readonly Increment[] {
+    const batch = this.#batch;
+    this.#batch = undefined;
+    // If the file does not show whether it contains the batch, drop the batch rather than count it twice.
+    const isMissing =
+      batch !== undefined && tryOr(() => this.#deps.file.use((db) => batch.number > lastBatch(db)), false);
+    return [...(isMissing ? batch.increments : []), ...this.#pending.takeAll()];
   }
 
   #write(db: DatabaseSync): void {
-    const last = lastBatch(db);
-    // A commit that reported an error may have succeeded. The stored batch number shows whether it did.
-    if (this.#batch !== undefined && this.#batch.number <= last) this.#batch = undefined;
-    if (this.#batch === undefined && this.#pending.size > 0) {
-      this.#batch = { number: last + 1n, increments: [...this.#pending.values()] };
-      this.#pending = new Map();
-    }
+    this.#writeBatch(db);
+    const number = lastBatch(db) + 1n;
+    const increments = this.#pending.takeAll();
+    if (increments.length > 0) this.#batch = { number, increments };
+    this.#writeBatch(db);
+  }
+
+  #writeBatch(db: DatabaseSync): void {
     const batch = this.#batch;
     if (batch === undefined) return;
-    transaction(db, () => {
-      this.#add(db, batch.increments);
-      db.prepare("UPDATE batches SET last = ?").run(batch.number);
-    });
+    // A commit that reported an error may have succeeded. The stored batch number shows whether it did.
+    if (batch.number > lastBatch(db))
+      transaction(db, () => {
+        this.#add(db, batch.increments);
+        db.prepare("UPDATE batches SET last = ?").run(batch.number);
+      });
     this.#batch = undefined;
   }
 
   #add(db: DatabaseSync, increments: readonly Increment[]): void {
     const [costSoFar, add] = [db.prepare(COST), db.prepare(ADD)];
-    const { currency, of } = this.#prices;
+    const { currency, of } = this.#deps.prices;
     for (const { owner, deployment, day, sku, grains } of increments) {
       const key = [owner, day, deployment, sku, currency] as const;
       const present = costSoFar.get(...key) as { cost: string } | undefined;

@@ -1,25 +1,21 @@
 /**
- * Meters the declared size of instances from start to exit, and the requests that reach instances. Writes increments
- * every few seconds, each batch in one transaction. A killed engine therefore loses only the last seconds, and counts
- * nothing twice.
+ * Meters the declared size of instances from start to exit, and the requests that reach instances. Passes on the
+ * increments every few seconds. A killed engine therefore loses only the last seconds, and counts nothing twice.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { dayOf, periodOfDay } from "../../../core/domain/usage/month.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
-import type { Clock, Logger } from "../../../core/ports/system.ts";
-import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
-import { Ledger } from "./ledger.ts";
-import type { Prices } from "./prices.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { type Increment, Increments } from "./increments.ts";
 
 const FLUSH_MS = 2000;
 
 export interface MeterDeps {
-  readonly file: ReplaceableFile;
-  readonly prices: Prices;
   readonly clock: Clock;
-  readonly logger: Logger;
+  /** Receives the increments since the last call. Must not throw. */
+  readonly write: (increments: readonly Increment[]) => void;
 }
 
 interface Running {
@@ -30,15 +26,14 @@ interface Running {
 
 export class Meter {
   readonly #deps: MeterDeps;
-  readonly #ledger: Ledger;
+  readonly #increments = new Increments();
   readonly #running = new Set<Running>();
-  /** Requests since the last write, by account and deployment. */
+  /** Requests since the last flush, by account and deployment. */
   readonly #requests = new Map<string, { readonly owner: AccountId; readonly deployment: string; count: number }>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(deps: MeterDeps) {
     this.#deps = deps;
-    this.#ledger = new Ledger(deps.file, deps.prices);
     this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
   }
 
@@ -54,7 +49,7 @@ export class Meter {
 
   /**
    * Counts a request that reached an instance. Does not read the clock, because this method runs for every request. The
-   * request counts toward the day of the next write.
+   * request counts toward the day of the next flush.
    */
   served({ owner, service, instance, logName }: NewLogEntry): void {
     if (logName !== "requests" || instance === undefined) return;
@@ -64,19 +59,15 @@ export class Meter {
     else present.count++;
   }
 
-  /** Writes the increments. If the write fails, the next write includes them. */
+  /** Passes on the increments. */
   flush(): void {
     const now = this.#deps.clock.now();
     for (const running of this.#running) this.#count(running, now);
     const day = dayOf(now);
     for (const { owner, deployment, count } of this.#requests.values())
-      this.#ledger.add({ owner, deployment, day, sku: "requests" }, BigInt(count));
+      this.#increments.add({ owner, deployment, day, sku: "requests", grains: BigInt(count) });
     this.#requests.clear();
-    try {
-      this.#ledger.write();
-    } catch (cause) {
-      this.#deps.logger.error("could not write metered usage; will retry", { cause });
-    }
+    this.#deps.write(this.#increments.takeAll());
   }
 
   close(): void {
@@ -92,8 +83,9 @@ export class Meter {
       const { to } = periodOfDay(day);
       const end = to < until ? to : until;
       const millis = BigInt(millisOf(end) - millisOf(running.counted));
-      this.#ledger.add({ owner, deployment, day, sku: "cpu" }, BigInt(cpu) * millis);
-      this.#ledger.add({ owner, deployment, day, sku: "memory" }, BigInt(Math.ceil(memory / 1024)) * millis);
+      const key = { owner, deployment, day };
+      this.#increments.add({ ...key, sku: "cpu", grains: BigInt(cpu) * millis });
+      this.#increments.add({ ...key, sku: "memory", grains: BigInt(Math.ceil(memory / 1024)) * millis });
       running.counted = end;
     }
   }

@@ -45,9 +45,11 @@ export const retryAt = ({ attempts, endedAt, nextFire }: FailedFire): Instant | 
   return nextFire === undefined || at < nextFire ? at : undefined;
 };
 
+/** Returns the time before which fires are too late. */
+export const earliestInTime = (now: Instant): Instant => plusMillis(now, -fireLimits.lateness);
+
 /** Returns whether a fire is too late and must be skipped, for example after the machine slept. */
-export const isTooLate = (scheduled: Instant, now: Instant): boolean =>
-  now > plusMillis(scheduled, fireLimits.lateness);
+export const isTooLate = (scheduled: Instant, now: Instant): boolean => scheduled < earliestInTime(now);
 
 /** Returns the timeout of an attempt in seconds: the lower of the service's timeout and the provider's limit. */
 export const attemptTimeout = (timeout: number, providerMax: number): number => Math.min(timeout, providerMax);

@@ -1,6 +1,7 @@
 /** A meter on a temporary billing file, and its rows. */
 import { openBillingFile } from "../../../adapters/local/usage/billing-file.ts";
 import { BillingRows } from "../../../adapters/local/usage/billing-rows.ts";
+import { Ledger } from "../../../adapters/local/usage/ledger.ts";
 import { Meter } from "../../../adapters/local/usage/meter.ts";
 import { loadPrices, type Prices } from "../../../adapters/local/usage/prices.ts";
 import { createManualClock, type ManualClock } from "../../../adapters/memory/manual-clock.ts";
@@ -32,7 +33,8 @@ export const openBilled = (
   const ofFile = recorder();
   const file = openBillingFile(folder, ofFile.logger);
   const { logger, logged } = recorder();
-  const meter = new Meter({ file, prices, clock, logger });
+  const ledger = new Ledger({ file, prices, logger });
+  const meter = new Meter({ clock, write: (increments) => ledger.write(increments) });
   const rows = new BillingRows(file);
   return { file, meter, rows, clock, logged, fileLogged: ofFile.logged, billed: () => billedRows(rows) };
 };

@@ -3,9 +3,7 @@
  * response consists of JSON lines: any progress of the call, and then its result or error.
  */
 import { z } from "zod";
-import { type HttpRequestLog, type NewLogEntry, severityNames } from "../../../../core/domain/logs/entry.ts";
-import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
-import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { entry, name, owner, report, text, timestamp } from "./reports.ts";
 
 /** Increase this number with each change that an older engine or server does not understand. */
 export const PROTOCOL = 1;
@@ -13,31 +11,9 @@ export const PROTOCOL = 1;
 /** The maximum size of a request, in bytes. The largest requests are batches of log entries. */
 export const MAX_BODY = 16 * 1024 * 1024;
 
-const text = z.string().max(1000);
-const owner = text.transform((value) => value as NewLogEntry["owner"]);
-const name = text.transform((value) => value as DeploymentName);
-const candidate = z.strictObject({
-  name,
-  createdAt: text.transform((value) => value as Timestamp),
-  revision: text,
-});
+const candidate = z.strictObject({ name, createdAt: timestamp, revision: text });
 
-const fields = z.record(z.string(), z.unknown());
-const entry = z
-  .strictObject({
-    owner,
-    service: name,
-    severity: z.enum(severityNames),
-    logName: z.enum(["stdout", "stderr", "requests", "platform"]),
-    revision: z.string().optional(),
-    instance: z.string().optional(),
-    text: z.string().optional(),
-    json: fields.optional(),
-    http: fields.transform((value) => value as unknown as HttpRequestLog).optional(),
-  })
-  .transform((value) => value as NewLogEntry);
-
-/** The calls of the server and their inputs. */
+/** The calls of the server, and of an engine without the lease, with their inputs. */
 export const inputs = {
   hello: z.strictObject({}),
   /** Stays open until the server disconnects. */
@@ -51,6 +27,11 @@ export const inputs = {
   checkFiles: z.strictObject({}),
   losesLogs: z.strictObject({}),
   metrics: z.strictObject({}),
+  /**
+   * Passes on a batch of an engine without the lease. The sender sends one batch at a time, and repeats a batch until the
+   * result is true. The result is false if this engine does not hold the lease. Numbers start at 1.
+   */
+  push: z.strictObject({ sender: text, number: z.int().positive(), reports: z.array(report) }),
 } as const;
 
 export type CallName = keyof typeof inputs;

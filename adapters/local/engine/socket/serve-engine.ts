@@ -27,13 +27,14 @@ interface Call {
 
 type Handlers = { readonly [Name in CallName]: (input: InputOf<Name>, call: Call) => Promise<unknown> };
 
-/** The part of an engine that the server calls. */
+/** The part of an engine that the server and other engines call. */
 export type ServedEngine = Pick<
   OpenedEngine,
   "ingressPort" | "storagePort" | "checkFiles" | "losesLogs" | "metrics"
 > & {
   readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "candidates">;
   readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
+  readonly lease: Pick<OpenedEngine["lease"], "receive">;
 };
 
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -43,7 +44,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 const handlersOf = (
-  { engine, logs, ingressPort, storagePort, checkFiles, losesLogs, metrics }: ServedEngine,
+  { engine, logs, lease, ingressPort, storagePort, checkFiles, losesLogs, metrics }: ServedEngine,
   onSessionEnd: () => void,
 ): Handlers => ({
   hello: async () => ({ protocol: PROTOCOL, ingressPort, storagePort }) satisfies z.infer<typeof greeting>,
@@ -62,6 +63,7 @@ const handlersOf = (
   checkFiles: async () => checkFiles(),
   losesLogs: async () => losesLogs(),
   metrics: async () => metrics(),
+  push: async (batch) => lease.receive(batch),
 });
 
 class Rejected extends Error {

@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { batchSender } from "../../../../adapters/local/engine/socket/batch-sender.ts";
 import { connectEngine } from "../../../../adapters/local/engine/socket/connect-engine.ts";
 import { inputs, MAX_BODY } from "../../../../adapters/local/engine/socket/protocol.ts";
 import { type ServedEngine, serveEngine } from "../../../../adapters/local/engine/socket/serve-engine.ts";
@@ -48,6 +49,7 @@ const fakeEngine = () => {
       writeAll: vi.fn<ServedEngine["logs"]["writeAll"]>(async () => undefined),
       repair: vi.fn<ServedEngine["logs"]["repair"]>(async () => undefined),
     },
+    lease: { receive: vi.fn<ServedEngine["lease"]["receive"]>(async () => true) },
     checkFiles: vi.fn<ServedEngine["checkFiles"]>(async () => undefined),
     losesLogs: vi.fn<ServedEngine["losesLogs"]>(async () => true),
     metrics: vi.fn<ServedEngine["metrics"]>(async () => [{ name: "a" }]),
@@ -100,6 +102,39 @@ test("passes every call with its input and its result", async () => {
   expect(engine.checkFiles).toHaveBeenCalledOnce();
   expect(await remote.losesLogs()).toBe(true);
   expect(await remote.metrics()).toEqual([{ name: "a" }]);
+});
+
+const service = { owner: entry.owner, name: candidate.name, createdAt: candidate.createdAt };
+const batch: Parameters<ReturnType<typeof batchSender>>[0] = {
+  sender: "one",
+  number: 1,
+  reports: [
+    { kind: "entry", at: "1767225600000000001", entry: { ...entry, json: { ...entry.json, ["__proto__"]: { a: 1 } } } },
+    {
+      kind: "usage",
+      increments: [{ owner: "acme", deployment: "app", day: "2026-01-01", sku: "cpu", grains: "9".repeat(19) }],
+    },
+    { kind: "fire", service, fire: { at: candidate.createdAt, status: null, attempts: 4 } },
+    { kind: "retry", service, fire: { scheduled: "-1", attempts: 0, at: "0" } },
+  ],
+};
+
+test("passes a batch of every kind of report, and reports whether the engine took it", async () => {
+  const engine = await open();
+  const send = batchSender(engine.path);
+  const { signal } = new AbortController();
+  expect(await send(batch, signal)).toBe(true);
+  expect(engine.lease.receive).toHaveBeenCalledWith(batch);
+  engine.lease.receive.mockResolvedValueOnce(false);
+  expect(await send(batch, signal)).toBe(false);
+  engine.lease.receive.mockRejectedValueOnce(new Error("a bug"));
+  await expect(send(batch, signal)).rejects.toThrow("The engine failed.");
+  engine.lease.receive.mockImplementationOnce(async () => {
+    await engine.close();
+    return true;
+  });
+  expect(await send(batch, signal)).toBe(false);
+  expect(await send(batch, signal)).toBe(false);
 });
 
 test("drops an entry that JSON cannot represent, and no other", async () => {
@@ -286,17 +321,28 @@ test("answers good calls after any bytes", async () => {
 
 test("rejects unknown calls, and inputs of another shape, without calling the engine", async () => {
   const engine = await open();
-  const names = ["start", "end", "append", "writeAll", "repair"];
+  const names = ["start", "end", "append", "writeAll", "repair", "push"];
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...names), fc.jsonValue(), async (name, input) => {
       expect(await post(engine.path, `/${name}`, JSON.stringify(input))).toBe(400);
     }),
     runs(200),
   );
+  const change = fc.record({ at: fc.nat(batch.reports.length - 1), value: fc.jsonValue() });
+  await fc.assert(
+    fc.asyncProperty(change, async ({ at, value }) => {
+      const reports = batch.reports.with(at, value as (typeof batch.reports)[number]);
+      expect(await post(engine.path, "/push", JSON.stringify({ ...batch, reports }))).toBe(400);
+    }),
+    runs(200),
+  );
+  for (const one of [{ number: 0 }, { number: 1.5 }, { sender: 1 }, { more: true }])
+    expect(await post(engine.path, "/push", JSON.stringify({ ...batch, ...one }))).toBe(400);
   expect(await post(engine.path, "/start", "{")).toBe(400);
   for (const name of ["/", "/constructor", "/__proto__", "/start/x", "/../start"])
     expect(await post(engine.path, name, "{}"), name).toBe(404);
   expect(await post(engine.path, "/append", `{"entries":["${"x".repeat(MAX_BODY)}"]}`)).toBe(413);
-  const called = [engine.engine.start, engine.engine.end, engine.logs.append, engine.logs.writeAll, engine.logs.repair];
-  for (const one of called) expect(one).not.toHaveBeenCalled();
+  const { start, end } = engine.engine;
+  const { append, writeAll, repair } = engine.logs;
+  for (const one of [start, end, append, writeAll, repair, engine.lease.receive]) expect(one).not.toHaveBeenCalled();
 });

@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { silent } from "../../../../adapters/local/accounts/identity.ts";
 import { openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
-import { type FiredService, LastFires, lastFireReader } from "../../../../adapters/local/schedules/last-fires.ts";
+import {
+  type FiredService,
+  LastFires,
+  lastFireReader,
+  moveLastFires,
+} from "../../../../adapters/local/schedules/last-fires.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { insert } from "../../../../adapters/local/state/sql.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -25,12 +30,13 @@ const fireOf = (status: number): LastFire => ({ at: "2026-01-02T00:00:00+00:00" 
 
 const openIn = (dataDir: string) => {
   const db = openState(dataDir);
+  moveLastFires(db, () => openEngineFile(dataDir, silent));
   const file = openEngineFile(dataDir, silent);
   const close = () => {
     file.close();
     db.close();
   };
-  return { fires: new LastFires(file, db), find: lastFireReader(file, silent), [Symbol.dispose]: close };
+  return { fires: new LastFires(file), find: lastFireReader(file, silent), [Symbol.dispose]: close };
 };
 
 /** Stores a fire as an earlier version did. */
@@ -110,9 +116,8 @@ test("a killed process keeps the latest fire", () => {
     import { silent } from "./adapters/local/accounts/identity.ts";
     import { openEngineFile } from "./adapters/local/engine/engine-file.ts";
     import { LastFires } from "./adapters/local/schedules/last-fires.ts";
-    import { openState } from "./adapters/local/state/database.ts";
     const [folder, service, fire] = process.argv.slice(1);
-    const fires = new LastFires(openEngineFile(folder, silent), openState(folder));
+    const fires = new LastFires(openEngineFile(folder, silent));
     fires.note(JSON.parse(service), JSON.parse(fire));
     process.kill(process.pid, "SIGKILL");
   `;

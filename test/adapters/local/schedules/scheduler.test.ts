@@ -65,17 +65,19 @@ const start = async (deployed: readonly CronJob[] = []) => {
   const db = openState(folder.path);
   const rows = new ScheduleRows(db);
   const file = openEngineFile(folder.path, silent);
-  const lastFires = new LastFires(file, db);
   const entries: NewLogEntry[] = [];
   const quiet = () => undefined;
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const timers = new CronTimers({
+  const timers: CronTimers = new CronTimers({
     clock,
-    lastFires,
     logger,
     log: (entry) => void entries.push(entry),
+    noted: (service, fire) => timers.note(service, fire),
+    left: () => expect.unreachable(),
     urlOf: () => url,
+    drainMillis: 0,
   });
+  timers.start(new LastFires(file));
   const engine = {
     apply: async () => {
       timers.apply(rows.all().map((one) => ({ ...one, createdAt })));
@@ -91,7 +93,7 @@ const start = async (deployed: readonly CronJob[] = []) => {
     await eventually(() => expect(entries).toHaveLength(ended));
   };
   const close = () => {
-    timers.close();
+    void timers.close();
     file.close();
     db.close();
   };

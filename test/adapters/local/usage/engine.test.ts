@@ -43,13 +43,15 @@ test("meters an instance and its requests, and nothing while it is stopped or th
 /** Meters an instance with one vCPU, and prints the milliseconds in the file after each write. */
 const child = `
   import { openBillingFile } from "./adapters/local/usage/billing-file.ts";
+  import { Ledger } from "./adapters/local/usage/ledger.ts";
   import { Meter } from "./adapters/local/usage/meter.ts";
   import { loadPrices } from "./adapters/local/usage/prices.ts";
   import { BillingRows } from "./adapters/local/usage/billing-rows.ts";
   import { createSystemClock } from "./adapters/shared/runtime/system.ts";
   const logger = { debug() {}, info() {}, warn() {}, error(message, { cause }) { throw cause; } };
   const file = openBillingFile(process.argv[1], logger);
-  const meter = new Meter({ file, prices: loadPrices(undefined), clock: createSystemClock(), logger });
+  const ledger = new Ledger({ file, prices: loadPrices(undefined), logger });
+  const meter = new Meter({ clock: createSystemClock(), write: (increments) => ledger.write(increments) });
   meter.started({ owner: "acme", name: "app", cpu: 1, memory: 1024 ** 3 });
   for (;;) {
     meter.flush();

@@ -1,0 +1,170 @@
+/**
+ * One engine of a data folder holds the lease: it writes the logs, the metered usage and the fires of schedules, and
+ * runs the timers. During an upgrade there are two engines. The one without the lease passes its reports to the holder
+ * over the holder's socket. Its reports wait while no engine holds the lease.
+ */
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { LastFire } from "../../../../core/domain/schedules/fire-policy.ts";
+import { type Instant, parseInstant, type Timestamp, timestampOf } from "../../../../core/domain/wire/instant.ts";
+import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
+import type { Telemetry } from "../../../../core/ports/telemetry.ts";
+import type { CronTimers } from "../../schedules/cron-timers.ts";
+import type { PendingFire } from "../../schedules/fire.ts";
+import type { FiredService } from "../../schedules/last-fires.ts";
+import type { Increment } from "../../usage/increments.ts";
+import { batchSender } from "../socket/batch-sender.ts";
+import type { InputOf } from "../socket/protocol.ts";
+import type { EngineReport } from "../socket/reports.ts";
+import type { LeasedFiles } from "./leased-files.ts";
+import { Outbox } from "./outbox.ts";
+
+/** What the next holder of the lease needs to know. Can be sent as JSON. */
+export interface Handover {
+  /** When the timers stopped. */
+  readonly since: Timestamp;
+  /** The number of the last batch that each sender delivered, so that the next holder ignores repeated batches. */
+  readonly received: Readonly<Record<string, number>>;
+}
+
+export interface LeaseDeps {
+  readonly open: () => LeasedFiles;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+interface Held {
+  readonly files: LeasedFiles;
+  readonly timers: Pick<CronTimers, "start" | "stop" | "note" | "resume">;
+}
+
+const serviceOf = ({ owner, name, createdAt }: FiredService): FiredService => ({ owner, name, createdAt });
+
+/** Stores a report, or acts on it. The returned promise, if any, resolves when the log has room for more. */
+const apply = ({ files, timers }: Held, report: EngineReport): Promise<void> | undefined => {
+  if (report.kind === "entry") return files.logs.push(report.entry, BigInt(report.at) as Instant);
+  if (report.kind === "usage")
+    files.ledger.write(report.increments.map((one) => ({ ...one, grains: BigInt(one.grains) })));
+  else if (report.kind === "fire") timers.note(report.service, report.fire);
+  else {
+    const { scheduled, attempts, at } = report.fire;
+    timers.resume(report.service, { scheduled: BigInt(scheduled) as Instant, attempts, at: BigInt(at) as Instant });
+  }
+  return undefined;
+};
+
+export class Lease {
+  readonly #deps: LeaseDeps;
+  readonly #outbox: Outbox;
+  #received = new Map<string, number>();
+  #held: Held | undefined;
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps;
+    this.#outbox = new Outbox({ ...deps, sender: deps.ids.id() });
+  }
+
+  /** The files of this engine. Throws if the engine does not hold the lease. */
+  get files(): LeasedFiles {
+    return this.#holding().files;
+  }
+
+  /** The number of log entries and other reports that are not yet in a file. */
+  get waiting(): number {
+    return this.#outbox.waiting + (this.#held?.files.logs.waiting ?? 0);
+  }
+
+  /**
+   * Logs an entry. A returned promise resolves when there is room for more. A writer that awaits the promise is slowed
+   * down to the speed of the engine that writes the log.
+   * @param at when the platform read the entry
+   */
+  log(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
+    // Earlier entries come first.
+    if (this.#held !== undefined && this.#outbox.waiting === 0) return this.#held.files.logs.push(entry, at);
+    return this.#outbox.push({ kind: "entry", at: String(at ?? this.#deps.clock.now()), entry });
+  }
+
+  /** Counts increments of usage. */
+  meter(increments: readonly Increment[]): void {
+    if (this.#held !== undefined) this.#held.files.ledger.write(increments);
+    else if (increments.length > 0)
+      void this.#outbox.push({
+        kind: "usage",
+        increments: increments.map((one) => ({ ...one, grains: String(one.grains) })),
+      });
+  }
+
+  /** Stores the result of a fire's latest attempt. */
+  noted(service: FiredService, fire: LastFire): void {
+    if (this.#held !== undefined) this.#held.timers.note(service, fire);
+    else void this.#outbox.push({ kind: "fire", service: serviceOf(service), fire });
+  }
+
+  /** Passes a fire that waits for a retry to the engine with the lease. */
+  left(service: FiredService, { scheduled, attempts, at }: PendingFire): void {
+    const fire = { scheduled: String(scheduled), attempts, at: String(at) };
+    void this.#outbox.push({ kind: "retry", service: serviceOf(service), fire });
+  }
+
+  /**
+   * Takes a batch of another engine. Returns false if this engine does not hold the lease. Resolves when the log has
+   * room for more.
+   */
+  async receive({ sender, number, reports }: InputOf<"push">): Promise<boolean> {
+    const held = this.#held;
+    if (held === undefined) return false;
+    if (number <= (this.#received.get(sender) ?? 0)) return true;
+    this.#received.set(sender, number);
+    let room: Promise<void> | undefined;
+    for (const report of reports) room = apply(held, report) ?? room;
+    await room;
+    return true;
+  }
+
+  /**
+   * Opens the files, starts the timers, and stores the reports that are waiting. No other engine may hold the lease.
+   * @param handover from the previous holder; undefined if no other engine was running
+   */
+  take(timers: Held["timers"], handover?: Handover): void {
+    const files = this.#deps.open();
+    this.#held = { files, timers };
+    this.#received = new Map(Object.entries(handover?.received ?? {}));
+    timers.start(files.lastFires, handover === undefined ? undefined : parseInstant(handover.since));
+    this.#outbox.deliverTo((batch) => this.receive(batch));
+  }
+
+  /** Stops the timers, and writes and closes the files. From now on, reports wait for `forwardTo`. */
+  async release(): Promise<Handover> {
+    const { files, timers } = this.#holding();
+    this.#held = undefined;
+    this.#outbox.deliverTo(undefined);
+    const since = timers.stop();
+    const handover = { since: timestampOf(since), received: Object.fromEntries(this.#received) };
+    files.ledger.write([]);
+    this.meter(files.ledger.takeUnwritten());
+    await files.close();
+    return handover;
+  }
+
+  /**
+   * Passes all reports to the engine that listens at the path.
+   * @param socket the path of its Unix socket
+   */
+  forwardTo(socket: string): void {
+    if (this.#held !== undefined) throw new Error("this engine holds the lease");
+    this.#outbox.deliverTo(batchSender(socket));
+  }
+
+  /** Resolves when all reports are stored or delivered. Logs how many are lost if the delivery takes too long. */
+  async close(): Promise<void> {
+    await this.#outbox.close();
+    await this.#held?.files.close();
+  }
+
+  #holding(): Held {
+    if (this.#held === undefined) throw new Error("this engine does not hold the lease");
+    return this.#held;
+  }
+}

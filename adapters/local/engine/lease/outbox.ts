@@ -1,0 +1,153 @@
+/**
+ * The queue of an engine's reports on their way to the engine that holds the lease. Delivers numbered batches, one at a
+ * time and in order, and repeats a batch until the receiver has taken it. The receiver ignores repeated numbers.
+ */
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from "node:timers/promises";
+import type { Clock, Logger } from "../../../../core/ports/system.ts";
+import type { Telemetry } from "../../../../core/ports/telemetry.ts";
+import { type Amount, Backlog, reaches } from "../../logs/backlog.ts";
+import type { InputOf } from "../socket/protocol.ts";
+import type { EngineReport } from "../socket/reports.ts";
+
+/** The maximum size of a batch. It is far below the limit of a message, whatever the encoding. */
+const BATCH: Amount = { entries: 500, letters: 512 * 1024 };
+const RETRY_MS = 50;
+/** How long `close` waits for the delivery. */
+const CLOSE_MS = 10_000;
+
+type Batch = InputOf<"push">;
+
+/**
+ * Sends a batch. Returns false if the outbox must repeat it. Throws if the receiver rejects the batch, which is then
+ * lost.
+ */
+export type Send = (batch: Batch, signal: AbortSignal) => Promise<boolean>;
+
+interface Destination {
+  readonly send: Send;
+  readonly changed: AbortController;
+}
+
+interface Queued {
+  readonly report: EngineReport;
+  readonly letters: number;
+}
+
+export interface OutboxDeps {
+  /** Identifies this outbox among all outboxes. */
+  readonly sender: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export class Outbox {
+  readonly #deps: OutboxDeps;
+  readonly #backlog = new Backlog();
+  #queue: Queued[] = [];
+  #sending: { readonly batch: Batch; readonly size: Amount } | undefined;
+  #lastNumber = 0;
+  #destination: Destination | undefined;
+  #delivery: Promise<void> | undefined;
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
+  }
+
+  /** The number of reports that no receiver has acknowledged. */
+  get waiting(): number {
+    return this.#backlog.entries;
+  }
+
+  /**
+   * Queues a report. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
+   * slowed down to the receiver's speed. Drops log entries if the queue overflows because writers do not wait.
+   */
+  push(report: EngineReport): Promise<void> | undefined {
+    if (report.kind === "entry" && this.#backlog.overflows) this.#lost(1, "the queue is full");
+    else
+      try {
+        this.#add({ report, letters: JSON.stringify(report).length });
+      } catch (cause) {
+        this.#lost(1, cause);
+      }
+    return this.#backlog.room();
+  }
+
+  /** Delivers all reports to another destination from now on. Without a destination, they wait. */
+  deliverTo(send: Send | undefined): void {
+    this.#destination?.changed.abort();
+    this.#destination = send === undefined ? undefined : { send, changed: new AbortController() };
+    this.#deliver();
+  }
+
+  /** Resolves when all reports are delivered. Logs how many are lost if the delivery takes too long. */
+  async close(): Promise<void> {
+    const delivered = new AbortController();
+    await Promise.race([this.#delivery, this.#deps.clock.sleep(CLOSE_MS, delivered.signal)]);
+    delivered.abort();
+    this.#destination?.changed.abort();
+    this.#destination = undefined;
+    await this.#delivery;
+    if (this.waiting > 0) this.#lost(this.waiting, "the engine that writes them cannot be reached");
+  }
+
+  #add(queued: Queued): void {
+    this.#queue.push(queued);
+    this.#backlog.add(queued.letters);
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    if (this.#destination === undefined || this.waiting === 0) return;
+    this.#delivery ??= this.#deliverAll().finally(() => {
+      this.#delivery = undefined;
+      this.#deliver();
+    });
+  }
+
+  async #deliverAll(): Promise<void> {
+    // Batches the reports of this turn of the event loop.
+    await yieldToEventLoop();
+    while (this.#destination !== undefined && this.waiting > 0) {
+      const { send, changed } = this.#destination;
+      this.#sending ??= this.#nextBatch();
+      const { batch, size } = this.#sending;
+      if (await this.#isDone(batch, send, changed.signal)) {
+        this.#backlog.remove(size);
+        this.#sending = undefined;
+        this.#backlog.release();
+      } else await sleep(RETRY_MS, undefined, { signal: changed.signal }).catch(() => undefined);
+    }
+  }
+
+  async #isDone(batch: Batch, send: Send, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await send(batch, signal);
+    } catch (cause) {
+      this.#lost(batch.reports.length, cause);
+      return true;
+    }
+  }
+
+  #nextBatch(): { readonly batch: Batch; readonly size: Amount } {
+    let letters = 0;
+    let entries = 0;
+    for (const queued of this.#queue) {
+      if (entries > 0 && reaches({ entries, letters: letters + queued.letters }, BATCH)) break;
+      letters += queued.letters;
+      entries += 1;
+    }
+    const reports = this.#queue.splice(0, entries).map(({ report }) => report);
+    const batch = { sender: this.#deps.sender, number: ++this.#lastNumber, reports };
+    return { batch, size: { entries, letters } };
+  }
+
+  #lost(entries: number, cause: unknown): void {
+    this.#deps.telemetry.logLost(entries);
+    this.#deps.logger.error("lost log entries: could not pass them to the engine that writes the log", {
+      entries,
+      cause,
+    });
+  }
+}
