@@ -101,6 +101,20 @@ test("pipelined requests are all answered, and the last response closes the conn
   await drained;
 });
 
+test("the response to a request that waits for `100 Continue` closes the connection", async () => {
+  await using old = await startNamedIngress("old");
+  const { socket, received, closed } = openRaw(old.url("app"));
+  await once(socket, "connect");
+  // The ingress accepts in order, so it has accepted the silent connection.
+  await send(old.url("app"));
+  const drained = old.ingress.drain(LONG_MS);
+  socket.write("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+  await received("100 Continue");
+  socket.write("one");
+  expect(await closed).toMatch(/Connection: close\r\n.*old 3/s);
+  await drained;
+});
+
 test("an event stream, an upload and a WebSocket continue in the old process until they end", async () => {
   await using old = await startNamedIngress("old");
   using child = await startAdopting(old.ingress);
@@ -157,7 +171,7 @@ test("a connection that has sent nothing before the drain is served by the old p
   using child = await startAdopting(old.ingress);
   const { socket, closed } = openRaw(old.url("app"));
   await once(socket, "connect");
-  // The old process accepts in order, so it has accepted the silent connection.
+  // The ingress accepts in order, so it has accepted the silent connection.
   expect((await send(old.url("app"))).text).toBe("old 0");
   await moveTo(child, old.ingress);
   const drained = old.ingress.drain(LONG_MS);
