@@ -32,7 +32,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
   );
 };
 
-/** If the configuration lacks a name, SQL is missing from the capabilities, and no statement reaches the engine. */
+/** Without a workgroup or a log table, SQL is not among the capabilities, so no statement reaches the engine. */
 export const createAwsSql = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {

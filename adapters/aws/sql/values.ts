@@ -54,7 +54,7 @@ const innerOf = (type: TrinoType, json: unknown): SqlValue => {
 const typeOf = (column: Column, shape: Shape, printedType: string | undefined): TrinoType => {
   if (shape === "bytes") return { kind: "scalar", name: "BYTES" };
   if (shape === "json") return { kind: "scalar", name: "JSON" };
-  // Without rows, the element type of a list is unknown.
+  // Without rows, the types inside lists and records are unknown.
   if (shape === "typed") return printedType === undefined ? { kind: "scalar", name: "JSON" } : parseType(printedType);
   return parseType(column.Type ?? "varchar");
 };

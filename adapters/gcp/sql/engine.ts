@@ -156,7 +156,7 @@ export class GcpSql implements SqlEngine {
     if (bytes > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled, bytes));
   }
 
-  /** Names of the platform's tables that messages may contain, in both of BigQuery's notations. */
+  /** The names of the platform's tables in both of BigQuery's notations. Messages to clients must not contain them. */
   get #names(): readonly string[] {
     return this.#allowed.flatMap((name) => [name, name.replace(".", ":")]);
   }

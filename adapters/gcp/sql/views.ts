@@ -60,7 +60,7 @@ const billed = (name: string): string => `(SELECT MAX(l.value) FROM UNNEST(label
 const netCost = `CAST(cost AS NUMERIC)
   + IFNULL((SELECT SUM(CAST(c.amount AS NUMERIC)) FROM UNNEST(credits) AS c), 0)`;
 
-/** One row per SKU and day. `cost` is the net cost, after credits. @param table `PROJECT.DATASET.TABLE` */
+/** One row per day, SKU and deployment. `cost` is the net cost, after credits. @param table `PROJECT.DATASET.TABLE` */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT day AS usage_start_time, TIMESTAMP_ADD(day, INTERVAL 1 DAY) AS usage_end_time,
     STRUCT(used AS description) AS service, STRUCT(used_sku AS description) AS sku,

@@ -18,7 +18,10 @@ export class AccountUserRows {
     return this.#db.prepare("SELECT 1 FROM account_users WHERE uid = ?").get(uid) !== undefined;
   }
 
-  /** Restores the uid of an account from the owner of its volume's folder, after the state was lost. */
+  /**
+   * Restores the uid of an account from the owner of its volume's folder, after the state was lost. Changes nothing if
+   * the account already has a uid, or the uid already has an account.
+   */
   restore(owner: AccountId, uid: number): void {
     insert(this.#db, "INSERT OR IGNORE INTO account_users", { owner, uid });
   }

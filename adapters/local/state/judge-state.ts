@@ -8,7 +8,7 @@ export type FoundState =
   | { readonly kind: "empty" }
   /** SQLite cannot read the whole file. */
   | { readonly kind: "unreadable"; readonly problem: string }
-  /** SQLite can read the file, but the content does not match the digest. */
+  /** SQLite can read the file, but the content does not match the digest, or the recorded version is damaged. */
   | { readonly kind: "altered"; readonly generation: number }
   /** `version` is undefined if the state was written by an older release, which did not record versions. */
   | { readonly kind: "whole"; readonly version: StateVersion | undefined };

@@ -143,7 +143,7 @@ export class ServiceRows {
     return { createdAt: before.createdAt, revision: rolling };
   }
 
-  /** Makes the revision serve all traffic. Returns false if another rollout has replaced this one. */
+  /** Makes the revision serve all traffic. Returns false, and changes nothing, if its rollout is not in progress. */
   commit(name: DeploymentName, revision: string, now: Timestamp): boolean {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return false;
@@ -152,7 +152,7 @@ export class ServiceRows {
     return true;
   }
 
-  /** Ends a failed rollout. The serving revision keeps serving. */
+  /** Ends a failed rollout if it is still in progress. The serving revision, if there is one, keeps serving. */
   abandon(name: DeploymentName, revision: string, now: Timestamp): void {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return;

@@ -22,7 +22,7 @@ export const insert = (
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
 
-/** Opens a file that no process may change. SQLite ignores its write-ahead log and creates no files. */
+/** Opens a file, which no process may change meanwhile. SQLite ignores its write-ahead log and creates no files. */
 export const openImmutable = (path: string): DatabaseSync => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";

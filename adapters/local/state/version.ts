@@ -25,7 +25,7 @@ export const versionTable = `
   INSERT INTO version (only, noted) VALUES (1, '');
 `;
 
-/** Columns whose loss is acceptable. Changes to them do not flush the check file. */
+/** Columns whose loss is acceptable. Changes to them do not change the version, and do not flush the check file. */
 const untracked: Readonly<Record<string, readonly string[]>> = {
   keys: ["last_used_at"],
   schedules: ["last_fire"],

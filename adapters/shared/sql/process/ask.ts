@@ -48,7 +48,7 @@ export const guard = (child: SqlChild, millis: number, signal: AbortSignal | und
   };
 };
 
-/** Runs `work` with the account's process. Waits up to `timeoutMs` for a free one. */
+/** Runs `work` with the account's process. Waits up to `timeoutMs` until a process is free. */
 export const withProcess = <T>(
   pool: SqlPool,
   { owner }: SqlScope,

@@ -1,6 +1,6 @@
 /**
  * Starts and controls one account's SQL process. The process runs under limits of the operating system and receives one
- * request at a time. Callers kill it if a request exceeds its timeout.
+ * request at a time. Callers kill the process if a request exceeds its timeout.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { on } from "node:events";

@@ -28,7 +28,7 @@ interface ProcessSlot {
 
 type Waiter = Pick<PromiseWithResolvers<ProcessSlot>, "resolve" | "reject">;
 
-/** Thrown if no process became free in time. */
+/** Thrown if no process became free in time, the waiting caller aborted, or the pool was closed. */
 export class Busy extends Error {}
 
 const closed = () => new Busy("The SQL engine is shutting down. Try again.");
@@ -47,7 +47,7 @@ export class SqlPool {
 
   /**
    * Runs work with the account's process. If the parser traps, retries once in a new process, because earlier
-   * statements may have used up the memory of the first process. Throws `Busy` if no process becomes free in time.
+   * statements may have used up the memory of the first process. Throws `Busy` if the work gets no process.
    */
   async with<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
     try {

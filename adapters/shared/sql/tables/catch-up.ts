@@ -50,8 +50,8 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
 };
 
 /**
- * Stores the first and last positions that the database contains for each service. They are in memory, because the
- * database has a single writer.
+ * Keeps the first and last positions that the database contains for each service in memory. They stay correct, because
+ * the database has a single writer.
  */
 export class ReadSoFar {
   readonly #connection: DuckDBConnection;
