@@ -9,7 +9,7 @@ import { createManualClock, type ManualClock } from "../../../../adapters/memory
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { ENGINES, LeasedEngines } from "../../../support/engine/leased-engines.ts";
-import { runs } from "../../../support/vitest/runs.ts";
+import { runs, within } from "../../../support/vitest/runs.ts";
 
 const owner = "acme" as AccountId;
 const usageKey = { owner, deployment: "app", day: "2026-01-01", sku: "cpu" } as const;
@@ -111,19 +111,23 @@ const readUsage = (dataDir: string): unknown => {
   return sum.get()?.["grains"];
 };
 
-test("no entry is lost, none is written twice, each service's entries keep their order, and usage is exact", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-      const clock = createManualClock();
-      await using engines = await LeasedEngines.open({ clock });
-      const reports = new Reports(engines, clock);
-      for (let number = 0; number < ENGINES; number++) reports.log(number, "app", 1);
-      for (const one of steps) await one(engines, reports, clock);
-      await engines.close();
-      expect(readLog(engines.dataDir)).toEqual(reports.logged);
-      expect(readUsage(engines.dataDir)).toEqual(reports.used);
-      expect(engines.all.flatMap(({ logged }) => logged)).toEqual([]);
-    }),
-    runs(25),
-  );
-});
+test(
+  "no entry is lost, none is written twice, each service's entries keep their order, and usage is exact",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const clock = createManualClock();
+        await using engines = await LeasedEngines.open({ clock });
+        const reports = new Reports(engines, clock);
+        for (let number = 0; number < ENGINES; number++) reports.log(number, "app", 1);
+        for (const one of steps) await one(engines, reports, clock);
+        await engines.close();
+        expect(readLog(engines.dataDir)).toEqual(reports.logged);
+        expect(readUsage(engines.dataDir)).toEqual(reports.used);
+        expect(engines.all.flatMap(({ logged }) => logged)).toEqual([]);
+      }),
+      runs(25),
+    );
+  },
+  within(),
+);

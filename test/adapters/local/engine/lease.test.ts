@@ -56,6 +56,41 @@ test("an engine whose log is full lets its writers continue when it releases the
   expect(countOf(engines.dataDir)).toBe(FULL);
 });
 
+test("an engine takes a batch only when its full log has room again", async () => {
+  await using engines = await LeasedEngines.open({ clock: createManualClock() });
+  const reports = Array.from({ length: FULL }, () => ({ kind: "entry" as const, at: "0", entry: line(big) }));
+  let isTaken = false;
+  const taking = engines.all[0]?.lease.receive({ sender: "other", number: 1, reports }).then((result) => {
+    isTaken = true;
+    return result;
+  });
+  await new Promise(setImmediate);
+  expect(isTaken).toBe(false);
+  expect(await taking).toBe(true);
+  await engines.close();
+});
+
+test("usage that cannot be written when the lease is released goes to the next holder, once", async () => {
+  await using engines = await LeasedEngines.open({ clock: createManualClock() });
+  const [first] = engines.all;
+  const key = { owner, deployment: name, day: "2026-01-01", sku: "cpu" } as const;
+  const billing = (work: (db: DatabaseSync) => unknown) => {
+    using db = new DatabaseSync(join(engines.dataDir, "billing.sqlite"));
+    return work(db);
+  };
+  first?.lease.meter([{ ...key, grains: 1n }]);
+  const full = "CREATE TRIGGER full BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END";
+  billing((db) => db.exec(full));
+  first?.lease.meter([{ ...key, grains: 10n }]);
+  await engines.move(1, async () => void billing((db) => db.exec("DROP TRIGGER full")));
+  first?.lease.meter([{ ...key, grains: 100n }]);
+  await engines.close();
+  expect(billing((db) => db.prepare("SELECT grains FROM usage").all())).toEqual([{ grains: 111 }]);
+  expect(new Set(first?.logged.map((text) => text.split(" {")[0]))).toEqual(
+    new Set(["could not write metered usage; will retry"]),
+  );
+});
+
 test("drops entries, but no usage, if writers do not wait for a full queue, and logs the loss", async () => {
   await using engines = await LeasedEngines.open({ clock: createManualClock() });
   const [, other] = engines.all;
