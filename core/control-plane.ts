@@ -123,6 +123,8 @@ export interface ControlPlane {
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
+  /** Resolves when no deploy is running in this process. */
+  settle(): Promise<void>;
   /**
    * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
    * Resolves when all deploys have ended.
@@ -202,6 +204,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     revokeKey: bind(credentials.revokeKey),
     issueToken: bind(credentials.issueToken),
     getSubscription: bind(getSubscription),
+    settle: () => context.deploys.settle(),
     close: () => context.deploys.endAll("interrupted"),
   });
 };

@@ -26,6 +26,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   login: entry("Save the platform's address and your key", () => import("./accounts/login.ts")),
   shell: entry("Open a shell in a running instance", () => import("./deploy/shell.ts")),
   prove: entry("Prove that a platform works", () => import("./prove/prove.ts")),
+  upgrade: entry("Replace the running server without a gap", () => import("./server/upgrade/upgrade-command.ts")),
   doctor: entry("Check the requirements of a platform", () => import("./server/doctor.ts")),
   backup: entry("Back up a data folder to a file", () => import("./server/backup.ts")),
   restore: entry("Restore a data folder from a backup", () => import("./server/restore.ts")),

@@ -20,6 +20,9 @@ start)
     kill -0 "$(cat "$HOME/serve.pid")" || { cat "$HOME/serve.err"; exit 1; }
     sleep 0.1
   done ;;
+reload)
+  pid=$(portside upgrade --json | sed -n 's/.*"pid":\\([0-9]*\\).*/\\1/p')
+  [ -n "$pid" ] && echo "$pid" > "$HOME/serve.pid" ;;
 stop)
   kill "$(cat "$HOME/serve.pid")"
   while kill -0 "$(cat "$HOME/serve.pid")" 2> /dev/null; do sleep 0.1; done ;;

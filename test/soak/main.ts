@@ -1,6 +1,6 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `restarts` (100 of the server), `prove-kills` (20), `damages` (500 data folders), `matrices`
+ * `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500 data folders), `matrices`
  * (of attacks and faults, whole), `mean` (each unfriendly behaviour of the fake clouds with every suite), `deployments`
  * (a thousand on the fake load balancers of AWS), `gcsfuse` (on an emulator) and `redeploys` (two hours under load);
  * without a name all of them run.
@@ -53,6 +53,12 @@ const stages: readonly Stage[] = [
     what: "100 ends of the server under load",
     env: { PORTSIDE_RESTARTS: "50" },
     args: vitest("test/e2e/restarts.test.ts", "--testTimeout", "3600000"),
+  },
+  {
+    name: "upgrades",
+    what: "100 upgrades under load",
+    env: { PORTSIDE_UPGRADES: "50" },
+    args: vitest("test/e2e/upgrades.test.ts", "--testTimeout", "3600000"),
   },
   {
     name: "prove-kills",

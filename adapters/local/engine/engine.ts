@@ -25,6 +25,9 @@ import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
+/** How many services start at the same time when this engine takes over from another one. */
+const WARM_AT_ONCE = 4;
+
 /** How often the engine checks the state for changes that it missed, in milliseconds. */
 const LOOK_MS = 1000;
 
@@ -176,6 +179,37 @@ export class LocalEngine implements Engine {
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
   }
 
+  /** The services that have an instance. */
+  get running(): readonly DeploymentName[] {
+    const { ingress } = this.#deps;
+    return [...this.#running.keys()].filter((name) => (ingress.route(name)?.serving?.pool.size ?? 0) > 0);
+  }
+
+  /**
+   * Starts an instance of each of these services that has none. Resolves when each one has started or failed. Throws if
+   * every start failed, which means that this process cannot run services. A single failure is the service's.
+   */
+  async warm(services: readonly DeploymentName[]): Promise<void> {
+    const waiting = [...services];
+    const failed: DeploymentName[] = [];
+    const work = async () => {
+      for (let name = waiting.shift(); name !== undefined; name = waiting.shift())
+        if (!(await this.#warmOne(name))) failed.push(name);
+    };
+    await Promise.all(Array.from({ length: WARM_AT_ONCE }, work));
+    if (services.length > 0 && failed.length === services.length)
+      throw new Error(`No service could start an instance: ${failed.slice(0, 10).join(", ")}.`);
+    if (failed.length > 0) this.#deps.logger.warn("some services could not start an instance", { services: failed });
+  }
+
+  async #warmOne(name: DeploymentName): Promise<boolean> {
+    const admission = await this.#deps.ingress.route(name)?.admit(undefined, new AbortController().signal);
+    // A service that was removed meanwhile needs no instance.
+    if (admission === undefined || !("lease" in admission)) return admission?.kind !== "did_not_start";
+    admission.lease.release();
+    return true;
+  }
+
   /** Counts the waiting requests, and the instances by state. */
   load(): Omit<Load, "logEntriesWaiting"> {
     const pools = this.#deps.ingress.pools().map((pool) => pool.load);
@@ -188,7 +222,12 @@ export class LocalEngine implements Engine {
     };
   }
 
-  /** Checks the state once a second until `close`. Applies changes that have not been applied yet. */
+  /** Ignores later changes of the state, which another engine applies. */
+  unwatch(): void {
+    clearInterval(this.#looks);
+  }
+
+  /** Checks the state once a second until `unwatch` or `close`. Applies changes that have not been applied yet. */
   watch(): void {
     this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
   }
@@ -203,7 +242,7 @@ export class LocalEngine implements Engine {
 
   /** Resolves when removed services have drained. */
   async close(): Promise<void> {
-    clearInterval(this.#looks);
+    this.unwatch();
     await this.#applied;
     await this.#drains.settle();
   }

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { Telemetry } from "../../../core/ports/telemetry.ts";
 import { serveStorage } from "../../shared/volumes/endpoint.ts";
@@ -13,18 +14,18 @@ import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
 import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
-import { Ingress } from "../ingress/index.ts";
+import { Ingress, type IngressPort } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import type { LogWriter } from "../logs/log-writer.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
-import { takeScope } from "../sandbox/scope.ts";
+import { joinScope, scopeName, takeScope } from "../sandbox/scope.ts";
 import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
 import { moveLastFires } from "../schedules/last-fires.ts";
 import { openState } from "../state/database.ts";
-import { lockDataDir } from "../state/lock-data-dir.ts";
+import { beginTakeover, type Lock, lockDataDir } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
 import { Meter } from "../usage/meter.ts";
@@ -69,12 +70,24 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
   /** Throws if this engine does not hold the lease. */
   readonly logs: LogWriter;
   readonly state: StoredState;
-  readonly lease: Pick<Lease, "receive" | "release" | "forwardTo">;
+  readonly lease: Pick<Lease, "receive" | "forwardTo">;
+  readonly ingress: Ingress;
   /**
-   * Opens the files that only one engine may write, and starts the timers. The caller must have applied the state if
-   * another engine hands over the lease.
+   * Locks the data folder, opens the files that only one engine may write, and starts the timers. The caller must have
+   * applied the state if another engine hands over the lease.
    */
-  takeLease(handover?: Handover): void;
+  takeLease(handover?: Handover): Promise<void>;
+  /** Closes these files and unlocks the data folder. This engine ignores later changes of the state. */
+  releaseLease(): Promise<Handover>;
+}
+
+/** An engine that another engine replaces. */
+export interface RunningEngine {
+  /** The path of its socket. */
+  readonly socket: string;
+  readonly ports: readonly IngressPort[];
+  /** The services that have instances. */
+  readonly services: readonly DeploymentName[];
 }
 
 /**
@@ -101,17 +114,83 @@ const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, sta
   return { scope, storageKey };
 };
 
-/** Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules. */
-const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> => {
+/** How an engine holds the data folder and the scope of its instances. */
+interface Place {
+  readonly scope: string;
+  readonly storageKey: string;
+  /** Locks the data folder, for the engine with the lease. */
+  lock(): Promise<void>;
+  unlock(): void;
+  /** False while the instances of an earlier engine run. */
+  readonly ownsScope: () => boolean;
+  /** Calls `endOthers` when the earlier engine has ended, if there is one. */
+  readonly whenAlone: (endOthers: () => Promise<void>) => void;
+}
+
+/**
+ * Keeps the lock of the data folder until `unlock`, or until the stack is disposed.
+ * @param take returns the lock of the data folder, given the lock that this process holds
+ */
+const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | undefined) => Promise<Lock>) => {
+  let held: Lock | undefined = first;
+  const unlock = () => {
+    held?.release();
+    held = undefined;
+  };
+  stack.defer(unlock);
+  const lock = async () => {
+    held = await take(held);
+  };
+  return { lock, unlock };
+};
+
+/** Recovers the data folder, which no other engine may use. */
+const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
+  const { dataDir, logger } = options;
+  const lock = lockIn(stack, lockDataDir(dataDir, logger), async (held) => held ?? lockDataDir(dataDir, logger));
+  const { scope, storageKey } = await prepareState(options, stack);
+  makeLayout(dataDir, logger);
+  return { ...lock, scope, storageKey, ownsScope: () => true, whenAlone: () => undefined };
+};
+
+/** The maximum time from the release of the data folder by the earlier engine until its lock is free. */
+const LOCK_MS = 10_000;
+
+/** Joins an engine that uses the data folder, and changes nothing. */
+const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
+  const takeover = await beginTakeover(dataDir, logger);
+  const lock = lockIn(stack, takeover, async (held) =>
+    held === takeover ? takeover.lockDataDir(LOCK_MS) : (held ?? lockDataDir(dataDir, logger)),
+  );
+  using state = new StoredState(dataDir);
+  const shared = await joinScope(scopeName(state.setting("scope") as string), logger);
+  stack.defer(() => shared.release());
+  let isAlone = false;
+  return {
+    ...lock,
+    scope: shared.name,
+    storageKey: state.setting("storage_key") as string,
+    ownsScope: () => isAlone,
+    whenAlone: (endOthers) =>
+      shared.whenAlone(() => {
+        isAlone = true;
+        return endOthers();
+      }),
+  };
+};
+
+/**
+ * Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules.
+ * @param replaces the engine that runs; undefined if none does
+ */
+export const openWithoutLease = async (options: EngineOptions, replaces?: RunningEngine): Promise<OpenedEngine> => {
   const { config, dataDir, environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
-  stack.use(lockDataDir(dataDir, logger));
-  const { scope, storageKey } = await prepareState(options, stack);
+  const { scope, storageKey, ...place } = await (replaces === undefined ? takePlace : joinPlace)(options, stack);
   const state = stack.use(new StoredState(dataDir));
-  makeLayout(dataDir, logger);
   const { logRetentionDays, logMaxBytes } = config;
   const files = { logRetentionDays, logMaxBytes, prices: loadPrices(config.priceList) };
   const openFiles = () => openLeasedFiles({ ...files, dataDir, clock, logger, telemetry });
@@ -124,6 +203,7 @@ const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> =
   const chosen = await chooseRunner(config.runner, {
     ...{ scope, imageScope: scope, folder: at("sandbox"), uidRange, environment, logger },
     allowedPorts: config.allowHostPort,
+    ownsScope: place.ownsScope,
   });
   stack.defer(() => chosen.close());
   const { containers } = chosen;
@@ -131,13 +211,16 @@ const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> =
   if (typeof containers !== "string" && !options.keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   const leftovers = new Leftovers(at("sandbox", "leftovers"), logger);
   stack.defer(() => leftovers.close());
-  await leftovers.open();
-  await leftovers.take(at(RUN_FOLDER));
-  makeLayout(dataDir, logger);
+  if (replaces === undefined) {
+    await leftovers.open();
+    await leftovers.take(at(RUN_FOLDER));
+    makeLayout(dataDir, logger);
+  }
 
   const userOf = assignedUsers(chosen.runner.setsUser === true, state.users, uidRange);
   const objects = new LocalObjects({ storage: at("storage"), volumes: state.volumes, userOf, ids });
-  await objects.open();
+  // Another engine may be receiving uploads.
+  if (replaces === undefined) await objects.open();
   const images = new ImageStore(at("images"), leftovers);
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
@@ -191,6 +274,7 @@ const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> =
   });
   // Concurrently, because running fires are requests that the ingress drains.
   stack.defer(async () => void (await Promise.all([timers.close(), ingress.close()])));
+  if (replaces !== undefined) await ingress.inherit(replaces.ports);
   await ingress.open();
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
@@ -199,15 +283,26 @@ const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> =
   });
   stack.defer(() => engine.close());
   stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: lease.waiting })));
-  engine.watch();
   const teardown = stack.move();
   return {
     engine,
+    ingress,
     get logs() {
       return lease.files.logs;
     },
     lease,
-    takeLease: (handover) => lease.take(timers, handover),
+    takeLease: async (handover) => {
+      await place.lock();
+      lease.take(timers, handover);
+      engine.watch();
+      place.whenAlone(chosen.endOthers);
+    },
+    releaseLease: async () => {
+      engine.unwatch();
+      const handover = await lease.release();
+      place.unlock();
+      return handover;
+    },
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
     checkFiles: async () => lease.files.check(),
@@ -222,7 +317,7 @@ const openWithoutLease = async (options: EngineOptions): Promise<OpenedEngine> =
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
   await using stack = new AsyncDisposableStack();
   const engine = stack.use(await openWithoutLease(options));
-  engine.takeLease();
+  await engine.takeLease();
   stack.move();
   return engine;
 };

@@ -1,12 +1,15 @@
 /** Starts the engine of a data folder in this process, for a server in another process. */
+import type { Server } from "node:net";
 import { join, resolve } from "node:path";
 import type { Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { createSystemClock, randomIds } from "../../shared/runtime/system.ts";
 import { type LocalConfigInput, localConfigSchema } from "../config.ts";
 import { explainStartError } from "../data-folder/data-folder-error.ts";
-import { openEngine } from "./open-engine.ts";
-import { serveEngine } from "./socket/serve-engine.ts";
+import type { ListeningPort } from "../ingress/index.ts";
+import type { Handover } from "./lease/lease.ts";
+import { type OpenedEngine, openEngine, openWithoutLease, type RunningEngine } from "./open-engine.ts";
+import { type EngineSocket, serveEngine, type Upgrade, UpgradeFailed } from "./socket/serve-engine.ts";
 
 export interface StartedEngine extends AsyncDisposable {
   /** The path of the Unix socket, to pass to `createLocalProvider` as `engineSocket`. */
@@ -15,6 +18,21 @@ export interface StartedEngine extends AsyncDisposable {
   readonly apiPort: number | undefined;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
+  /** How long requests and deploys may take to end, in seconds. */
+  readonly drainSeconds: number;
+  /** Describes this engine to an engine that will replace it. */
+  describe(): RunningEngine;
+  /** The ports, whose listening servers the caller sends to the other engine. */
+  listeningPorts(): readonly ListeningPort[];
+  /** Stops writing logs and firing schedules, closes the socket, and unlocks the data folder. */
+  release(): Promise<Handover>;
+  /** Undoes `release` if the other engine failed. */
+  takeBack(handover: Handover): Promise<void>;
+  /**
+   * Stops accepting connections. Disposing the engine then waits for the present connections within the drain time.
+   * @param socket the socket of the other engine, which receives this engine's log lines
+   */
+  retire(socket: string): void;
 }
 
 export interface EngineDeps {
@@ -23,28 +41,131 @@ export interface EngineDeps {
   readonly telemetry?: Telemetry;
   /** Supplies the PATH for finding programs, and the variables that locate the container engine. */
   readonly environment?: NodeJS.ProcessEnv;
+  /** Replaces this engine by a new process. By default, the engine cannot be replaced. */
+  readonly upgrade?: Upgrade;
 }
+
+const cannotUpgrade: Upgrade = () => Promise.reject(new UpgradeFailed("This engine cannot be replaced. Restart it."));
+
+const optionsOf = (
+  input: LocalConfigInput,
+  { logger, telemetry = noTelemetry, environment = process.env }: EngineDeps,
+) => {
+  const config = localConfigSchema.parse(input);
+  const dataDir = resolve(config.dataDir);
+  const system = { clock: createSystemClock(), ids: randomIds };
+  return { ...system, config, dataDir, environment, logger, telemetry, keepsImages: true };
+};
+
+type Options = ReturnType<typeof optionsOf>;
+
+/** Serves an engine that holds the lease. */
+const serve = async (
+  opened: OpenedEngine,
+  { dataDir, logger, config }: Options,
+  upgrade: Upgrade = cannotUpgrade,
+): Promise<StartedEngine> => {
+  const { engine, ingress, lease, state, ingressPort } = opened;
+  const open = () => serveEngine({ ...opened, upgrade }, join(dataDir, "engine", "engine.sock"), logger);
+  let socket: EngineSocket = await open();
+  let drained: Promise<void> = Promise.resolve();
+  return {
+    get socket() {
+      return socket.path;
+    },
+    apiPort: state.sharedPort("api_port"),
+    ingressPort,
+    drainSeconds: config.drainSeconds,
+    describe: () => ({
+      socket: socket.path,
+      ports: ingress.listeningPorts().map(({ port, use }) => ({ port, use })),
+      services: engine.running,
+    }),
+    listeningPorts: () => ingress.listeningPorts(),
+    release: () => {
+      socket.stopListening();
+      return opened.releaseLease();
+    },
+    takeBack: async (handover) => {
+      await opened.takeLease(handover);
+      socket = await open();
+    },
+    retire: (path) => {
+      lease.forwardTo(path);
+      drained = ingress.drain(config.drainSeconds * 1000);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await drained;
+      await socket[Symbol.asyncDispose]();
+      await opened[Symbol.asyncDispose]();
+    },
+  };
+};
 
 /**
  * Opens the data folder and serves its services. Disposing the engine stops all instances within the drain and grace
  * times. Throws the same errors as `createLocalProvider`.
  */
 export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Promise<StartedEngine> => {
-  const { logger, telemetry = noTelemetry, environment = process.env } = deps;
-  const config = localConfigSchema.parse(input);
-  const dataDir = resolve(config.dataDir);
+  const options = optionsOf(input, deps);
   await using stack = new AsyncDisposableStack();
   try {
-    const base = { config, dataDir, environment, logger, telemetry, keepsImages: true };
-    const opened = stack.use(await openEngine({ ...base, clock: createSystemClock(), ids: randomIds }));
-    const { path } = stack.use(await serveEngine(opened, join(dataDir, "engine", "engine.sock"), logger));
+    const opened = stack.use(await openEngine(options));
+    const started = await serve(opened, options, deps.upgrade);
+    // The started engine disposes the opened one.
+    stack.move();
+    await using startedStack = new AsyncDisposableStack();
+    startedStack.use(started);
     // Serve the stored services without waiting for a server.
     await opened.engine.apply();
-    const teardown = stack.move();
-    const { state, ingressPort } = opened;
-    const apiPort = state.sharedPort("api_port");
-    return { socket: path, apiPort, ingressPort, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
+    startedStack.move();
+    return started;
   } catch (error) {
-    throw explainStartError(error, dataDir) ?? error;
+    throw explainStartError(error, options.dataDir) ?? error;
   }
+};
+
+/** An engine that replaces a running one. Its methods must be called in this order. */
+export interface Successor extends AsyncDisposable {
+  /** Starts instances of services that have changed. The state must not change any more. */
+  settle(running: RunningEngine): Promise<void>;
+  /**
+   * Accepts connections to a port of the running engine.
+   * @param received the listening server. The caller must be in the `message` event that delivered it.
+   */
+  adopt(port: number, received: Server): void;
+  /** Takes over the data folder after the running engine has released it. */
+  lead(handover: Handover): Promise<StartedEngine>;
+}
+
+/**
+ * Opens the data folder beside the engine that uses it, and starts an instance of each service that has one. Throws if
+ * no service can start an instance, and if another process is already starting.
+ */
+export const openSuccessor = async (
+  input: LocalConfigInput,
+  deps: EngineDeps,
+  running: RunningEngine,
+): Promise<Successor> => {
+  const options = optionsOf(input, deps);
+  await using stack = new AsyncDisposableStack();
+  const opened = stack.use(await openWithoutLease(options, running));
+  const { engine, ingress, lease } = opened;
+  lease.forwardTo(running.socket);
+  const follow = async (now: RunningEngine) => {
+    await ingress.inherit(now.ports);
+    await engine.apply();
+    await engine.warm(now.services);
+  };
+  await follow(running);
+  const teardown = stack.move();
+  return {
+    settle: follow,
+    adopt: (port, received) => ingress.adopt(port, received),
+    lead: async (handover) => {
+      await opened.takeLease(handover);
+      return serve(opened, options, deps.upgrade);
+    },
+    [Symbol.asyncDispose]: () => teardown.disposeAsync(),
+  };
 };

@@ -91,6 +91,10 @@ export class StoredState implements Disposable {
     return selectFirst<{ port: number }>(this.#db, "SELECT port FROM ports WHERE name = ?", service)?.port;
   }
 
+  setting(name: "scope" | "storage_key"): string | undefined {
+    return this.#settings.get(name);
+  }
+
   /** Returns the previous port of the API, of signed URLs, or of the ingress that all services share. */
   sharedPort(name: "api_port" | "ingress_port" | "storage_port"): number | undefined {
     const stored = this.#settings.get(name);

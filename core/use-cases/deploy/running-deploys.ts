@@ -58,6 +58,12 @@ export class RunningDeploys {
     return this.#active().filter((run) => run.owner === owner && run.first !== undefined && run.phase !== "ended");
   }
 
+  /** Resolves when no deploy is running. */
+  async settle(): Promise<void> {
+    for (let runs = this.#active(); runs.length > 0; runs = this.#active())
+      await Promise.all(runs.map((run) => run.settled));
+  }
+
   /** Ends all current and future deploys. Resolves when the current deploys have settled. */
   async endAll(reason: EndReason): Promise<void> {
     this.#endReason = reason;

@@ -86,7 +86,7 @@ export class ApiPort {
 
   /** Stops listening. Does not wait for connections, which belong to the server. */
   close(): void {
-    for (const server of this.#servers) server.close();
+    for (const server of this.#servers.splice(0)) server.close();
     this.passTo(refuse);
     this.#listeners.closeIdle();
   }

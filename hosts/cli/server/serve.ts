@@ -5,9 +5,11 @@ import { flag } from "../arguments.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint, warn } from "../terminal/colour.ts";
-import { type Io, print, printJson, UsageError } from "../terminal/io.ts";
+import { CommandError, type Io, print, printJson, UsageError } from "../terminal/io.ts";
 import type { Serving } from "./serving.ts";
 import type { ReadyMessage } from "./supervise.ts";
+import { reportReady } from "./systemd.ts";
+import { SUCCESSOR } from "./upgrade/messages.ts";
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
@@ -48,10 +50,16 @@ const disconnected = (): Promise<void> =>
     process.channel?.unref();
   });
 
-const run = async (input: Input, io: Io): Promise<number> => {
-  const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
-  const problem = dataDirProblem(settings.dataDir);
-  if (problem !== undefined) throw new UsageError(problem);
+/** Serves in place of the parent process, which an upgrade replaces. */
+const takeOver = async (settings: ServeSettings): Promise<Pick<Serving, "replaced" | "stop">> => {
+  const { serverScript } = await import("./supervised-server.ts");
+  if (settings.provider !== "local" || settings.engine !== "process" || serverScript === null)
+    throw new CommandError("An upgrade requires the provider 'local' and the setting --engine process.");
+  return (await import("./serve-engine.ts")).takeOverEngineAndServer(settings, serverScript);
+};
+
+/** Starts the platform and prints how to reach it. */
+const startNew = async (settings: ServeSettings, input: Input, io: Io): Promise<Serving> => {
   const serving = await start(settings);
   // A supervisor learns first that the platform was ready. If the supervisor has ended, `disconnected` resolves.
   process.send?.({ logLevel: settings.logLevel } satisfies ReadyMessage, () => undefined);
@@ -64,8 +72,23 @@ const run = async (input: Input, io: Io): Promise<number> => {
       io,
       "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.",
     );
-  await Promise.race([stopped(io.signal), disconnected()]);
-  await serving.stop();
+  return serving;
+};
+
+const run = async (input: Input, io: Io): Promise<number> => {
+  const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
+  const problem = dataDirProblem(settings.dataDir);
+  if (problem !== undefined) throw new UsageError(problem);
+  const isSuccessor = process.env[SUCCESSOR] !== undefined;
+  delete process.env[SUCCESSOR];
+  const { replaced, stop } = await (isSuccessor ? takeOver(settings) : startNew(settings, input, io));
+  await reportReady();
+  await Promise.race([
+    stopped(io.signal),
+    ...(isSuccessor ? [] : [disconnected()]),
+    ...(replaced === undefined ? [] : [replaced]),
+  ]);
+  await stop();
   return 0;
 };
 

@@ -6,6 +6,8 @@ import type { ServingFacts } from "./serving.ts";
 export type EngineMessage =
   | { readonly kind: "start"; readonly settings: ServeSettings; readonly engineSocket: string; readonly port: number }
   | { readonly kind: "connection"; readonly id: number }
+  /** Prepares a stop. The server answers with `drained`, and until then serves as before. */
+  | { readonly kind: "drain"; readonly seconds: number }
   | { readonly kind: "stop" };
 
 /** Messages of the server. After `failed`, the server exits. */
@@ -13,4 +15,5 @@ export type ServerMessage =
   | { readonly kind: "ready"; readonly facts: ServingFacts }
   /** The server has received the connection, so the engine must close its handle. */
   | { readonly kind: "accepted"; readonly id: number }
+  | { readonly kind: "drained" }
   | { readonly kind: "failed"; readonly message: string };

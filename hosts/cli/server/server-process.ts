@@ -32,6 +32,12 @@ const accept = async (id: number, socket: Socket): Promise<void> => {
   send({ kind: "accepted", id });
 };
 
+const drain = async (seconds: number): Promise<void> => {
+  const started = await serving?.catch(() => undefined);
+  await started?.drain(seconds);
+  send({ kind: "drained" });
+};
+
 const stop = async (): Promise<void> => {
   const started = await serving?.catch(() => undefined);
   await started?.stop();
@@ -41,6 +47,7 @@ const stop = async (): Promise<void> => {
 process.on("message", (message: EngineMessage, socket: Socket | undefined) => {
   if (message.kind === "start") void start(message);
   else if (message.kind === "stop") void stop();
+  else if (message.kind === "drain") void drain(message.seconds);
   // The socket is missing if the client has disconnected.
   else if (socket !== undefined) void accept(message.id, socket);
 });

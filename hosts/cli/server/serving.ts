@@ -2,6 +2,7 @@
 import { rm } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeListenError, type Listening, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { CapabilitiesResponse } from "../../../core/control-plane.ts";
 import { firstKey } from "../../composition/accounts/first-key.ts";
@@ -12,6 +13,9 @@ import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
 import { type Listen, listenForApi, urlOf } from "./listen-for-api.ts";
+
+/** How long a draining server answers with `Connection: close` before it closes idle connections itself. */
+const CLOSE_MS = 1000;
 
 /** Facts about a running platform, which the command prints. */
 export interface ServingFacts {
@@ -26,6 +30,8 @@ export interface Serving extends ServingFacts {
   readonly url: string;
   /** The URL of the port that routes to services by host name; undefined if the provider has none. */
   readonly ingress: string | undefined;
+  /** Resolves when a new process has taken over, which ends this process after `stop`. */
+  readonly replaced?: Promise<void>;
   /** Stops deploys, then the API, then services. */
   stop(): Promise<void>;
 }
@@ -67,7 +73,11 @@ const open = async (
   const platform = await buildPlatform(settings, {}, engine).catch(cannotStart);
   stack.defer(() => platform.close());
   const { controlPlane, loaded, log, metrics } = platform;
-  const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
+  let isDraining = false;
+  const app = await createServer({
+    ...{ controlPlane, logger: log, isDraining: () => isDraining },
+    ...(metrics && { onServed: metrics.apiServed }),
+  });
   const port = await accept(app, platform);
   stack.defer(() => app.close());
   loaded.remembered?.("api_port").set(String(port));
@@ -80,6 +90,11 @@ const open = async (
     metrics: metricsServer?.url,
     apiKey: await firstKey(platform),
     capabilities: controlPlane.capabilities(),
+    drain: async (seconds: number) => {
+      await Promise.race([controlPlane.settle(), sleep(seconds * 1000, undefined, { ref: false })]);
+      isDraining = true;
+      await sleep(CLOSE_MS);
+    },
     stop: async () => {
       log.info("stopping");
       // Ends the streams of running deploys. The server would otherwise wait for them.
@@ -110,6 +125,8 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
 export interface PassedServing extends ServingFacts {
   /** Serves a connection to the API's port. */
   accept(socket: Socket): void;
+  /** Waits for running deploys, at most for this time. Then asks clients to close their connections. */
+  drain(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -124,19 +141,23 @@ export const startPassedServing = async (
 ): Promise<PassedServing> => {
   const connections = new Set<Socket>();
   let server: Server | undefined;
-  const { metrics, apiKey, capabilities, stop } = await open(settings, { engineSocket, onEngineEnd }, async (app) => {
-    app.addHook("preClose", async () => {
-      for (const socket of connections) await new Promise((resolve) => socket.once("close", resolve));
-    });
-    // Node tracks connections and applies its timeouts only in a server that listens. No client uses this socket.
-    const path = join(dirname(engineSocket), "server.sock");
-    await rm(path, { force: true });
-    await app.listen({ path, listenTextResolver: () => "the server accepts connections from the engine" });
-    server = app;
-    return port;
-  });
+  const { metrics, apiKey, capabilities, drain, stop } = await open(
+    settings,
+    { engineSocket, onEngineEnd },
+    async (app) => {
+      app.addHook("preClose", async () => {
+        for (const socket of connections) await new Promise((resolve) => socket.once("close", resolve));
+      });
+      // Node tracks connections and applies its timeouts only in a server that listens. No client uses this socket.
+      const path = join(dirname(engineSocket), "server.sock");
+      await rm(path, { force: true });
+      await app.listen({ path, listenTextResolver: () => "the server accepts connections from the engine" });
+      server = app;
+      return port;
+    },
+  );
   return {
-    ...{ metrics, apiKey, capabilities, stop },
+    ...{ metrics, apiKey, capabilities, drain, stop },
     accept: (socket) => {
       connections.add(socket);
       socket.once("close", () => connections.delete(socket));

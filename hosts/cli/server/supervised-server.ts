@@ -30,6 +30,7 @@ export class SupervisedServer {
   /** Connections that the server has not accepted yet, by number. */
   readonly #passing = new Map<number, { readonly socket: Socket; readonly onLost: (socket: Socket) => void }>();
   #passed = 0;
+  #drained: PromiseWithResolvers<void> | undefined;
   #restart: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -59,6 +60,18 @@ export class SupervisedServer {
     child.send({ kind: "connection", id } satisfies EngineMessage, socket, { keepOpen: true }, () => undefined);
   }
 
+  /**
+   * Waits for running deploys, at most for this time. From then on, the server asks clients to close their connections.
+   * The server continues to serve.
+   */
+  async drain(seconds: number): Promise<void> {
+    const child = this.#ready;
+    if (child === undefined) return;
+    this.#drained = Promise.withResolvers();
+    child.send({ kind: "drain", seconds } satisfies EngineMessage, () => undefined);
+    await Promise.race([this.#drained.promise, once(child, "exit")]);
+  }
+
   /** Stops the server, which first ends running deploys and then waits for requests. */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -68,6 +81,17 @@ export class SupervisedServer {
     const ended = once(child, "exit");
     if (child.connected) child.send({ kind: "stop" } satisfies EngineMessage);
     await ended;
+  }
+
+  /**
+   * Starts a server, after `stop` or after another process's server has stopped. Resolves when it is ready. If it cannot
+   * start, resolves too, and tries again later.
+   */
+  async startOver(): Promise<void> {
+    this.#isStopping = false;
+    this.#failures = 0;
+    this.#start = { ...this.#start, settings: { ...this.#start.settings, acceptState: false } };
+    await this.#tryToRun();
   }
 
   /** Resolves when the server is ready. Rejects if the server ends before that. */
@@ -80,6 +104,7 @@ export class SupervisedServer {
     child.on("message", (message: ServerMessage) => {
       if (message.kind === "failed") problem = message.message;
       else if (message.kind === "accepted") this.#accepted(message.id);
+      else if (message.kind === "drained") this.#drained?.resolve();
       else {
         readyAt = performance.now();
         this.#ready = child;
@@ -119,16 +144,18 @@ export class SupervisedServer {
   }
 
   #runLater(): void {
-    this.#restart = setTimeout(async () => {
-      try {
-        await this.#run();
-        this.#log.info("the server serves the API again");
-      } catch (cause) {
-        if (this.#isStopping) return;
-        this.#failures = countFailures(this.#failures, 0);
-        this.#log.error({ cause }, "the server could not start again; services continue");
-        this.#runLater();
-      }
-    }, restartDelay(this.#failures));
+    this.#restart = setTimeout(() => void this.#tryToRun(), restartDelay(this.#failures));
+  }
+
+  async #tryToRun(): Promise<void> {
+    try {
+      await this.#run();
+      this.#log.info("the server serves the API again");
+    } catch (cause) {
+      if (this.#isStopping) return;
+      this.#failures = countFailures(this.#failures, 0);
+      this.#log.error({ cause }, "the server could not start again; services continue");
+      this.#runLater();
+    }
   }
 }

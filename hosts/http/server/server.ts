@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
   /** Called when a request ends, including requests to unknown paths. */
   readonly onServed?: PortsideOptions["onServed"];
+  /** While true, each response asks its HTTP/1.1 client to close the connection. */
+  readonly isDraining?: () => boolean;
 }
 
 /** How often a stopping server closes idle connections. */
@@ -96,7 +98,12 @@ const redirectToDocs = (app: FastifyInstance, _options: object, loaded: () => vo
   loaded();
 };
 
-export const createServer = async ({ controlPlane, logger, onServed }: ServerOptions): Promise<FastifyInstance> => {
+export const createServer = async ({
+  controlPlane,
+  logger,
+  onServed,
+  isDraining = () => false,
+}: ServerOptions): Promise<FastifyInstance> => {
   const listeners = new Listeners();
   const app = Fastify({
     loggerInstance: logger,
@@ -113,6 +120,11 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
     clientErrorHandler: sendParseError,
   });
   stopGracefully(app, listeners, controlPlane);
+  app.addHook("onRequest", ({ raw }, reply, done) => {
+    // HTTP/2 has no such header.
+    if (isDraining() && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
+    done();
+  });
   app.addHook("onResponse", (request, reply, done) => {
     logRequest(request, reply);
     onServed?.(servedCallOf(request, reply));

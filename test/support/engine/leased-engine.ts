@@ -57,6 +57,7 @@ export const openLeasedEngine = async ({ dataDir, number, clock, url, jobs = [] 
       checkFiles: unused,
       losesLogs: unused,
       metrics: unused,
+      upgrade: unused,
     },
     join(dataDir, `${number}.sock`),
     logger,

@@ -74,6 +74,7 @@ const checks = {
   bash: { here: () => works("bash", ["--version"]), why: "bash is not installed" },
   zsh: { here: () => works("zsh", ["--version"]), why: "zsh is not installed" },
   fish: { here: () => works("fish", ["--version"]), why: "fish is not installed" },
+  "systemd-notify": { here: () => works("systemd-notify", ["--version"]), why: "systemd is not installed" },
   nginx: { here: () => works("nginx", ["-v"]), why: "nginx is not installed" },
   tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
   cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },

@@ -21,6 +21,20 @@ const greet = async (answer: unknown) => {
   );
 };
 
+/**
+ * Asks the engine to replace itself by a new process. Returns the new process id. Throws `EngineUnreachable` if no engine
+ * listens at the path, and an `Error` with the reason if the upgrade failed and the engine continues.
+ * @param say receives the progress
+ */
+export const requestUpgrade = async (path: string, say: (message: string) => void): Promise<number> => {
+  const agent = new Agent();
+  try {
+    return (await caller(agent, path)("upgrade", {}, { say })) as number;
+  } finally {
+    agent.destroy();
+  }
+};
+
 /** When an engine ends, its connections close within this time of each other. */
 const CLOSE_MS = 1000;
 

@@ -32,6 +32,8 @@ export const inputs = {
    * result is true. The result is false if this engine does not hold the lease. Numbers start at 1.
    */
   push: z.strictObject({ sender: text, number: z.int().positive(), reports: z.array(report) }),
+  /** Called by `portside upgrade`. Replaces the engine by a new process of the installed version. */
+  upgrade: z.strictObject({}),
 } as const;
 
 export type CallName = keyof typeof inputs;

@@ -1,4 +1,5 @@
 /** The engine's side of the socket: answers the server's calls. */
+import { once } from "node:events";
 import { chmodSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -27,6 +28,16 @@ interface Call {
 
 type Handlers = { readonly [Name in CallName]: (input: InputOf<Name>, call: Call) => Promise<unknown> };
 
+/**
+ * Replaces the engine by a new process, and returns the new process id. Throws an `UpgradeFailed` if the engine continues
+ * instead.
+ * @param say reports progress
+ */
+export type Upgrade = (say: (message: string) => void) => Promise<number>;
+
+/** The new process could not replace the engine, which continues. */
+export class UpgradeFailed extends Error {}
+
 /** The part of an engine that the server and other engines call. */
 export type ServedEngine = Pick<
   OpenedEngine,
@@ -35,6 +46,8 @@ export type ServedEngine = Pick<
   readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "candidates">;
   readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
   readonly lease: Pick<OpenedEngine["lease"], "receive">;
+  /** Replaces this engine by a new process. Returns the process id. */
+  readonly upgrade: Upgrade;
 };
 
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -44,7 +57,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 const handlersOf = (
-  { engine, logs, lease, ingressPort, storagePort, checkFiles, losesLogs, metrics }: ServedEngine,
+  { engine, logs, lease, ingressPort, storagePort, checkFiles, losesLogs, metrics, upgrade }: ServedEngine,
   onSessionEnd: () => void,
 ): Handlers => ({
   hello: async () => ({ protocol: PROTOCOL, ingressPort, storagePort }) satisfies z.infer<typeof greeting>,
@@ -64,6 +77,7 @@ const handlersOf = (
   losesLogs: async () => losesLogs(),
   metrics: async () => metrics(),
   push: async (batch) => lease.receive(batch),
+  upgrade: async (_input, { say }) => upgrade(say),
 });
 
 class Rejected extends Error {
@@ -116,9 +130,9 @@ const answer = async (handlers: Handlers, request: IncomingMessage, response: Se
 };
 
 const fail = (response: ServerResponse, logger: Logger, cause: unknown): void => {
-  const rejected = cause instanceof Rejected;
+  const rejected = cause instanceof Rejected || cause instanceof UpgradeFailed;
   if (!rejected) logger.error("a call from the server failed in the engine", { cause });
-  if (!response.headersSent) response.statusCode = rejected ? cause.status : 500;
+  if (!response.headersSent) response.statusCode = cause instanceof Rejected ? cause.status : 500;
   const message = rejected ? cause.message : "The engine failed. Its log has the cause.";
   response.end(`${JSON.stringify({ error: message })}\n`);
 };
@@ -136,6 +150,8 @@ const abandonCandidates = (engine: ServedEngine["engine"], logger: Logger): Node
 
 export interface EngineSocket extends AsyncDisposable {
   readonly path: string;
+  /** Removes the socket's file. Present connections stay open. */
+  stopListening(): void;
 }
 
 /**
@@ -158,12 +174,15 @@ export const serveEngine = async (served: ServedEngine, wanted: string, logger: 
     server.listen(path, resolve);
   });
   chmodSync(path, 0o600);
+  const closed = once(server, "close");
   return {
     path,
+    stopListening: () => void server.close(),
     [Symbol.asyncDispose]: async () => {
       for (const timer of timers) clearTimeout(timer);
+      server.close();
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await closed;
       if (path !== wanted) await rm(dirname(path), { recursive: true, force: true });
     },
   };

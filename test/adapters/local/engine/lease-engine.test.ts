@@ -48,12 +48,12 @@ test("an engine serves without the lease, and stores everything when it has the 
     };
   };
   await get("/1");
-  const handover = await engine.lease.release();
+  const handover = await engine.releaseLease();
   const before = stored();
   for (let n = 0; n < 3; n++) await get("/2");
   expect(() => engine.logs).toThrow("this engine does not hold the lease");
   expect(stored()).toEqual(before);
-  engine.takeLease(handover);
+  await engine.takeLease(handover);
   await get("/3");
   await engine[Symbol.asyncDispose]();
   const paths = ["/1", "/2", "/2", "/2", "/3"];

@@ -53,6 +53,7 @@ const fakeEngine = () => {
     checkFiles: vi.fn<ServedEngine["checkFiles"]>(async () => undefined),
     losesLogs: vi.fn<ServedEngine["losesLogs"]>(async () => true),
     metrics: vi.fn<ServedEngine["metrics"]>(async () => [{ name: "a" }]),
+    upgrade: vi.fn<ServedEngine["upgrade"]>(async () => 4711),
   };
   return { served, candidates };
 };

@@ -1,0 +1,13 @@
+/** Reports this process to systemd, for units with `Type=notify`. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+/**
+ * Reports that this process is the main process of its unit and is ready. Does nothing without systemd. Node cannot send
+ * datagrams to a Unix socket, so the message is sent by systemd's own program, which the unit permits by
+ * `NotifyAccess=all`: https://www.freedesktop.org/software/systemd/man/latest/systemd-notify.html
+ */
+export const reportReady = async (): Promise<void> => {
+  if (process.env["NOTIFY_SOCKET"] === undefined) return;
+  await promisify(execFile)("systemd-notify", ["--ready", `--pid=${process.pid}`]);
+};

@@ -1,0 +1,25 @@
+/**
+ * The messages of an upgrade, over Node's IPC channel. The running engine's process sends messages to the new process,
+ * which answers each one, in order.
+ */
+import type { Handover, RunningEngine } from "../../../composition/local-engine.ts";
+
+export type UpgradeMessage =
+  /** Opens the data folder beside the running engine, and starts instances of its services. */
+  | { readonly kind: "open"; readonly running: RunningEngine; readonly apiPort: number }
+  /** Starts what has changed since. The server has ended, so the state no longer changes. */
+  | { readonly kind: "settle"; readonly running: RunningEngine }
+  /** Sent with a listening server of the ingress. */
+  | { readonly kind: "port"; readonly port: number }
+  /** Sent with a listening server of the API. */
+  | { readonly kind: "api" }
+  /** Takes over the data folder. The result is the path of the engine's socket. */
+  | { readonly kind: "lead"; readonly handover: Handover }
+  /** Answered when the new server has started, or has failed to start for the first time. */
+  | { readonly kind: "ready" };
+
+/** The answer to a message: its result, or the reason why the new process cannot take over. */
+export type UpgradeAnswer = { readonly result: unknown } | { readonly error: string };
+
+/** Set for a process of `portside serve` that replaces its parent. */
+export const SUCCESSOR = "PORTSIDE_SUCCESSOR";

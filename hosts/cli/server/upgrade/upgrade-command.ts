@@ -1,0 +1,31 @@
+/** `portside upgrade` */
+import { UpgradeRefused, upgradeLocalEngine } from "../../../composition/request-upgrade.ts";
+import type { Option } from "../../arguments.ts";
+import { type Command, jsonOption, printResult } from "../../command.ts";
+import { settingOptions, settingsFrom } from "../../settings.ts";
+import { paint } from "../../terminal/colour.ts";
+import { CommandError, say } from "../../terminal/io.ts";
+
+export const command: Command = {
+  usage: "upgrade [options]",
+  options: {
+    ...jsonOption,
+    // Copies, because the generator of commands.md omits options that are identical to the shared objects.
+    config: { ...(settingOptions["config"] as Option) },
+    "data-dir": { ...(settingOptions["data-dir"] as Option) },
+  },
+  examples: ["upgrade", "upgrade --data-dir /var/lib/portside"],
+  notes: [
+    "Install the new version first, and run this command as the server's user on the server's machine.",
+    "Services do not notice the upgrade. Requests to the API wait for about two seconds, and deploys get 'drainSeconds' to end.",
+    "If the new version does not start, the running one continues.",
+  ],
+  run: async (input, io) => {
+    const pid = await upgradeLocalEngine(settingsFrom(input, io), (message) => say(io, message)).catch(
+      (error: unknown) => {
+        throw error instanceof UpgradeRefused ? new CommandError(error.message, { cause: error }) : error;
+      },
+    );
+    return printResult(input, io, { pid }, `${paint(io, "green", "Upgraded.")} The new process is ${pid}.`);
+  },
+};
