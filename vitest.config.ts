@@ -14,7 +14,7 @@ const slow = [
   "test/adapters/local/builds/{package-managers,python,python-starters,sandbox}.test.ts",
   "test/adapters/local/data-folder/*.test.ts",
   "test/adapters/local/data-folders.test.ts",
-  "test/adapters/local/engine/contract.test.ts",
+  "test/adapters/local/engine/{contract,successor}.test.ts",
   "test/adapters/local/ingress/{redeploy,timeout,websocket}.test.ts",
   "test/adapters/local/instances/{http2-probe,sick-greedy,sick-starts}.test.ts",
   "test/adapters/local/logs/{damage,searches}.test.ts",

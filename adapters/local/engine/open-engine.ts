@@ -2,6 +2,7 @@
  * Opens the engine of a data folder: listeners, instances, the logs, the endpoint of signed URLs, and metering. After
  * the start, the engine only reads the state.
  */
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
@@ -19,7 +20,7 @@ import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import type { LogWriter } from "../logs/log-writer.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
-import { joinScope, scopeName, takeScope } from "../sandbox/scope.ts";
+import { joinScope, scopeName, takeScope, withoutScope } from "../sandbox/scope.ts";
 import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
@@ -107,7 +108,7 @@ const loopbackOf = (host: string): string =>
 const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, stack: AsyncDisposableStack) => {
   using db = openState(dataDir, { acceptState: config.acceptState, logger });
   const settings = new SettingRows(db);
-  const { name: scope, release } = await takeScope(settings.named("scope"), logger);
+  const { name: scope, release } = await takeScope(settings.named("scope"), dataDir, logger);
   stack.defer(release);
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   moveLastFires(db, () => openEngineFile(dataDir, logger));
@@ -121,7 +122,7 @@ interface Place {
   /** Locks the data folder, for the engine with the lease. */
   lock(): Promise<void>;
   unlock(): void;
-  /** False while the instances of an earlier engine run. */
+  /** False while the instances of an earlier engine run, and after another engine has taken over the data folder. */
   readonly ownsScope: () => boolean;
   /** Calls `endOthers` when the earlier engine has ended, if there is one. */
   readonly whenAlone: (endOthers: () => Promise<void>) => void;
@@ -141,16 +142,20 @@ const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | un
   const lock = async () => {
     held = await take(held);
   };
-  return { lock, unlock };
+  return { lock, unlock, isHeld: () => held !== undefined };
 };
 
 /** Recovers the data folder, which no other engine may use. */
 const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
   const { dataDir, logger } = options;
-  const lock = lockIn(stack, lockDataDir(dataDir, logger), async (held) => held ?? lockDataDir(dataDir, logger));
+  const { isHeld, ...lock } = lockIn(
+    stack,
+    lockDataDir(dataDir, logger),
+    async (held) => held ?? lockDataDir(dataDir, logger),
+  );
   const { scope, storageKey } = await prepareState(options, stack);
   makeLayout(dataDir, logger);
-  return { ...lock, scope, storageKey, ownsScope: () => true, whenAlone: () => undefined };
+  return { ...lock, scope, storageKey, ownsScope: isHeld, whenAlone: () => undefined };
 };
 
 /** The maximum time from the release of the data folder by the earlier engine until its lock is free. */
@@ -159,18 +164,18 @@ const LOCK_MS = 10_000;
 /** Joins an engine that uses the data folder, and changes nothing. */
 const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
   const takeover = await beginTakeover(dataDir, logger);
-  const lock = lockIn(stack, takeover, async (held) =>
+  const { isHeld, ...lock } = lockIn(stack, takeover, async (held) =>
     held === takeover ? takeover.lockDataDir(LOCK_MS) : (held ?? lockDataDir(dataDir, logger)),
   );
   using state = new StoredState(dataDir);
-  const shared = await joinScope(scopeName(state.setting("scope") as string), logger);
+  const shared = await joinScope(scopeName(state.setting("scope") as string), dataDir, logger);
   stack.defer(() => shared.release());
   let isAlone = false;
   return {
     ...lock,
     scope: shared.name,
     storageKey: state.setting("storage_key") as string,
-    ownsScope: () => isAlone,
+    ownsScope: () => isAlone && isHeld(),
     whenAlone: (endOthers) =>
       shared.whenAlone(() => {
         isAlone = true;
@@ -216,6 +221,13 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     await leftovers.take(at(RUN_FOLDER));
     makeLayout(dataDir, logger);
   }
+  const endOthers = async () => {
+    await chosen.endOthers();
+    await leftovers.open();
+    const own = `${withoutScope(chosen.mark)}.`;
+    for (const name of await readdir(at(RUN_FOLDER)))
+      if (!name.startsWith(own)) await leftovers.take(at(RUN_FOLDER, name));
+  };
 
   const userOf = assignedUsers(chosen.runner.setsUser === true, state.users, uidRange);
   const objects = new LocalObjects({ storage: at("storage"), volumes: state.volumes, userOf, ids });
@@ -295,7 +307,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
       await place.lock();
       lease.take(timers, handover);
       engine.watch();
-      place.whenAlone(chosen.endOthers);
+      place.whenAlone(endOthers);
     },
     releaseLease: async () => {
       engine.unwatch();

@@ -4,9 +4,12 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server } from "node:net";
+import { statSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../../core/ports/system.ts";
+import { DataFolderError } from "../data-folder/data-folder-error.ts";
 
 export interface Scope {
   readonly name: string;
@@ -18,15 +21,28 @@ interface Remembered {
   set(value: string): void;
 }
 
+const socketOf = (name: string): string => `\0portside-scope-${name}`;
+
+/** Identifies a data folder, under every path. A copy is another folder. */
+const identityOf = (dataDir: string): string => {
+  const { dev, ino } = statSync(dataDir);
+  return `${dev}:${ino}`;
+};
+
 /**
  * Holds the name until the process ends, or returns undefined if another process holds it. Linux only: listens on an
- * abstract Unix socket, which the kernel closes even if the process is killed.
+ * abstract Unix socket, which the kernel closes even if the process is killed. A client of the socket receives
+ * the identity of the data folder.
  */
-const hold = async (name: string): Promise<Server | undefined> => {
-  const server = createServer((socket) => socket.destroy());
+const hold = async (name: string, dataDir: string): Promise<Server | undefined> => {
+  const identity = identityOf(dataDir);
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.end(identity, () => socket.destroy());
+  });
   server.unref();
   try {
-    server.listen(`\0portside-scope-${name}`);
+    server.listen(socketOf(name));
     await once(server, "listening");
     return server;
   } catch (error) {
@@ -41,12 +57,41 @@ const close = (server: Server): Promise<void> => new Promise((resolve) => server
 const successorOf = (name: string): string => `${name}.successor`;
 
 /** Holds the name of a scope that no engine uses. Returns undefined if an engine or its successor uses the scope. */
-const holdUnused = async (name: string): Promise<Server | undefined> => {
-  const held = await hold(name);
+const holdUnused = async (name: string, dataDir: string): Promise<Server | undefined> => {
+  const held = await hold(name, dataDir);
   if (held === undefined) return undefined;
-  const successor = await hold(successorOf(name));
+  const successor = await hold(successorOf(name), dataDir);
   await close(successor ?? held);
   return successor && held;
+};
+
+const POLL_MS = 100;
+/** The maximum time that a process with the name needs to tell its data folder. Another program could have the name. */
+const ANSWER_MS = 2000;
+
+/** Returns whether a process that uses the data folder holds the name. */
+const isHeldFor = async (name: string, dataDir: string): Promise<boolean> => {
+  const socket = connect(socketOf(name)).setTimeout(ANSWER_MS, () => socket.destroy());
+  return (await text(socket).catch(() => "")) === identityOf(dataDir);
+};
+
+/** The maximum time that a start waits for an earlier engine of the folder, which may still finish requests. */
+const END_MS = 60_000;
+
+/** Returns undefined if an engine of another data folder uses the scope. */
+const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | undefined> => {
+  for (const ends = performance.now() + END_MS; ; await sleep(POLL_MS)) {
+    const held = await holdUnused(name, dataDir);
+    if (held !== undefined) return held;
+    // The engine may have ended meanwhile.
+    if (!(await isHeldFor(name, dataDir))) return holdUnused(name, dataDir);
+    if (performance.now() >= ends)
+      throw new DataFolderError(
+        "in_use",
+        dataDir,
+        `An earlier Portside server still finishes requests of the data folder ${dataDir}. Wait until it has ended.`,
+      );
+  }
 };
 
 /** Returns the name of the scope for a stored value. */
@@ -68,20 +113,21 @@ const makeNew = (remembered: Remembered): string => {
 };
 
 /**
- * Takes the scope of the data folder. A copied data folder has the scope of the original. While the server of the
+ * Takes the scope of the data folder, which this process must have locked. After an upgrade, waits until the previous
+ * engine has ended, and throws a `DataFolderError` of kind `in_use` if that takes more than a minute. A copied data folder has the scope of the original. While the server of the
  * original runs, the copy gets a new scope. Otherwise the copy's server would end the instances of the original.
  */
-export const takeScope = async (remembered: Remembered, logger: Logger): Promise<Scope> => {
+export const takeScope = async (remembered: Remembered, dataDir: string, logger: Logger): Promise<Scope> => {
   const known = remembered.get();
   const name = known === undefined ? makeNew(remembered) : scopeName(known);
   if (process.platform !== "linux") return { name, release: async () => undefined };
-  const held = await holdUnused(name);
+  const held = await holdWhenUnused(name, dataDir);
   if (held !== undefined) return { name, release: () => close(held) };
   logger.warn("this data folder is a copy of a folder that another server uses; assigned a new scope to the copy", {
     name,
   });
   const fresh = makeNew(remembered);
-  const server = await hold(fresh);
+  const server = await hold(fresh, dataDir);
   return { name: fresh, release: async () => server && close(server) };
 };
 
@@ -93,15 +139,13 @@ export interface SharedScope extends Scope {
   whenAlone(endOthers: () => Promise<void>): void;
 }
 
-const POLL_MS = 100;
-
 /**
  * Joins the scope of an engine that is being replaced. Throws if another engine has joined the scope and the engine
  * before it has not ended.
  */
-export const joinScope = async (name: string, logger: Logger): Promise<SharedScope> => {
+export const joinScope = async (name: string, dataDir: string, logger: Logger): Promise<SharedScope> => {
   if (process.platform !== "linux") return { name, release: async () => undefined, whenAlone: () => undefined };
-  let held = await hold(successorOf(name));
+  let held = await hold(successorOf(name), dataDir);
   if (held === undefined)
     throw new Error("An earlier upgrade is still in progress. Wait until its old process has ended.");
   const released = new AbortController();
@@ -109,7 +153,7 @@ export const joinScope = async (name: string, logger: Logger): Promise<SharedSco
   const takeOver = async (endOthers: () => Promise<void>): Promise<void> => {
     const { signal } = released;
     while (!signal.aborted) {
-      const own = await hold(name);
+      const own = await hold(name, dataDir);
       if (own !== undefined) {
         await endOthers().catch((cause: unknown) =>
           logger.error("could not remove everything that the earlier engine left behind", { cause }),

@@ -10,8 +10,8 @@ const [role, scopeName, kind, folder] = process.argv.slice(2) as [string, string
 let ownsScope = role === "first";
 let endOthers: () => Promise<void>;
 const open = async (): Promise<Scope> => {
-  if (ownsScope) return takeScope({ get: () => scopeName, set: () => undefined }, silentLogger);
-  const scope = await joinScope(scopeName, silentLogger);
+  if (ownsScope) return takeScope({ get: () => scopeName, set: () => undefined }, folder, silentLogger);
+  const scope = await joinScope(scopeName, folder, silentLogger);
   scope.whenAlone(async () => {
     await ready.promise;
     ownsScope = true;

@@ -162,15 +162,15 @@ describe("the name of the scope", () => {
 
   /** What a server on a copy of the data folder gets. */
   const nameOfCopy = async (): Promise<string> => {
-    const copy = await takeScope({ get: () => scope, set: () => undefined }, silentLogger);
+    const copy = await takeScope({ get: () => scope, set: () => undefined }, tmpdir(), silentLogger);
     await copy.release();
     return copy.name;
   };
 
   test("is never given to a copy while one of the two engines runs", async () => {
-    const first = await takeScope({ get: () => scope, set: () => undefined }, silentLogger);
+    const first = await takeScope({ get: () => scope, set: () => undefined }, folder, silentLogger);
     expect(first.name).toBe(scope);
-    const second = await joinScope(scope, silentLogger);
+    const second = await joinScope(scope, folder, silentLogger);
     const alone = Promise.withResolvers<void>();
     second.whenAlone(async () => {
       await alone.promise;
@@ -185,27 +185,41 @@ describe("the name of the scope", () => {
   });
 
   test("is joined by a third engine only after the first has ended", async () => {
-    const first = await takeScope({ get: () => scope, set: () => undefined }, silentLogger);
-    const second = await joinScope(scope, silentLogger);
+    const first = await takeScope({ get: () => scope, set: () => undefined }, folder, silentLogger);
+    const second = await joinScope(scope, folder, silentLogger);
     const alone = Promise.withResolvers<void>();
     second.whenAlone(async () => alone.resolve());
-    await expect(joinScope(scope, silentLogger)).rejects.toThrow("An earlier upgrade is still in progress");
+    await expect(joinScope(scope, folder, silentLogger)).rejects.toThrow("An earlier upgrade is still in progress");
     await first.release();
     await alone.promise;
     const join = async () => {
-      await (await joinScope(scope, silentLogger)).release();
+      await (await joinScope(scope, folder, silentLogger)).release();
       return "joined";
     };
     await expect.poll(() => join().catch(() => "refused")).toBe("joined");
     await second.release();
   });
 
+  test("is given to the next start on the folder once the previous engine has ended", async () => {
+    const first = await takeScope({ get: () => scope, set: () => undefined }, folder, silentLogger);
+    let next: string | undefined;
+    const waiting = takeScope({ get: () => scope, set: () => undefined }, folder, silentLogger).then((taken) => {
+      next = taken.name;
+      return taken;
+    });
+    for (let n = 0; n < 20; n++) expect(await nameOfCopy()).not.toBe(scope);
+    expect(next).toBeUndefined();
+    await first.release();
+    expect((await waiting).name).toBe(scope);
+    await (await waiting).release();
+  });
+
   test("is free after an abandoned upgrade", async () => {
-    const first = await takeScope({ get: () => scope, set: () => undefined }, silentLogger);
-    const second = await joinScope(scope, silentLogger);
+    const first = await takeScope({ get: () => scope, set: () => undefined }, folder, silentLogger);
+    const second = await joinScope(scope, folder, silentLogger);
     second.whenAlone(async () => undefined);
     await second.release();
-    await (await joinScope(scope, silentLogger)).release();
+    await (await joinScope(scope, folder, silentLogger)).release();
     await first.release();
     expect(await nameOfCopy()).toBe(scope);
   });
