@@ -7,7 +7,7 @@ import { ResultAsync } from "../../../../core/result.ts";
 import { recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
 /** The members that are not use cases of an account. */
-const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "close"];
+const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "settle", "close"];
 const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
   (account) => ({ account, credentialId: "session" }) as unknown as Principal,
 );

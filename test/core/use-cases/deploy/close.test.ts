@@ -51,3 +51,22 @@ test("interrupts a deploy that is still being validated", async () => {
   const run = (await whileTicking(platform.clock, pending))._unsafeUnwrap();
   expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
 });
+
+test("settle waits for running deploys and for those that begin meanwhile, and interrupts none", async () => {
+  const platform = slow();
+  const first = await accepted(platform);
+  let isSettled = false;
+  const settled = platform.controlPlane.settle().then(() => {
+    isSettled = true;
+  });
+  await platform.clock.advance(9000);
+  const second = await accepted(platform, { function_name: "other" }, "other");
+  expect((await recordsOf(platform, first)).at(-1)).toMatchObject({ status: "DONE" });
+  expect(isSettled).toBe(false);
+  await whileTicking(platform.clock, settled);
+  expect((await Array.fromAsync(second.follow())).at(-1)).toMatchObject({ status: "DONE" });
+});
+
+test("settle resolves immediately if nothing runs", async () => {
+  await startMemory().controlPlane.settle();
+});
