@@ -38,6 +38,7 @@ const slow = [
   "test/e2e/kill-moments.test.ts",
   "test/e2e/kill.test.ts",
   "test/e2e/restarts.test.ts",
+  "test/e2e/upgrade-faults.test.ts",
   "test/e2e/upgrades.test.ts",
   "test/examples/examples.test.ts",
   "test/examples/shell-snippets.test.ts",

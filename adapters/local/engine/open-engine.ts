@@ -26,7 +26,7 @@ import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
 import { moveLastFires } from "../schedules/last-fires.ts";
 import { openState } from "../state/database.ts";
-import { beginTakeover, type Lock, lockDataDir } from "../state/lock-data-dir.ts";
+import { beginTakeover, type Lock, lockDataDir, relockDataDir } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
 import { Meter } from "../usage/meter.ts";
@@ -145,27 +145,27 @@ const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | un
   return { lock, unlock, isHeld: () => held !== undefined };
 };
 
+/** The maximum time from the release of the data folder by the other engine until its lock is free. */
+const LOCK_MS = 10_000;
+
 /** Recovers the data folder, which no other engine may use. */
 const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
   const { dataDir, logger } = options;
   const { isHeld, ...lock } = lockIn(
     stack,
     lockDataDir(dataDir, logger),
-    async (held) => held ?? lockDataDir(dataDir, logger),
+    async (held) => held ?? relockDataDir(dataDir, LOCK_MS, logger),
   );
   const { scope, storageKey } = await prepareState(options, stack);
   makeLayout(dataDir, logger);
   return { ...lock, scope, storageKey, ownsScope: isHeld, whenAlone: () => undefined };
 };
 
-/** The maximum time from the release of the data folder by the earlier engine until its lock is free. */
-const LOCK_MS = 10_000;
-
 /** Joins an engine that uses the data folder, and changes nothing. */
 const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
   const takeover = await beginTakeover(dataDir, logger);
   const { isHeld, ...lock } = lockIn(stack, takeover, async (held) =>
-    held === takeover ? takeover.lockDataDir(LOCK_MS) : (held ?? lockDataDir(dataDir, logger)),
+    held === takeover ? takeover.lockDataDir(LOCK_MS) : (held ?? relockDataDir(dataDir, LOCK_MS, logger)),
   );
   using state = new StoredState(dataDir);
   const shared = await joinScope(scopeName(state.setting("scope") as string), dataDir, logger);

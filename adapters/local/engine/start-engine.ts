@@ -1,6 +1,6 @@
 /** Starts the engine of a data folder in this process, for a server in another process. */
 import type { Server } from "node:net";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { createSystemClock, randomIds } from "../../shared/runtime/system.ts";
@@ -10,6 +10,7 @@ import type { ListeningPort } from "../ingress/index.ts";
 import type { Handover } from "./lease/lease.ts";
 import { type OpenedEngine, openEngine, openWithoutLease, type RunningEngine } from "./open-engine.ts";
 import { type EngineSocket, serveEngine, type Upgrade, UpgradeFailed } from "./socket/serve-engine.ts";
+import { socketPath } from "./socket/socket-path.ts";
 
 export interface StartedEngine extends AsyncDisposable {
   /** The path of the Unix socket, to pass to `createLocalProvider` as `engineSocket`. */
@@ -22,17 +23,18 @@ export interface StartedEngine extends AsyncDisposable {
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
   describe(): RunningEngine;
+  /** Applies changes of the state that the server has not reported, and describes this engine. */
+  settle(): Promise<RunningEngine>;
   /** The ports, whose listening servers the caller sends to the other engine. */
   listeningPorts(): readonly ListeningPort[];
   /** Stops writing logs and firing schedules, closes the socket, and unlocks the data folder. */
   release(): Promise<Handover>;
-  /** Undoes `release` if the other engine failed. */
+  /** Passes log lines and usage to the engine that has taken over, which listens at the path. */
+  follow(socket: string): void;
+  /** Undoes `release` and `follow` if the other engine has ended. */
   takeBack(handover: Handover): Promise<void>;
-  /**
-   * Stops accepting connections. Disposing the engine then waits for the present connections within the drain time.
-   * @param socket the socket of the other engine, which receives this engine's log lines
-   */
-  retire(socket: string): void;
+  /** Stops accepting connections. Disposing the engine then waits for the present connections within the drain time. */
+  retire(): void;
 }
 
 export interface EngineDeps {
@@ -66,9 +68,14 @@ const serve = async (
   upgrade: Upgrade = cannotUpgrade,
 ): Promise<StartedEngine> => {
   const { engine, ingress, lease, state, ingressPort } = opened;
-  const open = () => serveEngine({ ...opened, upgrade }, join(dataDir, "engine", "engine.sock"), logger);
+  const open = () => serveEngine({ ...opened, upgrade }, socketPath(dataDir), logger);
   let socket: EngineSocket = await open();
   let drained: Promise<void> = Promise.resolve();
+  const describe = (): RunningEngine => ({
+    socket: socket.path,
+    ports: ingress.listeningPorts().map(({ port, use }) => ({ port, use })),
+    services: engine.running,
+  });
   return {
     get socket() {
       return socket.path;
@@ -76,11 +83,11 @@ const serve = async (
     apiPort: state.sharedPort("api_port"),
     ingressPort,
     drainSeconds: config.drainSeconds,
-    describe: () => ({
-      socket: socket.path,
-      ports: ingress.listeningPorts().map(({ port, use }) => ({ port, use })),
-      services: engine.running,
-    }),
+    describe,
+    settle: async () => {
+      await engine.apply();
+      return describe();
+    },
     listeningPorts: () => ingress.listeningPorts(),
     release: () => {
       socket.stopListening();
@@ -90,8 +97,8 @@ const serve = async (
       await opened.takeLease(handover);
       socket = await open();
     },
-    retire: (path) => {
-      lease.forwardTo(path);
+    follow: (path) => lease.forwardTo(path),
+    retire: () => {
       drained = ingress.drain(config.drainSeconds * 1000);
     },
     [Symbol.asyncDispose]: async () => {

@@ -149,6 +149,15 @@ export const beginTakeover = async (dataDir: string, logger?: Logger): Promise<T
   };
 };
 
+/**
+ * Locks a data folder again that this process has released, although other processes may have tried to start meanwhile.
+ * Throws a `DataFolderError` of kind `in_use` if one of them has taken the folder.
+ */
+export const relockDataDir = async (dataDir: string, timeoutMs: number, logger?: Logger): Promise<Lock> => {
+  using takeover = await beginTakeover(dataDir, logger);
+  return await takeover.lockDataDir(timeoutMs);
+};
+
 /** The maximum time that a server needs to end after its engine was killed. */
 const SERVER_END_MS = 10_000;
 

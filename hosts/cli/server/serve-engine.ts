@@ -7,6 +7,8 @@ import { ApiPort } from "./api-port.ts";
 import { urlOf } from "./listen-for-api.ts";
 import type { Serving } from "./serving.ts";
 import { SupervisedServer } from "./supervised-server.ts";
+import { reportReady } from "./systemd.ts";
+import { upgradeObstacle } from "./upgrade/obstacle.ts";
 import { takeOver } from "./upgrade/take-over.ts";
 import { type RunningServe, upgrade } from "./upgrade/upgrade.ts";
 
@@ -14,8 +16,9 @@ import { type RunningServe, upgrade } from "./upgrade/upgrade.ts";
 class Upgrades {
   readonly #running = Promise.withResolvers<RunningServe>();
   readonly #replaced = Promise.withResolvers<void>();
+  readonly #stopped = new AbortController();
   readonly #isSupervised: boolean;
-  #isUpgrading = false;
+  #current: Promise<number> | undefined;
 
   constructor(log: ReturnType<typeof createPino>, isSupervised: boolean) {
     this.#isSupervised = isSupervised;
@@ -37,20 +40,26 @@ class Upgrades {
   }
 
   readonly upgrade: Upgrade = async (say) => {
-    if (this.#isUpgrading) throw new UpgradeFailed("Another upgrade is in progress.");
-    this.#isUpgrading = true;
+    if (this.#current !== undefined) throw new UpgradeFailed("Another upgrade is in progress.");
+    const obstacle = upgradeObstacle(process, this.#isSupervised);
+    if (obstacle !== undefined) throw new UpgradeFailed(obstacle);
+    this.#current = this.#running.promise.then((running) => upgrade(running, { say, cancelled: this.#stopped.signal }));
     try {
-      const running = await this.#running.promise;
-      if (this.#isSupervised)
-        throw new UpgradeFailed("'portside serve --supervise' cannot be upgraded while it runs. Restart it.");
-      const pid = await upgrade(running, say);
-      // After the caller has received the answer.
+      const pid = await this.#current;
+      // After the caller has received the answer. This process keeps `#current`, because it cannot be upgraded again.
       setImmediate(this.#replaced.resolve);
       return pid;
-    } finally {
-      this.#isUpgrading = false;
+    } catch (cause) {
+      this.#current = undefined;
+      throw cause;
     }
   };
+
+  /** Cancels a running upgrade. Resolves when this engine, or the new one, holds the data folder. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#current?.catch(() => undefined);
+  }
 }
 
 /** Throws a `CommandError` if the settings cannot be applied. */
@@ -67,6 +76,7 @@ export const startEngineAndServer = async (settings: ServeSettings, script: URL)
   const facts = await server.start();
   api.passTo((socket, onLost) => server.pass(socket, onLost));
   upgrades.allow({ settings, engine, api, apiPort, server, log });
+  stack.defer(() => upgrades.stop());
   const teardown = stack.move();
   return {
     ...facts,
@@ -77,29 +87,39 @@ export const startEngineAndServer = async (settings: ServeSettings, script: URL)
   };
 };
 
-/** Takes over from the parent process, which continues if this process cannot. */
+/**
+ * Takes over from the parent process, which continues if this process cannot.
+ * @param stopped ends the upgrade. After the start of the server, the caller must call `stop` instead.
+ */
 export const takeOverEngineAndServer = async (
   settings: ServeSettings,
   script: URL,
+  stopped: AbortSignal,
 ): Promise<Pick<Serving, "replaced" | "stop">> => {
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();
   const upgrades = new Upgrades(log, false);
   const api = new ApiPort();
   const ready = Promise.withResolvers<void>();
-  const { engine, apiPort } = await takeOver({
-    api,
-    ready: ready.promise,
+  // If no parent waits for it, the server tries again later.
+  ready.promise.catch(() => undefined);
+  const { engine, apiPort, isAlone } = await takeOver({
+    ...{ api, stopped, ready: ready.promise },
     open: ({ running }) => openLocalSuccessor(settings, log, upgrades.upgrade, running),
   });
   stack.use(engine);
   stack.defer(() => api.close());
   const server = new SupervisedServer(script, { settings, engineSocket: engine.socket, port: apiPort }, log);
   stack.defer(() => server.stop());
-  await server.startOver();
+  const problem = await server.startOver();
+  // systemd must know this process before the parent ends.
+  await reportReady((message) => log.warn(message));
+  if (problem === undefined) ready.resolve();
+  else ready.reject(problem);
+  await isAlone;
   api.passTo((socket, onLost) => server.pass(socket, onLost));
   upgrades.allow({ settings, engine, api, apiPort, server, log });
-  ready.resolve();
+  stack.defer(() => upgrades.stop());
   const teardown = stack.move();
   return { replaced: upgrades.replaced, stop: () => teardown.disposeAsync() };
 };

@@ -51,11 +51,11 @@ const disconnected = (): Promise<void> =>
   });
 
 /** Serves in place of the parent process, which an upgrade replaces. */
-const takeOver = async (settings: ServeSettings): Promise<Pick<Serving, "replaced" | "stop">> => {
+const takeOver = async (settings: ServeSettings, stopped: AbortSignal): Promise<Pick<Serving, "replaced" | "stop">> => {
   const { serverScript } = await import("./supervised-server.ts");
   if (settings.provider !== "local" || settings.engine !== "process" || serverScript === null)
     throw new CommandError("An upgrade requires the provider 'local' and the setting --engine process.");
-  return (await import("./serve-engine.ts")).takeOverEngineAndServer(settings, serverScript);
+  return (await import("./serve-engine.ts")).takeOverEngineAndServer(settings, serverScript, stopped);
 };
 
 /** Starts the platform and prints how to reach it. */
@@ -79,10 +79,10 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
   const problem = dataDirProblem(settings.dataDir);
   if (problem !== undefined) throw new UsageError(problem);
-  const isSuccessor = process.env[SUCCESSOR] !== undefined;
+  const isSuccessor = process.env[SUCCESSOR] !== undefined && process.connected;
   delete process.env[SUCCESSOR];
-  const { replaced, stop } = await (isSuccessor ? takeOver(settings) : startNew(settings, input, io));
-  await reportReady();
+  const { replaced, stop } = await (isSuccessor ? takeOver(settings, io.signal) : startNew(settings, input, io));
+  if (!isSuccessor) await reportReady((message) => warn(io, message));
   await Promise.race([
     stopped(io.signal),
     ...(isSuccessor ? [] : [disconnected()]),

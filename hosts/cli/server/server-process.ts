@@ -51,7 +51,7 @@ process.on("message", (message: EngineMessage, socket: Socket | undefined) => {
   // The socket is missing if the client has disconnected.
   else if (socket !== undefined) void accept(message.id, socket);
 });
-// Ctrl-C reaches every process of the terminal. This process waits until the engine stops it.
-process.on("SIGINT", () => undefined);
+// Ctrl-C and the end of a session reach every process of a terminal. This process waits until the engine stops it.
+for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.once("SIGTERM", () => void stop());
 process.once("disconnect", exit);

@@ -91,9 +91,12 @@ const open = async (
     apiKey: await firstKey(platform),
     capabilities: controlPlane.capabilities(),
     drain: async (seconds: number) => {
-      await Promise.race([controlPlane.settle(), sleep(seconds * 1000, undefined, { ref: false })]);
+      const late = sleep(seconds * 1000, undefined, { ref: false });
+      await Promise.race([controlPlane.settle(), late]);
       isDraining = true;
       await sleep(CLOSE_MS);
+      // Deploys that have begun meanwhile.
+      await Promise.race([controlPlane.settle(), late]);
     },
     stop: async () => {
       log.info("stopping");

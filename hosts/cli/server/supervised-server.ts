@@ -72,26 +72,31 @@ export class SupervisedServer {
     await Promise.race([this.#drained.promise, once(child, "exit")]);
   }
 
-  /** Stops the server, which first ends running deploys and then waits for requests. */
-  async stop(): Promise<void> {
+  /**
+   * Stops the server, which first ends running deploys and then waits for requests.
+   * @param killAfterMs when to kill a server that still waits; never by default
+   */
+  async stop(killAfterMs?: number): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#restart);
     const child = this.#child;
     if (child === undefined) return;
     const ended = once(child, "exit");
     if (child.connected) child.send({ kind: "stop" } satisfies EngineMessage);
+    const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), killAfterMs);
     await ended;
+    clearTimeout(timer);
   }
 
   /**
    * Starts a server, after `stop` or after another process's server has stopped. Resolves when it is ready. If it cannot
-   * start, resolves too, and tries again later.
+   * start, resolves with the reason, and tries again later.
    */
-  async startOver(): Promise<void> {
+  async startOver(): Promise<unknown> {
     this.#isStopping = false;
     this.#failures = 0;
     this.#start = { ...this.#start, settings: { ...this.#start.settings, acceptState: false } };
-    await this.#tryToRun();
+    return this.#tryToRun();
   }
 
   /** Resolves when the server is ready. Rejects if the server ends before that. */
@@ -147,15 +152,18 @@ export class SupervisedServer {
     this.#restart = setTimeout(() => void this.#tryToRun(), restartDelay(this.#failures));
   }
 
-  async #tryToRun(): Promise<void> {
+  /** Returns the reason if the server cannot start. */
+  async #tryToRun(): Promise<unknown> {
     try {
       await this.#run();
       this.#log.info("the server serves the API again");
+      return undefined;
     } catch (cause) {
-      if (this.#isStopping) return;
+      if (this.#isStopping) return cause;
       this.#failures = countFailures(this.#failures, 0);
       this.#log.error({ cause }, "the server could not start again; services continue");
       this.#runLater();
+      return cause;
     }
   }
 }

@@ -144,7 +144,8 @@ export class Lease {
     const handover = { since: timestampOf(since), received: Object.fromEntries(this.#received) };
     files.ledger.write([]);
     this.meter(files.ledger.takeUnwritten());
-    await files.close();
+    // Without the handover, no engine could continue.
+    await files.close().catch((cause: unknown) => this.#deps.logger.error("could not close a log file", { cause }));
     return handover;
   }
 

@@ -5,6 +5,9 @@ import type { CallName, InputOf } from "./protocol.ts";
 /** Thrown if the engine did not complete a call. */
 export class EngineUnreachable extends Error {}
 
+/** Thrown if the engine is older than the call. */
+export class UnknownCall extends Error {}
+
 interface Call {
   readonly signal?: AbortSignal | undefined;
   readonly say?: (message: string) => void;
@@ -36,13 +39,15 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<Line> {
 
 /**
  * Returns a function that makes a call and returns its result. The function throws `EngineUnreachable` if the
- * connection ends first, and the signal's reason if the signal aborts.
+ * connection ends first, `UnknownCall` if the engine does not have the call, and the signal's reason if the signal aborts.
  */
 export const caller = (agent: Agent, path: string) => {
   return async <Name extends CallName>(name: Name, input: InputOf<Name>, call: Call = {}): Promise<unknown> => {
     const { signal, say } = call;
     try {
-      for await (const line of linesOf(await open(agent, path, name, input, signal))) {
+      const response = await open(agent, path, name, input, signal);
+      for await (const line of linesOf(response)) {
+        if (response.statusCode === 404) throw new UnknownCall(line.error);
         if (line.say !== undefined) say?.(line.say);
         else if (line.error === undefined) return line.result;
         else throw new Error(line.error);

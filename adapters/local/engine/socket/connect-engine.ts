@@ -10,6 +10,7 @@ import type { AppliedState } from "../engine.ts";
 import type { EngineConnection } from "../open-engine.ts";
 import { caller, EngineUnreachable } from "./caller.ts";
 import { greeting, PROTOCOL } from "./protocol.ts";
+import { clientPath, socketPath } from "./socket-path.ts";
 
 const greet = async (answer: unknown) => {
   const greeted = greeting.safeParse(answer);
@@ -22,14 +23,18 @@ const greet = async (answer: unknown) => {
 };
 
 /**
- * Asks the engine to replace itself by a new process. Returns the new process id. Throws `EngineUnreachable` if no engine
- * listens at the path, and an `Error` with the reason if the upgrade failed and the engine continues.
+ * Asks the engine of a data folder to replace itself by a new process. Returns the new process id. Throws
+ * `EngineUnreachable` if this process cannot connect to an engine, `UnknownCall` if the engine is older than upgrades, and
+ * an `Error` with the reason if the upgrade failed and the engine continues.
  * @param say receives the progress
  */
-export const requestUpgrade = async (path: string, say: (message: string) => void): Promise<number> => {
+export const requestUpgrade = async (dataDir: string, say: (message: string) => void): Promise<number> => {
   const agent = new Agent();
   try {
-    return (await caller(agent, path)("upgrade", {}, { say })) as number;
+    return (await caller(agent, clientPath(socketPath(dataDir)))("upgrade", {}, { say })) as number;
+  } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause)) throw cause;
+    throw new EngineUnreachable("The engine's socket cannot be found.", { cause });
   } finally {
     agent.destroy();
   }

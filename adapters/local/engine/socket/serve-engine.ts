@@ -1,6 +1,6 @@
 /** The engine's side of the socket: answers the server's calls. */
 import { once } from "node:events";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, rmSync, symlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -10,15 +10,10 @@ import type { Logger } from "../../../../core/ports/system.ts";
 import type { OpenedEngine } from "../open-engine.ts";
 import type { Candidate } from "../reconcile.ts";
 import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL } from "./protocol.ts";
+import { isTooLong } from "./socket-path.ts";
 
 /** How long a candidate may wait for the commit of its rollout after its server has disconnected. */
 const ABANDONED_MS = 10_000;
-
-/**
- * The maximum length of a Unix socket's path in bytes. This is the limit of macOS, which is lower than the limit of
- * Linux: https://man7.org/linux/man-pages/man7/unix.7.html
- */
-const MAX_PATH = 103;
 
 /** The open response of a call. `signal` aborts when the response closes, and `say` sends progress. */
 interface Call {
@@ -157,24 +152,26 @@ export interface EngineSocket extends AsyncDisposable {
 /**
  * Serves the engine on a Unix socket that only this user can connect to.
  * @param wanted the path of the socket, in a folder that only this user can open. If the path is too long for a socket,
- * the socket is created in a new temporary folder.
+ * the socket is created in a new temporary folder, and `wanted` becomes a symbolic link to it.
  */
 export const serveEngine = async (served: ServedEngine, wanted: string, logger: Logger): Promise<EngineSocket> => {
-  const path =
-    Buffer.byteLength(wanted) <= MAX_PATH ? wanted : join(await mkdtemp(join(tmpdir(), "portside-")), "engine.sock");
+  const path = isTooLong(wanted) ? join(await mkdtemp(join(tmpdir(), "portside-")), "engine.sock") : wanted;
   const timers = new Set<NodeJS.Timeout>();
   const handlers = handlersOf(served, () => timers.add(abandonCandidates(served.engine, logger)));
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
     answer(handlers, request, response).catch((cause: unknown) => fail(response, logger, cause));
   });
   // A killed engine leaves its socket file. The data folder's lock ensures that no other engine uses the file.
-  rmSync(path, { force: true });
+  rmSync(wanted, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, resolve);
   });
   chmodSync(path, 0o600);
-  const closed = once(server, "close");
+  if (path !== wanted) symlinkSync(path, wanted);
+  const closed = once(server, "close").then(async () => {
+    if (path !== wanted) await rm(dirname(path), { recursive: true, force: true });
+  });
   return {
     path,
     stopListening: () => void server.close(),
@@ -183,7 +180,6 @@ export const serveEngine = async (served: ServedEngine, wanted: string, logger: 
       server.close();
       server.closeAllConnections();
       await closed;
-      if (path !== wanted) await rm(dirname(path), { recursive: true, force: true });
     },
   };
 };

@@ -15,7 +15,10 @@ export type UpgradeMessage =
   | { readonly kind: "api" }
   /** Takes over the data folder. The result is the path of the engine's socket. */
   | { readonly kind: "lead"; readonly handover: Handover }
-  /** Answered when the new server has started, or has failed to start for the first time. */
+  /**
+   * Answered when the new server has started. Then the running engine stops accepting connections and closes the IPC
+   * channel, and the new server serves the API.
+   */
   | { readonly kind: "ready" };
 
 /** The answer to a message: its result, or the reason why the new process cannot take over. */

@@ -1,6 +1,5 @@
 /** The new process of an upgrade, as the running process sees it. */
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import type { Server } from "node:net";
 import { SUCCESSOR, type UpgradeAnswer, type UpgradeMessage } from "./messages.ts";
 
@@ -9,6 +8,8 @@ const ANSWER_MS = 120_000;
 
 export class NewProcess {
   readonly #child: ChildProcess;
+  /** Resolves with the exit code or the signal, or with the reason why the process could not be created. */
+  readonly #ended: Promise<string>;
   #waiting: PromiseWithResolvers<unknown> | undefined;
 
   /** Starts the command of this process again, as it is installed now. */
@@ -19,43 +20,46 @@ export class NewProcess {
       if ("error" in answer) this.#waiting?.reject(new Error(answer.error));
       else this.#waiting?.resolve(answer.result);
     });
-    const fail = (how: string) => this.#waiting?.reject(new Error(`The new engine ended (${how}).`));
-    this.#child.once("error", ({ message }) => fail(message));
-    this.#child.once("exit", (code, signal) => fail(String(code ?? signal)));
+    this.#ended = new Promise((resolve) => {
+      this.#child.once("exit", (code, signal) => resolve(String(code ?? signal)));
+      this.#child.on("error", ({ message }) => {
+        if (this.#child.pid === undefined) resolve(message);
+      });
+    });
   }
 
   get pid(): number {
     return this.#child.pid as number;
   }
 
-  /** Resolves with the answer. Rejects if the new engine reports a problem, ends, or takes too long. */
+  /** Resolves with the answer. Rejects if the new process reports a problem, ends, or takes too long. */
   async ask(message: UpgradeMessage, handle?: Server): Promise<unknown> {
-    this.#waiting = Promise.withResolvers();
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting = { promise, resolve, reject };
     const late = setTimeout(
-      () => this.#waiting?.reject(new Error(`The new engine did not answer within ${ANSWER_MS / 1000} seconds.`)),
+      () => reject(new Error(`The new process did not answer within ${ANSWER_MS / 1000} seconds.`)),
       ANSWER_MS,
     );
+    void this.#ended.then((how) => reject(new Error(`The new process ended (${how}).`)));
     try {
-      if (this.#child.exitCode !== null) throw new Error("The new engine has ended.");
-      this.#child.send(message, handle, { keepOpen: true }, (error) => error && this.#waiting?.reject(error));
-      return await this.#waiting.promise;
+      // A channel that closes has an exit, which names the reason.
+      if (this.#child.connected) this.#child.send(message, handle, { keepOpen: true }, () => undefined);
+      return await promise;
     } finally {
       clearTimeout(late);
       this.#waiting = undefined;
     }
   }
 
-  /** Ends the new engine, whose instances end with it. */
+  /** Ends the new process, whose instances end with it. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
-    await ended;
+    await this.#ended;
   }
 
-  /** Lets this process end before the new engine. */
+  /** Closes the channel, and lets this process end before the new one. */
   release(): void {
-    this.#child.disconnect();
+    if (this.#child.connected) this.#child.disconnect();
     this.#child.unref();
   }
 }

@@ -9,51 +9,65 @@ export interface TakeOverDeps {
   readonly api: ApiPort;
   /** Opens the engine beside the parent's. */
   readonly open: (message: UpgradeMessage & { readonly kind: "open" }) => Promise<Successor>;
-  /** Resolves when the server of this process has started. */
+  /** Resolves when the server of this process has started, and rejects if it cannot start. */
   readonly ready: Promise<void>;
+  /** A stop of this process ends the upgrade. */
+  readonly stopped: AbortSignal;
 }
 
 export interface TakenOver {
   readonly engine: StartedEngine;
   readonly apiPort: number;
+  /** Resolves when the parent has stopped accepting connections, or has ended. */
+  readonly isAlone: Promise<void>;
 }
 
 /**
- * Resolves when the engine of this process has taken over. This process exits if its parent ends before that, or if it
- * cannot take over.
+ * Resolves when the engine of this process has taken over the data folder. Until then, this process exits if its parent
+ * ends. Until the server has started, it also exits if it is stopped, and the parent continues.
  */
-export const takeOver = ({ api, open, ready }: TakeOverDeps): Promise<TakenOver> => {
+export const takeOver = ({ api, open, ready, stopped }: TakeOverDeps): Promise<TakenOver> => {
   const { promise, resolve } = Promise.withResolvers<TakenOver>();
+  const { promise: isAlone, resolve: alone } = Promise.withResolvers<void>();
   let successor: Successor | undefined;
   let apiPort = 0;
+  let isLeading = false;
   const opened = (): Successor => {
     if (successor === undefined) throw new Error("the engine is not open");
     return successor;
   };
-  const act = async (message: UpgradeMessage): Promise<unknown> => {
-    if (message.kind === "open") {
+  const act = async (message: UpgradeMessage, handle: Server | undefined): Promise<unknown> => {
+    // Ports come before the first await, because the server accepts connections from now on.
+    if (message.kind === "port") opened().adopt(message.port, handle as Server);
+    else if (message.kind === "api") {
+      api.hold(HOLD_MS);
+      api.adopt(handle as Server);
+    } else if (message.kind === "open") {
       apiPort = message.apiPort;
       successor = await open(message);
     } else if (message.kind === "settle") await opened().settle(message.running);
     else if (message.kind === "lead") {
       const engine = await opened().lead(message.handover);
-      process.off("disconnect", exit);
-      resolve({ engine, apiPort });
+      isLeading = true;
+      resolve({ engine, apiPort, isAlone });
       return engine.socket;
-    } else if (message.kind === "ready") await ready;
+    } else {
+      await ready;
+      stopped.removeEventListener("abort", exit);
+    }
     return undefined;
   };
   const exit = () => process.exit(1);
-  process.once("disconnect", exit);
+  if (stopped.aborted) exit();
+  stopped.addEventListener("abort", exit);
+  process.once("disconnect", () => {
+    if (!isLeading) exit();
+    stopped.removeEventListener("abort", exit);
+    alone();
+  });
   process.on("message", (message: UpgradeMessage, handle: Server | undefined) => {
-    // Before the first await, because the server accepts connections from now on.
-    if (message.kind === "port") opened().adopt(message.port, handle as Server);
-    else if (message.kind === "api") {
-      api.hold(HOLD_MS);
-      api.adopt(handle as Server);
-    }
-    const send = (answer: UpgradeAnswer) => process.send?.(answer);
-    act(message).then(
+    const send = (answer: UpgradeAnswer) => process.send?.(answer, undefined, undefined, () => undefined);
+    act(message, handle).then(
       (result) => send({ result }),
       (error: unknown) => send({ error: error instanceof Error ? error.message : String(error) }),
     );

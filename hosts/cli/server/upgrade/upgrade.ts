@@ -1,4 +1,5 @@
 /** Replaces the engine by a new process while its services continue. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type StartedEngine, UpgradeFailed } from "../../../composition/local-engine.ts";
 import type { createPino } from "../../../composition/logger.ts";
 import type { ServeSettings } from "../../../composition/settings.ts";
@@ -15,73 +16,101 @@ export interface RunningServe {
   readonly log: ReturnType<typeof createPino>;
 }
 
+export interface UpgradeOptions {
+  /** Reports progress. */
+  readonly say: (message: string) => void;
+  /** Cancels the upgrade. The running engine then keeps the data folder, but its server does not start again. */
+  readonly cancelled: AbortSignal;
+}
+
 /** How long connections to the API may wait for the new server. */
 export const HOLD_MS = 30_000;
 
+/** How long the server may take to finish requests before the engine kills it. */
+const STOP_MS = 10_000;
+
+/** How long another program may occupy the API's port after a failed upgrade. */
+const REOPEN_MS = 10_000;
+const RETRY_MS = 100;
+
+/** Serves the API again after a failed upgrade. */
+const serveAgain = async ({ api, apiPort, server, settings }: RunningServe, cancelled: AbortSignal): Promise<void> => {
+  if (cancelled.aborted) return;
+  for (const ends = performance.now() + REOPEN_MS; api.servers.length === 0; await sleep(RETRY_MS))
+    try {
+      await api.open({ ...settings, port: apiPort }, apiPort);
+    } catch (cause) {
+      if (performance.now() >= ends) throw cause;
+    }
+  api.hold(HOLD_MS);
+  await server.stop(STOP_MS);
+  if (cancelled.aborted) return;
+  await server.startOver();
+  api.passTo((connection, onLost) => server.pass(connection, onLost));
+};
+
 /**
- * Hands everything over, in an order in which nothing is served twice or not at all. Returns the socket of the new
- * engine.
+ * Hands everything over, in an order in which nothing is served twice or not at all. Resolves when the new server has
+ * started.
+ * @param undo receives what must happen if a step fails, after the new process has ended
  */
 const handOver = async (
   next: NewProcess,
-  { engine, api, server }: RunningServe,
-  say: (message: string) => void,
-): Promise<string> => {
+  running: RunningServe,
+  undo: AsyncDisposableStack,
+  { say, cancelled }: UpgradeOptions,
+): Promise<void> => {
+  const { engine, api, server } = running;
   const { drainSeconds } = engine;
   say(`Waiting for running deploys, at most ${drainSeconds} seconds.`);
+  undo.defer(() => serveAgain(running, cancelled));
   await server.drain(drainSeconds);
   say("Passing the ports to the new version.");
   // The new process keeps connections to the API waiting until its server is ready.
   for (const one of api.servers) await next.ask({ kind: "api" }, one);
   api.close();
-  await server.stop();
-  await next.ask({ kind: "settle", running: engine.describe() });
+  await server.stop(STOP_MS);
+  await next.ask({ kind: "settle", running: await engine.settle() });
   for (const { port, servers } of engine.listeningPorts())
     for (const one of servers) await next.ask({ kind: "port", port }, one);
   const handover = await engine.release();
-  try {
-    return (await next.ask({ kind: "lead", handover })) as string;
-  } catch (cause) {
-    await next.kill();
-    await engine.takeBack(handover);
-    throw cause;
-  }
-};
-
-/** Serves the API again after a failed upgrade. */
-const resume = async ({ api, apiPort, server, settings }: RunningServe): Promise<void> => {
-  if (api.servers.length === 0) await api.open(settings, apiPort);
-  api.hold(HOLD_MS);
-  await server.stop();
-  await server.startOver();
-  api.passTo((connection, onLost) => server.pass(connection, onLost));
+  undo.defer(() => engine.takeBack(handover));
+  engine.follow((await next.ask({ kind: "lead", handover })) as string);
+  say("Starting the new server.");
+  await next.ask({ kind: "ready" });
 };
 
 /**
  * Starts the installed version as a new process, and hands the services over to it. Returns the id of the new process.
  * This process then only drains. Throws an `UpgradeFailed` if the new process cannot take over; this one continues.
  */
-export const upgrade = async (running: RunningServe, say: (message: string) => void): Promise<number> => {
+export const upgrade = async (running: RunningServe, options: UpgradeOptions): Promise<number> => {
   const { engine, apiPort, log } = running;
+  const { say, cancelled } = options;
   const next = new NewProcess();
-  let isHandingOver = false;
-  let socket: string;
+  const cancel = () => void next.kill();
+  cancelled.addEventListener("abort", cancel);
+  const undo = new AsyncDisposableStack();
   try {
+    cancelled.throwIfAborted();
     say("Starting the new version, and an instance of each running service.");
     await next.ask({ kind: "open", running: engine.describe(), apiPort });
-    isHandingOver = true;
-    socket = await handOver(next, running, say);
+    await handOver(next, running, undo, options);
   } catch (cause) {
     log.error({ cause }, "the upgrade failed; the running version continues");
     await next.kill();
-    if (isHandingOver) await resume(running);
+    await undo.disposeAsync().catch((lost: unknown) => {
+      // The next start recovers the data folder.
+      log.fatal({ cause: lost }, "could not continue after the failed upgrade");
+      process.exit(1);
+    });
     const message = `The upgrade failed, and the running version continues. ${(cause as Error).message} The server's log has details.`;
     throw new UpgradeFailed(message, { cause });
+  } finally {
+    cancelled.removeEventListener("abort", cancel);
   }
-  engine.retire(socket);
-  log.info({ pid: next.pid }, "a new process serves; this one ends after its last connection");
-  say("Starting the new server.");
-  await next.ask({ kind: "ready" }).catch((cause: unknown) => log.error({ cause }, "the new server did not start"));
+  engine.retire();
   next.release();
+  log.info({ pid: next.pid }, "a new process serves; this one ends after its last connection");
   return next.pid;
 };

@@ -1,0 +1,115 @@
+/** An upgrade during which a process ends. Services continue, or the data folder is ready for the next start. */
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { helloServer, nodeSource } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { startCli } from "../support/cli/cli-process.ts";
+import { Client, serve } from "../support/http/served.ts";
+import type { Fault } from "../support/upgrade/fault.ts";
+import { isAlive } from "../support/vitest/eventually.ts";
+
+const steps = ["open", "api", "settle", "port", "lead", "ready"] as const;
+const moments = steps.flatMap((step) => (["before", "after"] as const).map((when) => ({ step, when })));
+/** Moments at which the state of the two processes differs. */
+const ends = moments.filter(({ step, when }) => when === "after" || step === "lead");
+
+const preload = new URL("../support/upgrade/fault.ts", import.meta.url).pathname;
+
+const start = async (folder: string) => {
+  const dataDir = join(folder, "data");
+  const faultFile = join(folder, "fault.json");
+  writeFileSync(faultFile, "");
+  const options = { runner: "process", "drain-seconds": "1", "grace-seconds": "1", "log-level": "info" };
+  const served = await serve(dataDir, options, undefined, ["--import", preload], { PORTSIDE_TEST_FAULT: faultFile });
+  const client = new Client(served.url, served.apiKey ?? "");
+  const engines = [served.child.pid as number];
+  onTestFinished(async () => {
+    for (const pid of engines.filter(isAlive)) process.kill(pid, "SIGTERM");
+    await expect.poll(() => engines.some(isAlive), { timeout: 30_000 }).toBe(false);
+  });
+  const records = await Array.fromAsync(client.deploy("app", nodeSource(helloServer("app"))));
+  const upgrade = async (fault?: Fault) => {
+    writeFileSync(faultFile, fault === undefined ? "" : JSON.stringify(fault));
+    const ended = await startCli(["upgrade", "--json", "--data-dir", dataDir], process.env, folder).ended;
+    if (ended.code !== 0) return ended;
+    const { pid } = JSON.parse(ended.stdout) as { pid: number };
+    engines.push(pid);
+    return { ...ended, pid };
+  };
+  const newPid = () => Number(readFileSync(`${faultFile}.pid`, "utf8"));
+  return { ...served, client, dataDir, engines, upgrade, newPid, options, service: records.at(-1)?.url as string };
+};
+
+type Started = Awaited<ReturnType<typeof start>>;
+
+const expectServes = async ({ client, service }: Started, message = ""): Promise<void> => {
+  expect(await (await fetch(service)).text(), message).toBe("app");
+  expect(
+    (await client.list()).map(({ name }) => name),
+    message,
+  ).toEqual(["app"]);
+};
+
+test("the running version continues if the new process is killed at any step, and the next upgrade succeeds", async () => {
+  using folder = folderWith();
+  const served = await start(folder.path);
+  // The last answer completes the upgrade.
+  for (const moment of moments.slice(0, -1)) {
+    const message = JSON.stringify(moment);
+    const { code, stderr } = await served.upgrade({ ...moment, target: "new", signal: "SIGKILL" });
+    expect(stderr, message).toContain("the running version continues. The new process ended (SIGKILL)");
+    expect(code, message).toBe(1);
+    await expectServes(served, message);
+  }
+  expect((await served.upgrade()).code).toBe(0);
+  await expectServes(served);
+});
+
+test("a stop of the new process cancels the upgrade", async () => {
+  using folder = folderWith();
+  const served = await start(folder.path);
+  for (const step of ["open", "lead"] as const) {
+    const { stderr } = await served.upgrade({ step, when: "before", target: "new", signal: "SIGTERM" });
+    expect(stderr).toContain("The new process ended (1)");
+    await expectServes(served, step);
+  }
+});
+
+/** Starts the folder's services again. */
+const startAgain = async ({ dataDir, apiKey, options, service, engines }: Started): Promise<Started["client"]> => {
+  const next = await serve(dataDir, options);
+  engines.push(next.child.pid as number);
+  expect(await (await fetch(service)).text()).toBe("app");
+  return new Client(next.url, apiKey ?? "");
+};
+
+test.for(ends)("a stop of the running process $when '$step' ends both, or only the replaced one", async (moment) => {
+  using folder = folderWith();
+  const served = await start(folder.path);
+  const ended = once(served.child, "exit");
+  const { code } = await served.upgrade({ ...moment, target: "running", signal: "SIGTERM" });
+  expect(await ended).toEqual([0, null]);
+  if (code === 0) return expectServes(served);
+  await expect.poll(() => isAlive(served.newPid())).toBe(false);
+  const client = await startAgain(served);
+  expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
+});
+
+test.for(ends)("the death of the running process $when '$step' ends the new one until it leads", async (moment) => {
+  using folder = folderWith();
+  const served = await start(folder.path);
+  await served.upgrade({ ...moment, target: "running", signal: "SIGKILL" });
+  const pid = served.newPid();
+  const isLeading = moment.step === "ready" || (moment.step === "lead" && moment.when === "after");
+  if (isLeading) {
+    served.engines.push(pid);
+    await expectServes(served);
+    expect(isAlive(pid)).toBe(true);
+    return;
+  }
+  await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+  const client = await startAgain(served);
+  expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
+});
