@@ -115,6 +115,9 @@ export class Ingress {
     const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));
     const removed = [...this.#services.keys()].filter((service) => portsOf.get(service) !== this.portOf(service));
     const removals = removed.map((service) => this.removeService(service));
+    const listed = new Set(ports.map(({ port }) => port));
+    for (const [port, { listener }] of this.#kept)
+      if (listener.servers.length === 0 && !listed.has(port)) this.#kept.delete(port);
     for (const one of ports) this.#inherit(one);
     await Promise.all(removals);
   }
@@ -290,7 +293,9 @@ export class Ingress {
     if (servicePort?.route === undefined) return;
     this.#services.delete(service);
     const { route } = servicePort;
-    const keeps = this.#config.sparePorts > 0 && !this.#closing;
+    // A port that is not adopted yet may become the port of a new service with the same name.
+    const isInherited = servicePort.listener.servers.length === 0;
+    const keeps = (this.#config.sparePorts > 0 || isInherited) && !this.#closing;
     const closeOthers = keeps ? servicePort.listener.release() : () => servicePort.listener.close();
     if (keeps) this.#keep(servicePort);
     else servicePort.listener.stop();

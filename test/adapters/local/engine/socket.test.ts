@@ -10,6 +10,7 @@ import { batchSender } from "../../../../adapters/local/engine/socket/batch-send
 import { connectEngine } from "../../../../adapters/local/engine/socket/connect-engine.ts";
 import { inputs, MAX_BODY } from "../../../../adapters/local/engine/socket/protocol.ts";
 import { type ServedEngine, serveEngine } from "../../../../adapters/local/engine/socket/serve-engine.ts";
+import { clientPath } from "../../../../adapters/local/engine/socket/socket-path.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
@@ -266,14 +267,15 @@ test("only the engine's user can connect", async (context) => {
   expect(stdout.trim()).toBe("EACCES");
 });
 
-test("uses a private temporary folder if the path is too long for a socket", async () => {
-  using folder = folderWith();
+test("uses a private temporary folder if the path is too long for a socket, and a link to it", async () => {
+  using folder = folderWith({ [`${"x".repeat(100)}/file`]: "" });
   const { served } = fakeEngine();
   const wanted = join(folder.path, "x".repeat(100), "engine.sock");
   await using socket = await serveEngine(served, wanted, silentLogger);
   expect(socket.path.length).toBeLessThan(104);
   expect(statSync(join(socket.path, "..")).mode & 0o777).toBe(0o700);
-  using remote = await connectEngine(socket.path);
+  expect(clientPath(wanted)).toBe(socket.path);
+  using remote = await connectEngine(clientPath(wanted));
   expect(remote.ingressPort).toBe(1234);
 });
 

@@ -339,3 +339,20 @@ test("a later list gives new services their ports and removes deleted ones", asy
   await next.close();
   await old.close();
 });
+
+test("a service that was deleted and created again keeps its port, and a deleted one leaves none", async () => {
+  const old = ingressWith({ sparePorts: 0 });
+  await old.open();
+  await old.addService("again");
+  await old.addService("goes");
+  const next = ingressWith({ sparePorts: 0, previousPort: (service) => old.portOf(service) });
+  await next.inherit(portsOf(old));
+  await next.open();
+  await old.removeService("goes");
+  await next.inherit(portsOf(old));
+  await next.removeService("again");
+  expect(await next.addService("again")).toBe(old.portOf("again"));
+  expect(portsOf(next)).toEqual(portsOf(old));
+  await next.close();
+  await old.close();
+});
