@@ -1,9 +1,12 @@
 /**
  * Services do not notice an upgrade, by `portside upgrade` and by SIGHUP. PORTSIDE_UPGRADES sets the number of rounds of each (2).
  */
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { startCli } from "../support/cli/cli-process.ts";
@@ -104,6 +107,89 @@ test.for(runners)("%s: a new version that cannot start is abandoned, and the run
   served.engines.push(pid as number);
   expect(await (await fetch(url)).text()).toBe("app");
   expect((await served.client.list()).map(({ name }) => name)).toEqual(["app"]);
+});
+
+test("a new version whose server cannot start is abandoned, and the running one continues", async () => {
+  using folder = folderWith();
+  await using served = await start(folder.path, { runner: "process", "drain-seconds": "1" });
+  const records = await Array.fromAsync(served.client.deploy("app", nodeSource(helloServer("app"))));
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  writeFileSync(join(folder.path, "portside.config.json"), JSON.stringify({ metricsPort: port }));
+  const { code, stderr } = await upgrade(folder.path);
+  expect(stderr).toContain(`the running version continues. Port ${port} (metrics) is in use`);
+  expect(code).toBe(1);
+  expect(await (await fetch(records.at(-1)?.url as string)).text()).toBe("app");
+  expect((await served.client.list()).map(({ name }) => name)).toEqual(["app"]);
+  const again = await Array.fromAsync(served.client.deploy("app", nodeSource(helloServer("again"))));
+  expect(await (await fetch(again.at(-1)?.url as string)).text()).toBe("again");
+});
+
+test("refuses a second upgrade during the first one, and while the replaced process drains", async () => {
+  using folder = folderWith();
+  await using served = await start(folder.path, { runner: "process", "drain-seconds": "4" });
+  const { client, engines } = served;
+  const records = await Array.fromAsync(client.deploy("app", nodeSource(helloServer("app"))));
+  const url = records.at(-1)?.url as string;
+  const open = connect(Number(new URL(url).port), "127.0.0.1");
+  const closed = once(open, "close");
+  await once(open, "connect");
+  const both = await Promise.all([upgrade(folder.path), upgrade(folder.path)]);
+  const [first, second] = both[0].code === 0 ? both : both.toReversed();
+  engines.push(first?.pid as number);
+  expect(second?.stderr).toContain("Another upgrade is in progress.");
+  // A replaced process ignores it.
+  process.kill(served.child.pid as number, "SIGHUP");
+  expect((await upgrade(folder.path)).stderr).toContain("An earlier upgrade is still in progress.");
+  expect(await (await fetch(url)).text()).toBe("app");
+  expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
+  await closed;
+  await expect.poll(() => isAlive(served.child.pid as number), { timeout: 20_000 }).toBe(false);
+  engines.push((await upgrade(folder.path)).pid as number);
+  expect(await (await fetch(url)).text()).toBe("app");
+});
+
+/** A service that listens after this time. */
+const slowSource = (millis: number) =>
+  nodeSource(`
+import { createServer } from "node:http";
+setTimeout(() => createServer((_request, response) => response.end("slow")).listen(process.env.PORT), ${millis});
+`);
+
+test("deploys that end within the drain time complete, and longer ones end as interrupted", async () => {
+  using folder = folderWith();
+  await using served = await start(folder.path, { runner: "process", "drain-seconds": "6" });
+  const { client, engines } = served;
+  const lastOf = async (name: string, source: Uint8Array, onDeploying: () => void = () => undefined) => {
+    let last: DeployEvent | undefined;
+    for await (const record of client.deploy(name, source)) {
+      if (record.status === "DEPLOYING") onDeploying();
+      last = record;
+    }
+    return last;
+  };
+  const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const short = lastOf("short", slowSource(3000), begun[0].resolve);
+  const long = lastOf("long", slowSource(50_000), begun[1].resolve);
+  await Promise.all(begun.map(({ promise }) => promise));
+  const upgrading = startCli(["upgrade", "--json", "--data-dir", folder.path], process.env, folder.path);
+  let progress = "";
+  upgrading.child.stderr?.on("data", (chunk) => {
+    progress += chunk;
+  });
+  await expect.poll(() => progress, { timeout: 30_000 }).toContain("Waiting for running deploys");
+  const during = lastOf("during", nodeSource(helloServer("during")));
+  expect(await Promise.all([short, during, long])).toMatchObject([
+    { status: "DONE" },
+    { status: "DONE" },
+    { status: "ERROR", reason: "interrupted" },
+  ]);
+  engines.push((JSON.parse((await upgrading.ended).stdout) as { pid: number }).pid);
+  const statuses = (await client.list()).map(({ name, status }) => [name, status]);
+  expect(Object.fromEntries(statuses)).toEqual({ short: "READY", during: "READY", long: "FAILED" });
+  expect((await lastOf("long", nodeSource(helloServer("long"))))?.status).toBe("DONE");
 });
 
 test("reports that nothing runs", async () => {
