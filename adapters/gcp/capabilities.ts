@@ -22,7 +22,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
   concurrency_cap: offered(),
   request_timeout: offered("the client gets 504; the instance continues the request"),
-  session_affinity: offered("by cookie, best effort: another instance replaces one that is full or stops"),
+  session_affinity: offered("by cookie, best effort; another instance serves if the instance is full or has stopped"),
   http2: offered(),
   memory_limit: offered("a service with mounts gets at least 512Mi"),
   cpu_limit: offered(),
@@ -47,7 +47,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     visible_seconds: 60,
   },
   source_object: offered(),
-  // Cloud Run's documents differ on the longest startup probe; all of them allow this duration.
+  // The pages of Cloud Run's documentation differ on the longest startup probe. All of them allow this duration.
   deadlines: deadlinesIn({ ...cloudDeadlines, listenDeadlineMs: PROBE_SECONDS.period * 1000 }),
   cron: gcpCron,
   logs: gcpLogCapabilities(config),

@@ -1,6 +1,6 @@
 /**
- * Protects callers that the application identifies by a cookie against cross-site request forgery. A browser sends the
- * cookie with requests from any site, but a page cannot forge the two headers that this module checks.
+ * Prevents cross-site request forgery if the application identifies callers by a cookie. A browser sends the cookie
+ * with requests from any site, but a page cannot forge the two headers that this module checks.
  */
 import { type ControlPlaneError, forbidden } from "../../core/errors.ts";
 

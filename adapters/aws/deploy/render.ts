@@ -182,10 +182,9 @@ export const renderService = (
     minimumHealthyPercent: 100,
     maximumPercent: 200,
     // A rollback is unnecessary, because the former revision is another service and still has the traffic. The circuit
-    // breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200:
-    // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html With mounts,
-    // more tasks may fail before S3 Files allows the mounts. The breaker is then off, and only the rollout's deadline
-    // applies.
+    // breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200. With mounts,
+    // more tasks may fail before S3 Files allows the mounts, so the breaker is off and only the rollout's deadline
+    // applies. https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html
     deploymentCircuitBreaker: { enable: template.mounts.length === 0, rollback: false },
   },
   networkConfiguration: {

@@ -20,8 +20,9 @@ export class SharedReads<T> {
   }
 
   /**
-   * @param until upper bound of the request. Uses a shared result only if its bound is not higher.
-   * @param isGood returns true if a result may be shared. Callers also share a read that is still running.
+   * @param until upper bound of the request. The request shares only results whose bound is not higher.
+   * @param isGood returns true if later requests may share the result. Requests also share a read that is still
+   * running.
    */
   read(key: string, until: bigint, work: () => Promise<T>, isGood: (value: T) => boolean): Promise<T> {
     const now = millisOf(this.#clock.now());

@@ -20,7 +20,7 @@ import { providerTelemetry } from "./provider.ts";
 export interface Metrics {
   /** For the provider, which reports its instances, requests and logs. */
   readonly telemetry: Telemetry;
-  /** Returns the control plane with its deploys counted and timed. */
+  /** Returns a control plane that counts and times its deploys. */
   measure(controlPlane: ControlPlane): ControlPlane;
   /** Counts and times a request to the API. Pass it to the HTTP host as `onServed`. */
   apiServed(request: ApiRequest): void;
@@ -31,7 +31,10 @@ export interface Metrics {
 
 /** Options of `createMetrics`. */
 export interface MetricsConfig {
-  /** The registry for the metrics, such as your application's, to expose all in one place. Defaults to a new one. */
+  /**
+   * The registry for the metrics. Pass your application's registry to serve all metrics together. Defaults to a new
+   * registry.
+   */
   readonly registry?: Registry;
   /**
    * Whether to include metrics of the process: memory, CPU and the event loop. Defaults to true without `registry`, and
@@ -40,7 +43,7 @@ export interface MetricsConfig {
   readonly process?: boolean;
 }
 
-/** Returns the metrics of this process and of others in text format. */
+/** Returns the combined metrics of this process and of other processes, in text format. */
 const sumOf = async (registry: Registry, others: ReadonlySet<() => Promise<unknown>>): Promise<string> => {
   if (others.size === 0) return registry.metrics();
   // Omits the metrics of a process that does not respond.

@@ -1,4 +1,4 @@
-/** Removes a service with a conditional write, and waits until Run has deleted it. */
+/** Removes a service with a conditional write, and waits until Cloud Run has deleted it. */
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { type Conflict, conflict, type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";

@@ -43,8 +43,8 @@ const formatShortRetention = (bucket: string, seconds: number): string =>
   `or start with --gcp-soft-delete any.`;
 
 const formatForeignBucket = (bucket: string): string =>
-  `The bucket '${bucket}' belongs to another project, whose owner would control which bucket each volume's name ` +
-  "refers to. Use another project, or have the bucket's name released.";
+  `The bucket '${bucket}' belongs to another project, so the owner of that project could redirect volumes to other ` +
+  "buckets. Use another project, or ask the owner to delete the bucket.";
 
 /**
  * Creates the claims bucket if it does not exist, and checks it. Returns a message for the operator if the platform

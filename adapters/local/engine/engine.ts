@@ -25,7 +25,7 @@ import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
-/** How many services start at the same time when this engine takes over from another one. */
+/** Maximum number of services that start concurrently when this engine takes over from another one. */
 const WARM_AT_ONCE = 4;
 
 /** How often the engine checks the state for changes that it missed, in milliseconds. */
@@ -142,7 +142,7 @@ export class LocalEngine implements Engine {
     try {
       await this.#applyServices();
     } finally {
-      // A service that cannot be served must not stop the schedules of other services.
+      // A failure of one service must not stop the schedules of other services.
       timers.apply(state.jobs());
     }
     return { ports: ingress.servicePorts() };
@@ -186,8 +186,9 @@ export class LocalEngine implements Engine {
   }
 
   /**
-   * Starts an instance of each of these services that has none. Resolves when each one has started or failed. Throws if
-   * every start failed, which means that this process cannot run services. A single failure is the service's.
+   * Starts an instance of each listed service that has none. Resolves when every start has succeeded or failed. Throws
+   * if all starts failed, because then the cause is probably this process and not a service. Otherwise, logs the
+   * failures.
    */
   async warm(services: readonly DeploymentName[]): Promise<void> {
     const waiting = [...services];
@@ -222,12 +223,12 @@ export class LocalEngine implements Engine {
     };
   }
 
-  /** Ignores later changes of the state, which another engine applies. */
+  /** Stops checking the state. Another engine applies later changes. */
   unwatch(): void {
     clearInterval(this.#looks);
   }
 
-  /** Checks the state once a second until `unwatch` or `close`. Applies changes that have not been applied yet. */
+  /** Checks the state once a second until `unwatch` or `close`. Applies new changes, and retries after a failure. */
   watch(): void {
     this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
   }

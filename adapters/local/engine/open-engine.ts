@@ -74,11 +74,11 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
   readonly lease: Pick<Lease, "receive" | "forwardTo">;
   readonly ingress: Ingress;
   /**
-   * Locks the data folder, opens the files that only one engine may write, and starts the timers. The caller must have
-   * applied the state if another engine hands over the lease.
+   * Locks the data folder, opens the files that only one engine may write, and starts the timers. If another engine
+   * hands over the lease, the caller must first apply the state.
    */
   takeLease(handover?: Handover): Promise<void>;
-  /** Closes these files and unlocks the data folder. This engine ignores later changes of the state. */
+  /** Closes these files and unlocks the data folder. From then on, this engine does not check the state for changes. */
   releaseLease(): Promise<Handover>;
 }
 
@@ -102,8 +102,8 @@ const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
 /**
- * Creates the state of a new data folder, or updates the state of an earlier version. Returns the parts that the engine
- * keeps.
+ * Creates the state of a new data folder, or updates the state of an earlier version. Returns the values that the
+ * engine needs.
  */
 const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, stack: AsyncDisposableStack) => {
   using db = openState(dataDir, { acceptState: config.acceptState, logger });
@@ -115,7 +115,7 @@ const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, sta
   return { scope, storageKey };
 };
 
-/** How an engine holds the data folder and the scope of its instances. */
+/** An engine's hold on the data folder and on the scope of its instances. */
 interface Place {
   readonly scope: string;
   readonly storageKey: string;
@@ -124,13 +124,13 @@ interface Place {
   unlock(): void;
   /** False while the instances of an earlier engine run, and after another engine has taken over the data folder. */
   readonly ownsScope: () => boolean;
-  /** Calls `endOthers` when the earlier engine has ended, if there is one. */
+  /** If there is an earlier engine, calls `endOthers` when it has ended. */
   readonly whenAlone: (endOthers: () => Promise<void>) => void;
 }
 
 /**
  * Keeps the lock of the data folder until `unlock`, or until the stack is disposed.
- * @param take returns the lock of the data folder, given the lock that this process holds
+ * @param take locks the data folder and returns the lock. Receives the lock that this process holds, if any.
  */
 const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | undefined) => Promise<Lock>) => {
   let held: Lock | undefined = first;
@@ -186,7 +186,7 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
 
 /**
  * Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules.
- * @param replaces the engine that runs; undefined if none does
+ * @param replaces the running engine; undefined if there is none
  */
 export const openWithoutLease = async (options: EngineOptions, replaces?: RunningEngine): Promise<OpenedEngine> => {
   const { config, dataDir, environment, clock, ids, logger, telemetry } = options;

@@ -19,7 +19,7 @@ export interface StartedEngine extends AsyncDisposable {
   readonly apiPort: number | undefined;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
-  /** How long requests and deploys may take to end, in seconds. */
+  /** How long running requests and deploys may take to finish, in seconds. */
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
   describe(): RunningEngine;
@@ -43,7 +43,7 @@ export interface EngineDeps {
   readonly telemetry?: Telemetry;
   /** Supplies the PATH for finding programs, and the variables that locate the container engine. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Replaces this engine by a new process. By default, the engine cannot be replaced. */
+  /** Replaces this engine with a new process. By default, the engine cannot be replaced. */
   readonly upgrade?: Upgrade;
 }
 
@@ -123,7 +123,7 @@ export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Pr
     stack.move();
     await using startedStack = new AsyncDisposableStack();
     startedStack.use(started);
-    // Serve the stored services without waiting for a server.
+    // Serve the stored services before a server has connected.
     await opened.engine.apply();
     startedStack.move();
     return started;
@@ -134,7 +134,7 @@ export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Pr
 
 /** An engine that replaces a running one. Its methods must be called in this order. */
 export interface Successor extends AsyncDisposable {
-  /** Starts instances of services that have changed. The state must not change any more. */
+  /** Starts instances of services that have changed. The caller must ensure that the state no longer changes. */
   settle(running: RunningEngine): Promise<void>;
   /**
    * Accepts connections to a port of the running engine.
@@ -146,8 +146,8 @@ export interface Successor extends AsyncDisposable {
 }
 
 /**
- * Opens the data folder beside the engine that uses it, and starts an instance of each service that has one. Throws if
- * no service can start an instance, and if another process is already starting.
+ * Opens a data folder that a running engine uses, and starts an instance of each service that has an instance in the
+ * running engine. Throws if no service can start an instance, or if another process is already starting.
  */
 export const openSuccessor = async (
   input: LocalConfigInput,

@@ -1,6 +1,6 @@
 /**
- * Ends HTTP/2 sessions without refusing a stream: https://www.rfc-editor.org/rfc/rfc9113#section-6.8. A first GOAWAY
- * accepts all streams that the client has already opened. The final one names the last of them.
+ * Ends HTTP/2 sessions without refusing a stream: https://www.rfc-editor.org/rfc/rfc9113#section-6.8. The first GOAWAY
+ * accepts all streams that the client has already opened. The final GOAWAY contains the id of the last one.
  */
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
@@ -9,8 +9,8 @@ import type { Socket } from "node:net";
 const NOTICE = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 
 /**
- * Asks the client to open no more streams. Closes the session when the client has acknowledged this and its streams
- * have ended.
+ * Asks the client to open no more streams. Closes the session when the client has acknowledged the request and all
+ * streams have ended.
  *
  * Writes the notice to the socket, because Node ignores new streams after `session.goaway`. The session writes whole
  * frames, so the notice cannot split one.

@@ -107,9 +107,10 @@ export class Ingress {
   }
 
   /**
-   * Prepares for the ports of another process. The ingress accepts connections when `adopt` receives the ports' servers.
-   * The caller must call this method before `open`. The caller may call it again with a later list, which must contain
-   * every service that has been added. Resolves when the services that are missing in the list have been removed.
+   * Prepares listeners for the ports of another process, which accept connections once `adopt` receives their servers.
+   * The caller must call this method before `open`, and may call it again with a newer list. The newer list must
+   * contain every service that still exists. Resolves when services that it lacks, or lists with another port, have
+   * been removed.
    */
   async inherit(ports: readonly IngressPort[]): Promise<void> {
     const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));
@@ -145,9 +146,9 @@ export class Ingress {
   }
 
   /**
-   * Stops accepting connections after another process has adopted the ports. The present connections continue until
-   * their clients close them, which HTTP clients do after their next response. Closes the remaining connections after
-   * `millis`. Resolves when no connection is left.
+   * Stops accepting connections after another process has adopted the ports. Open connections continue until their
+   * clients close them. HTTP clients do so after their next response. Closes the remaining connections after `millis`.
+   * Resolves when no connection is left.
    */
   async drain(millis: number): Promise<void> {
     const listeners = this.#listeners();

@@ -65,7 +65,7 @@ export class Listener {
   readonly #sessions = new Map<ServerHttp2Session, Socket>();
   /** The connection whose session the HTTP/2 server is creating. */
   #connecting: Socket | undefined;
-  /** By connection, the latest response that closes the connection because of the drain. */
+  /** For each connection, the latest response that carries `Connection: close` because of the drain. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
   #draining = false;
 
@@ -154,8 +154,8 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections, and asks the clients to close theirs: with the next response, or with GOAWAY. Closes
-   * no connection itself. Resolves when none is left.
+   * Stops accepting connections, and asks clients to close theirs: with `Connection: close` in the next response, or
+   * with GOAWAY. Does not close connections itself. Resolves when no connection is left.
    */
   async drain(): Promise<void> {
     this.#draining = true;
@@ -197,7 +197,9 @@ export class Listener {
     if (this.#draining) endGracefully(session, socket);
   }
 
-  /** Adds `Connection: close` to the response, instead of to an earlier one if the client pipelines requests. */
+  /**
+   * Adds `Connection: close` to the response. If the client pipelines requests, removes it from the earlier response.
+   */
   #announceClose({ socket }: IncomingMessage, res: ServerResponse): void {
     const earlier = this.#last.get(socket);
     if (earlier !== undefined) earlier.shouldKeepAlive = true;

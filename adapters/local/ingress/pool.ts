@@ -79,7 +79,7 @@ export class Pool {
     return this.#instances.length + this.#starting;
   }
 
-  /** The number of instances in each state, and of waiting requests. */
+  /** The number of instances in each state, and the number of waiting requests. */
   get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
     const busy = this.#instances.filter((pooled) => pooled.active > 0).length;
     return { starting: this.#starting, busy, idle: this.#instances.length - busy, waiting: this.#queue.length };

@@ -29,7 +29,7 @@ export interface ProxyDeps {
   readonly log: (entry: NewLogEntry) => void;
 }
 
-/** Maximum number of instances that a request tries if they refuse connections. */
+/** Maximum number of instances to try for one request if instances refuse connections. */
 export const MAX_ATTEMPTS = 3;
 
 class ProxiedRequest {

@@ -1,6 +1,6 @@
 /**
- * The scope marks an engine's processes, control groups and containers. The engine's next start finds and ends them.
- * During an upgrade, two engines share a scope.
+ * The scope is the name that marks an engine's processes, control groups and containers. The next engine of the data
+ * folder uses it to find and end those that remain. During an upgrade, two engines share a scope.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -23,7 +23,9 @@ interface Remembered {
 
 const socketOf = (name: string): string => `\0portside-scope-${name}`;
 
-/** Identifies a data folder, under every path. A copy is another folder. */
+/**
+ * Returns an identity of the data folder that does not depend on its path. A copy of the folder has another identity.
+ */
 const identityOf = (dataDir: string): string => {
   const { dev, ino } = statSync(dataDir);
   return `${dev}:${ino}`;
@@ -66,7 +68,7 @@ const holdUnused = async (name: string, dataDir: string): Promise<Server | undef
 };
 
 const POLL_MS = 100;
-/** The maximum time that a process with the name needs to tell its data folder. Another program could have the name. */
+/** How long to wait for the identity from the process that holds the name. Another program could hold the name. */
 const ANSWER_MS = 2000;
 
 /** Returns whether a process that uses the data folder holds the name. */
@@ -75,10 +77,12 @@ const isHeldFor = async (name: string, dataDir: string): Promise<boolean> => {
   return (await text(socket).catch(() => "")) === identityOf(dataDir);
 };
 
-/** The maximum time that a start waits for an earlier engine of the folder, which may still finish requests. */
+/** How long a start waits for an earlier engine of the folder, which may still be finishing requests. */
 const END_MS = 60_000;
 
-/** Returns undefined if an engine of another data folder uses the scope. */
+/**
+ * Holds the name when no engine uses the scope. Returns undefined if an engine of another data folder uses the scope.
+ */
 const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | undefined> => {
   for (const ends = performance.now() + END_MS; ; await sleep(POLL_MS)) {
     const held = await holdUnused(name, dataDir);
@@ -89,7 +93,7 @@ const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | u
       throw new DataFolderError(
         "in_use",
         dataDir,
-        `An earlier Portside server still finishes requests of the data folder ${dataDir}. Wait until it has ended.`,
+        `An earlier Portside server is still finishing requests for the data folder ${dataDir}. Wait until it has ended.`,
       );
   }
 };
@@ -98,12 +102,12 @@ const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | u
 export const scopeName = (value: string): string => value.slice(0, 16);
 
 /**
- * Returns a new prefix for the ids of one engine's jobs. It distinguishes the engines of a scope. A job's id consists
- * of the scope, an id of the engine, and an id of the job.
+ * Returns a new prefix for the ids of one engine's jobs, which distinguishes the engines of a scope. A job's id
+ * consists of the scope, the engine's id and the job's id.
  */
 export const newMark = (scope: string): string => `${scope}.${randomBytes(4).toString("hex")}`;
 
-/** Removes the scope from the id of a job, or from a mark. The result is unique in a data folder. */
+/** Removes the scope from a job's id or from a mark. The result is unique in a data folder. */
 export const withoutScope = (id: string): string => id.slice(id.indexOf(".") + 1);
 
 const makeNew = (remembered: Remembered): string => {
@@ -114,8 +118,10 @@ const makeNew = (remembered: Remembered): string => {
 
 /**
  * Takes the scope of the data folder, which this process must have locked. After an upgrade, waits until the previous
- * engine has ended, and throws a `DataFolderError` of kind `in_use` if that takes more than a minute. A copied data folder has the scope of the original. While the server of the
- * original runs, the copy gets a new scope. Otherwise the copy's server would end the instances of the original.
+ * engine has ended. Throws a `DataFolderError` of kind `in_use` if that takes more than a minute.
+ *
+ * A copied data folder contains the scope of the original. If the original's server runs, assigns a new scope to the
+ * copy. Otherwise, the copy's server would end the original's instances.
  */
 export const takeScope = async (remembered: Remembered, dataDir: string, logger: Logger): Promise<Scope> => {
   const known = remembered.get();
@@ -134,14 +140,14 @@ export const takeScope = async (remembered: Remembered, dataDir: string, logger:
 export interface SharedScope extends Scope {
   /**
    * Waits until the earlier engine has ended, and then calls `endOthers` once. No other engine can join the scope until
-   * `endOthers` has settled. On other systems than Linux, never calls `endOthers`.
+   * `endOthers` has settled. On systems other than Linux, never calls `endOthers`.
    */
   whenAlone(endOthers: () => Promise<void>): void;
 }
 
 /**
- * Joins the scope of an engine that is being replaced. Throws if another engine has joined the scope and the engine
- * before it has not ended.
+ * Joins the scope of an engine that is being replaced. Throws if the old engine of an earlier upgrade has not ended
+ * yet.
  */
 export const joinScope = async (name: string, dataDir: string, logger: Logger): Promise<SharedScope> => {
   if (process.platform !== "linux") return { name, release: async () => undefined, whenAlone: () => undefined };

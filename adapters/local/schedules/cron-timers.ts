@@ -23,9 +23,12 @@ export interface TimerDeps {
   /** Returns the URL of the service, or undefined if the service was deleted. */
   readonly urlOf: (service: ScheduledService) => string | undefined;
   readonly log: (entry: NewLogEntry) => void;
-  /** Receives the result of the latest attempt, to pass it to the `note` of the timers that are running. */
+  /** Receives the result of each attempt. Must pass it to `note` of the timers of the engine that holds the lease. */
   readonly noted: (service: FiredService, fire: LastFire) => void;
-  /** Receives a fire that the timers leave to others, to pass it to the `resume` of the timers that are running. */
+  /**
+   * Receives a fire that stopped timers do not continue. Must pass it to `resume` of the timers of the engine that
+   * holds the lease.
+   */
   readonly left: (service: FiredService, fire: PendingFire) => void;
   /** How long `close` waits for fires that were running at `stop`, in milliseconds. */
   readonly drainMillis: number;
@@ -45,11 +48,11 @@ export const timerChanges = (
   return { stop: running.filter(lacks(stored)), start: stored.filter(lacks(running)) };
 };
 
-/** Maximum time between two checks of the clock, which an operator may set while a timer waits. */
+/** Maximum time between two checks of the clock. The clock may be set while a timer waits. */
 const MAX_SLEEP_MS = 15_000;
 
 /**
- * If the clock goes back by more than this, the next fire is computed again. Time synchronization makes smaller
+ * If the clock goes back by more than this, the timer computes its next fire again. Time synchronization makes smaller
  * changes.
  */
 const SET_BACK_MS = 60_000;
@@ -74,7 +77,7 @@ export class CronTimers {
   /** Ends the requests of running fires. */
   readonly #end = new AbortController();
   #run: Run | undefined;
-  /** True if `close` has ended fires whose results no engine stores. */
+  /** True if `close` was called without `stop`. The timers then discard the results of running fires. */
   #isDiscarding = false;
 
   constructor(deps: TimerDeps) {
@@ -83,9 +86,9 @@ export class CronTimers {
   }
 
   /**
-   * Runs the timers from now on. Before this call, and after `stop`, another engine fires the schedules.
-   * @param since the time at which the other engine stopped. Schedules that were due since then fire now, unless it is
-   * too late. Applies to the schedules that were passed to `apply` before.
+   * Starts the timers. Before this call, and after `stop`, another engine fires the schedules.
+   * @param since when the other engine stopped its timers. Fires that have been due since then start now, unless they
+   * are too late. This applies only to schedules that `apply` has received before this call.
    */
   start(lastFires: LastFires, since: Instant = this.#deps.clock.now()): void {
     this.#run = { lastFires, stop: new AbortController() };
@@ -95,8 +98,8 @@ export class CronTimers {
   }
 
   /**
-   * Stops the timers and returns the time until which they have fired. Leaves the fires that wait for a retry to
-   * others. Running attempts continue.
+   * Stops the timers. Returns the time up to which they have fired. Passes fires that wait for a retry to `left`.
+   * Running attempts continue.
    */
   stop(): Instant {
     const since = this.#deps.clock.now();
@@ -128,15 +131,15 @@ export class CronTimers {
       this.#noting("store the result of a fire", (lastFires) => lastFires.note(service, fire));
   }
 
-  /** Continues a fire that other timers have left, unless the schedule was deleted. */
+  /** Continues a fire that another engine's timers passed to `left`, unless the schedule was deleted. */
   resume(service: FiredService, fire: PendingFire): void {
     const job = this.#jobOf(service);
     if (job !== undefined) this.#continue(job, fire);
   }
 
   /**
-   * Ends all timers and running fires. After `stop`, first waits for running attempts. Reports the attempts that still
-   * run then as attempts without a response, so that another engine can retry them.
+   * Ends all timers and running fires. After `stop`, first waits up to `drainMillis` for running attempts. Attempts
+   * that are still running then count as attempts without a response, so another engine can retry them.
    */
   async close(): Promise<void> {
     const { clock, drainMillis } = this.#deps;
@@ -217,7 +220,7 @@ export class CronTimers {
     return job?.createdAt === service.createdAt ? job : undefined;
   }
 
-  /** Only logs a failure, because schedules work without the stored results of their fires. */
+  /** Logs failures instead of throwing them, because schedules work without the stored results of their fires. */
   #noting(what: string, work: (lastFires: LastFires) => void): void {
     if (this.#run === undefined) return;
     try {

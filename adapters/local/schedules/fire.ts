@@ -79,7 +79,7 @@ const entryOf = (
   };
 };
 
-/** Makes the next attempt of a fire. If `ended` aborts, the attempt ends as one without a response. */
+/** Makes the next attempt of a fire. If `ended` aborts, the attempt counts as an attempt without a response. */
 export const attempt = async (
   { now }: Pick<Clock, "now">,
   url: string,

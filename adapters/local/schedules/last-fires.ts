@@ -48,7 +48,7 @@ export const moveLastFires = (state: DatabaseSync, open: () => ReplaceableFile):
   state.exec(`UPDATE schedules SET last_fire = NULL WHERE ${stored}`);
 };
 
-/** Returns a function with which the server reads the latest fire of a service's schedule. */
+/** Returns the server's function for reading the latest fire of a service's schedule. */
 export const lastFireReader =
   (file: Pick<ReadOnlyFile, "use">, logger: Logger) =>
   ({ owner, name, createdAt }: FiredService): LastFire | null => {

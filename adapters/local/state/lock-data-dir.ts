@@ -1,8 +1,8 @@
 /**
  * Ensures that only one engine uses a data folder at a time. A second lock, the start lock, serializes starts. Every
- * engine takes the start lock, then the folder's lock, and then releases the start lock. An engine that starts during an
- * upgrade holds the start lock until the previous engine releases the folder's lock, so no other process can take the
- * folder between the two.
+ * engine takes the start lock, then the folder's lock, and then releases the start lock. An engine that starts during
+ * an upgrade holds the start lock until the previous engine releases the folder's lock, so no other process can lock
+ * the folder in between.
  */
 import { existsSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ const acquireRepairedLock = (path: string, logger: Logger | undefined): Database
   }
 };
 
-/** Prevents the garbage collection of connections, which would release their locks. */
+/** Keeps the connections reachable. Garbage collection of a connection would release its lock. */
 const held = new Set<DatabaseSync>();
 
 export interface Lock extends Disposable {
@@ -83,8 +83,8 @@ const awaitFileLock = async (
 };
 
 /**
- * Locks the folder until `release` is called or this process ends. Throws a `DataFolderError` of kind `in_use` with the
- * message `message` if the folder is locked.
+ * Locks the folder until `release` is called or this process ends. Throws a `DataFolderError` of kind `in_use` with
+ * `message` if the folder is locked.
  */
 export const lockFolder = (folder: string, message: string, logger?: Logger): Lock =>
   lockFile(join(folder, LOCK_FILE), new DataFolderError("in_use", folder, message), logger);
@@ -109,8 +109,7 @@ export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
 
 /**
  * Locks a folder that no server uses, without creating files in it. Returns undefined if the folder has never been
- * locked. Throws a `DataFolderError` of kind `in_use` with the message `message` if a server uses the folder or is
- * starting.
+ * locked. Throws a `DataFolderError` of kind `in_use` with `message` if a server uses the folder or is starting.
  */
 export const lockUnusedFolder = (folder: string, message: string): Lock | undefined => {
   const [startLock, lock] = [join(folder, START_LOCK_FILE), join(folder, LOCK_FILE)];
@@ -128,7 +127,7 @@ export interface Takeover extends Lock {
   lockDataDir(timeoutMs: number): Promise<Lock>;
 }
 
-/** The maximum time that another process needs to find that the folder is in use. */
+/** How long another starting process may hold the start lock until it finds that the folder is in use. */
 const START_MS = 2000;
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Meters the declared size of instances from start to exit, and the requests that reach instances. Passes on the
- * increments every few seconds. A killed engine therefore loses only the last seconds, and counts nothing twice.
+ * increments every few seconds, so a killed engine loses only the usage of the last few seconds and counts nothing
+ * twice.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";

@@ -27,7 +27,7 @@ export type PriceList = z.output<typeof listSchema>;
 /**
  * The prices of Cloud Run with instance-based billing in Tier 1 regions, per vCPU-second, GiB-second and request,
  * without the free tier. Like Portside, Cloud Run charges for instances from start to exit, and not for requests.
- * Programs cannot read the page. On this date, several copies of the page agreed on these prices.
+ * Programs cannot read the page, so the prices are from several copies of the page, which agreed on this date.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",

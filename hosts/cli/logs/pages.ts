@@ -6,7 +6,7 @@ type Show = (row: LogRow) => void;
 
 /**
  * Shows the entries since a time.
- * @param count how many of the newest entries to show, once all pages are read; undefined shows every entry immediately
+ * @param count the number of newest entries to show after reading all pages; undefined shows every entry immediately
  */
 export const readSinceThen = async (
   reader: LogReader,

@@ -1,4 +1,6 @@
-/** The API's port in the engine's process. Passes each connection to the server; responds 503 while no server runs. */
+/**
+ * The API's port in the engine's process. Passes each connection to the server. Responds with 503 while no server runs.
+ */
 import { createServer, type Server, type Socket } from "node:net";
 import { adoptServer, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
@@ -36,7 +38,10 @@ export class ApiPort {
     return this.#servers;
   }
 
-  /** Returns the port. @param previous the port of the last start, or 0 */
+  /**
+   * Listens on the API's port, and returns the port.
+   * @param previous the port of the last start, or 0
+   */
   async open(settings: Pick<ServeSettings, "host" | "port">, previous: number): Promise<number> {
     const listen = (host: string, port: number) =>
       listenOnLoopbacks(
@@ -62,8 +67,8 @@ export class ApiPort {
   }
 
   /**
-   * Keeps new connections waiting until `passTo`, instead of the 503. Responds 503 to all of them after `millis`, and to
-   * those beyond a limit immediately.
+   * Holds new connections until `passTo` is called. After `millis`, responds to all held connections with 503. While
+   * `MAX_HELD` connections are held, responds to further ones with 503 immediately.
    */
   hold(millis: number): void {
     this.#pass = (socket, onLost) => {
@@ -75,7 +80,7 @@ export class ApiPort {
   }
 
   /**
-   * Passes new connections, and first those on hold, in order.
+   * Passes the held connections in order, and then all new connections.
    * @param pass takes a paused connection, and passes it to `onLost` if no server accepts it
    */
   passTo(pass: Pass): void {

@@ -24,7 +24,7 @@ class Upgrades {
     this.#isSupervised = isSupervised;
     // On a terminal, SIGHUP means that the terminal has been closed, and ends this process.
     if (process.stdin.isTTY) return;
-    // From the start, because an early SIGHUP would end this process too.
+    // Handle SIGHUP from the start, because without a handler it would end this process.
     process.on("SIGHUP", () => {
       this.upgrade(() => undefined).catch((cause: unknown) => log.error({ cause }, "could not upgrade"));
     });

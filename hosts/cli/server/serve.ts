@@ -42,7 +42,9 @@ export const stopped = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Resolves when the supervisor of `--supervise` ends or closes the IPC channel; never without a supervisor. */
+/**
+ * Resolves when the supervisor of `--supervise` ends or closes the IPC channel. Never resolves without a supervisor.
+ */
 const disconnected = (): Promise<void> =>
   new Promise((resolve) => {
     if (process.connected === false) return resolve();
@@ -61,7 +63,7 @@ const takeOver = async (settings: ServeSettings, stopped: AbortSignal): Promise<
 /** Starts the platform and prints how to reach it. */
 const startNew = async (settings: ServeSettings, input: Input, io: Io): Promise<Serving> => {
   const serving = await start(settings);
-  // A supervisor learns first that the platform was ready. If the supervisor has ended, `disconnected` resolves.
+  // Notify the supervisor before printing. If the supervisor has ended, the call fails and `disconnected` resolves.
   process.send?.({ logLevel: settings.logLevel } satisfies ReadyMessage, () => undefined);
   announce(io, input.flag("json"), serving);
   if (!isLoopback(settings.host))

@@ -6,7 +6,7 @@ import type { ServingFacts } from "./serving.ts";
 export type EngineMessage =
   | { readonly kind: "start"; readonly settings: ServeSettings; readonly engineSocket: string; readonly port: number }
   | { readonly kind: "connection"; readonly id: number }
-  /** Prepares a stop. The server answers with `drained`, and until then serves as before. */
+  /** Prepares a stop. The server serves as before until it sends `drained`. */
   | { readonly kind: "drain"; readonly seconds: number }
   | { readonly kind: "stop" };
 

@@ -30,7 +30,7 @@ export interface Serving extends ServingFacts {
   readonly url: string;
   /** The URL of the port that routes to services by host name; undefined if the provider has none. */
   readonly ingress: string | undefined;
-  /** Resolves when a new process has taken over, which ends this process after `stop`. */
+  /** Resolves when a new process has taken over. This process must then call `stop` and exit. */
   readonly replaced?: Promise<void>;
   /** Stops deploys, then the API, then services. */
   stop(): Promise<void>;
@@ -164,7 +164,7 @@ export const startPassedServing = async (
     accept: (socket) => {
       connections.add(socket);
       socket.once("close", () => connections.delete(socket));
-      // As for sockets of Node's own server: a client may end its side after the request.
+      // As in Node's own server, a client may end its side after the request.
       socket.allowHalfOpen = true;
       server?.server.emit("connection", socket);
     },

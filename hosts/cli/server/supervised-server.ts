@@ -61,8 +61,8 @@ export class SupervisedServer {
   }
 
   /**
-   * Waits for running deploys, at most for this time. From then on, the server asks clients to close their connections.
-   * The server continues to serve.
+   * Waits for running deploys, at most for this time. After that, the server continues to serve, but asks clients to
+   * close their connections.
    */
   async drain(seconds: number): Promise<void> {
     const child = this.#ready;

@@ -18,7 +18,7 @@ import type { EngineReport } from "../socket/reports.ts";
 import type { LeasedFiles } from "./leased-files.ts";
 import { Outbox } from "./outbox.ts";
 
-/** What the next holder of the lease needs to know. Can be sent as JSON. */
+/** The data that one holder of the lease passes to the next. Can be sent as JSON. */
 export interface Handover {
   /** When the timers stopped. */
   readonly since: Timestamp;
@@ -76,12 +76,12 @@ export class Lease {
   }
 
   /**
-   * Logs an entry. A returned promise resolves when there is room for more. A writer that awaits the promise is slowed
-   * down to the speed of the engine that writes the log.
+   * Logs an entry. If the queue is full, returns a promise that resolves when the queue has room. A writer should await
+   * the promise before it logs more.
    * @param at when the platform read the entry
    */
   log(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
-    // Earlier entries come first.
+    // The outbox must deliver earlier entries first.
     if (this.#held !== undefined && this.#outbox.waiting === 0) return this.#held.files.logs.push(entry, at);
     return this.#outbox.push({ kind: "entry", at: String(at ?? this.#deps.clock.now()), entry });
   }
@@ -109,8 +109,8 @@ export class Lease {
   }
 
   /**
-   * Takes a batch of another engine. Returns false if this engine does not hold the lease. Resolves when the log has
-   * room for more.
+   * Accepts a batch from another engine. Resolves to false if this engine does not hold the lease, and otherwise to
+   * true when the log has room for more.
    */
   async receive({ sender, number, reports }: InputOf<"push">): Promise<boolean> {
     const held = this.#held;
@@ -158,7 +158,10 @@ export class Lease {
     this.#outbox.deliverTo(batchSender(socket));
   }
 
-  /** Resolves when all reports are stored or delivered. Logs how many are lost if the delivery takes too long. */
+  /**
+   * Waits until all reports are stored or delivered, and closes the files. If the delivery takes too long, logs the
+   * number of lost reports.
+   */
   async close(): Promise<void> {
     await this.#outbox.close();
     await this.#held?.files.close();

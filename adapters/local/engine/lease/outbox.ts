@@ -1,6 +1,6 @@
 /**
- * The queue of an engine's reports on their way to the engine that holds the lease. Delivers numbered batches, one at a
- * time and in order, and repeats a batch until the receiver has taken it. The receiver ignores repeated numbers.
+ * Queues an engine's reports for the engine that holds the lease. Delivers numbered batches one at a time and in order,
+ * and repeats a batch until the receiver has accepted it. The receiver ignores repeated numbers.
  */
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Clock, Logger } from "../../../../core/ports/system.ts";
@@ -9,7 +9,7 @@ import { type Amount, Backlog, reaches } from "../../logs/backlog.ts";
 import type { InputOf } from "../socket/protocol.ts";
 import type { EngineReport } from "../socket/reports.ts";
 
-/** The maximum size of a batch. It is far below the limit of a message, whatever the encoding. */
+/** The maximum size of a batch. Even if each character takes several bytes, a batch is far smaller than `MAX_BODY`. */
 const BATCH: Amount = { entries: 500, letters: 512 * 1024 };
 const RETRY_MS = 50;
 /** How long `close` waits for the delivery. */
@@ -60,8 +60,8 @@ export class Outbox {
   }
 
   /**
-   * Queues a report. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
-   * slowed down to the receiver's speed. Drops log entries if the queue overflows because writers do not wait.
+   * Queues a report. If the queue is full, returns a promise that resolves when the queue has room. If writers do not
+   * await the promise and the queue overflows, drops further log entries.
    */
   push(report: EngineReport): Promise<void> | undefined {
     if (report.kind === "entry" && this.#backlog.overflows) this.#lost(1, "the queue is full");
@@ -74,14 +74,14 @@ export class Outbox {
     return this.#backlog.room();
   }
 
-  /** Delivers all reports to another destination from now on. Without a destination, they wait. */
+  /** Changes the destination of all undelivered and later reports. Without a destination, reports wait. */
   deliverTo(send: Send | undefined): void {
     this.#destination?.changed.abort();
     this.#destination = send === undefined ? undefined : { send, changed: new AbortController() };
     this.#deliver();
   }
 
-  /** Resolves when all reports are delivered. Logs how many are lost if the delivery takes too long. */
+  /** Waits until all reports are delivered. If the delivery takes too long, logs the number of lost reports. */
   async close(): Promise<void> {
     const delivered = new AbortController();
     await Promise.race([this.#delivery, this.#deps.clock.sleep(CLOSE_MS, delivered.signal)]);

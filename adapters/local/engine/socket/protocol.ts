@@ -1,6 +1,6 @@
 /**
  * The protocol between the engine and the server: HTTP over a Unix socket. Each call is a POST with a JSON body. The
- * response consists of JSON lines: any progress of the call, and then its result or error.
+ * response consists of JSON lines: zero or more lines with progress, and then the result or an error.
  */
 import { z } from "zod";
 import { entry, name, owner, report, text, timestamp } from "./reports.ts";
@@ -13,7 +13,7 @@ export const MAX_BODY = 16 * 1024 * 1024;
 
 const candidate = z.strictObject({ name, createdAt: timestamp, revision: text });
 
-/** The calls of the server, and of an engine without the lease, with their inputs. */
+/** All calls, with their inputs. The callers are the server, an engine without the lease, and `portside upgrade`. */
 export const inputs = {
   hello: z.strictObject({}),
   /** Stays open until the server disconnects. */
@@ -28,11 +28,11 @@ export const inputs = {
   losesLogs: z.strictObject({}),
   metrics: z.strictObject({}),
   /**
-   * Passes on a batch of an engine without the lease. The sender sends one batch at a time, and repeats a batch until the
-   * result is true. The result is false if this engine does not hold the lease. Numbers start at 1.
+   * Delivers a batch from an engine without the lease. The sender sends one batch at a time, and repeats a batch until
+   * the result is true. The result is false if this engine does not hold the lease. Numbers start at 1.
    */
   push: z.strictObject({ sender: text, number: z.int().positive(), reports: z.array(report) }),
-  /** Called by `portside upgrade`. Replaces the engine by a new process of the installed version. */
+  /** Called by `portside upgrade`. Replaces the engine with a new process of the installed version. */
   upgrade: z.strictObject({}),
 } as const;
 

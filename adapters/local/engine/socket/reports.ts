@@ -15,7 +15,9 @@ export const owner = text.transform((value) => value as NewLogEntry["owner"]);
 export const name = text.transform((value) => value as DeploymentName);
 export const timestamp = text.transform((value) => value as Timestamp);
 
-/** Accepts an object and keeps all its fields. Records of zod drop the field `__proto__`, which services may log. */
+/**
+ * Accepts an object and keeps all its fields. A zod record would drop the field `__proto__`, which services may log.
+ */
 const object = <T extends object>() =>
   z.custom<T>((value) => typeof value === "object" && value !== null && !Array.isArray(value));
 
@@ -33,7 +35,7 @@ export const entry = z
   })
   .transform((value) => value as NewLogEntry);
 
-/** An integer that may be too large for a number of JSON. Instants are in nanoseconds. */
+/** An integer as text, because a JSON number loses precision above 2^53. Instants are in nanoseconds. */
 const integer = z.string().regex(/^-?\d{1,30}$/);
 
 const service = z.strictObject({ owner, name, createdAt: timestamp });

@@ -24,13 +24,13 @@ interface Call {
 type Handlers = { readonly [Name in CallName]: (input: InputOf<Name>, call: Call) => Promise<unknown> };
 
 /**
- * Replaces the engine by a new process, and returns the new process id. Throws an `UpgradeFailed` if the engine continues
- * instead.
+ * Replaces the engine with a new process, and returns the new process id. Throws an `UpgradeFailed` if the engine
+ * continues instead.
  * @param say reports progress
  */
 export type Upgrade = (say: (message: string) => void) => Promise<number>;
 
-/** The new process could not replace the engine, which continues. */
+/** Thrown if the new process cannot replace the engine. The engine then continues. */
 export class UpgradeFailed extends Error {}
 
 /** The part of an engine that the server and other engines call. */
@@ -41,7 +41,7 @@ export type ServedEngine = Pick<
   readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "candidates">;
   readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
   readonly lease: Pick<OpenedEngine["lease"], "receive">;
-  /** Replaces this engine by a new process. Returns the process id. */
+  /** Replaces this engine with a new process. Returns the new process id. */
   readonly upgrade: Upgrade;
 };
 
@@ -145,7 +145,7 @@ const abandonCandidates = (engine: ServedEngine["engine"], logger: Logger): Node
 
 export interface EngineSocket extends AsyncDisposable {
   readonly path: string;
-  /** Removes the socket's file. Present connections stay open. */
+  /** Stops accepting connections and removes the socket's file. Open connections stay open. */
   stopListening(): void;
 }
 

@@ -5,9 +5,11 @@
 import type { Handover, RunningEngine } from "../../../composition/local-engine.ts";
 
 export type UpgradeMessage =
-  /** Opens the data folder beside the running engine, and starts instances of its services. */
+  /** Opens the data folder while the running engine uses it, and starts instances of the running services. */
   | { readonly kind: "open"; readonly running: RunningEngine; readonly apiPort: number }
-  /** Starts what has changed since. The server has ended, so the state no longer changes. */
+  /**
+   * Starts instances of services that have changed since `open`. The server has ended, so the state no longer changes.
+   */
   | { readonly kind: "settle"; readonly running: RunningEngine }
   /** Sent with a listening server of the ingress. */
   | { readonly kind: "port"; readonly port: number }

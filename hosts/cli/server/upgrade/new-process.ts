@@ -12,7 +12,7 @@ export class NewProcess {
   readonly #ended: Promise<string>;
   #waiting: PromiseWithResolvers<unknown> | undefined;
 
-  /** Starts the command of this process again, as it is installed now. */
+  /** Runs the command of this process again, in the version that is installed now. */
   constructor() {
     const [, script = "", ...args] = process.argv;
     this.#child = fork(script, args, { serialization: "advanced", env: { ...process.env, [SUCCESSOR]: "1" } });

@@ -7,7 +7,7 @@ import { HOLD_MS } from "./upgrade.ts";
 
 export interface TakeOverDeps {
   readonly api: ApiPort;
-  /** Opens the engine beside the parent's. */
+  /** Opens the new engine while the parent's engine runs. */
   readonly open: (message: UpgradeMessage & { readonly kind: "open" }) => Promise<Successor>;
   /** Resolves when the server of this process has started, and rejects if it cannot start. */
   readonly ready: Promise<void>;

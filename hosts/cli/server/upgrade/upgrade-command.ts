@@ -17,8 +17,8 @@ export const command: Command = {
   examples: ["upgrade", "upgrade --data-dir /var/lib/portside"],
   notes: [
     "Install the new version first, and run this command as the server's user on the server's machine.",
-    "Services do not notice the upgrade. Requests to the API wait for about two seconds, and deploys get 'drainSeconds' to end.",
-    "If the new version does not start, the running one continues.",
+    "Services keep running during the upgrade. Requests to the API wait for about two seconds, and running deploys may finish within 'drainSeconds'.",
+    "If the new version does not start, the running version continues.",
   ],
   run: async (input, io) => {
     const pid = await upgradeLocalEngine(settingsFrom(input, io), (message) => say(io, message)).catch(

@@ -82,7 +82,8 @@ const handOver = async (
 
 /**
  * Starts the installed version as a new process, and hands the services over to it. Returns the id of the new process.
- * This process then only drains. Throws an `UpgradeFailed` if the new process cannot take over; this one continues.
+ * After that, this process only drains. If the new process cannot take over, throws an `UpgradeFailed`, and this
+ * process continues.
  */
 export const upgrade = async (running: RunningServe, options: UpgradeOptions): Promise<number> => {
   const { engine, apiPort, log } = running;
