@@ -26,7 +26,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     "the load balancer does not limit a request's duration; it closes idle connections after a timeout that all services share",
   ),
   session_affinity: offered(
-    "by cookie for a day, best effort: another instance replaces one that stops or is unhealthy",
+    "by cookie for a day, best effort; another instance serves if the instance has stopped or is unhealthy",
   ),
   http2:
     config.shared.scheme === "https"

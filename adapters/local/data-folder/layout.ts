@@ -195,7 +195,8 @@ const make = (path: string, { folder, fixed = {} }: Rule): void => {
 export const makeLayout = (dataDir: string, logger: Logger): void => {
   const files = Object.keys(layout.fixed ?? {}).filter((name) => name !== STORAGE && isFile(join(dataDir, name)));
   const kept = setAside(dataDir, files);
-  if (kept !== undefined) logger.error("set aside files whose names are reserved for folders", { dataDir, files, kept });
+  if (kept !== undefined)
+    logger.error("set aside files whose names are reserved for folders", { dataDir, files, kept });
   make(dataDir, layout);
 };
 

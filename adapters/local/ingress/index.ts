@@ -107,10 +107,10 @@ export class Ingress {
   }
 
   /**
-   * Prepares listeners for the ports of another process, which accept connections once `adopt` receives their servers.
-   * The caller must call this method before `open`, and may call it again with a newer list. The newer list must
-   * contain every service that still exists. Resolves when services that it lacks, or lists with another port, have
-   * been removed.
+   * Prepares a listener for each port of another process. A listener accepts connections once `adopt` receives its
+   * server. The caller must call this method before `open`, and may call it again with a newer list. The newer list
+   * must contain every service that still exists. Resolves when the services that are not in the newer list, or have
+   * another port there, have been removed.
    */
   async inherit(ports: readonly IngressPort[]): Promise<void> {
     const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));

@@ -27,7 +27,8 @@ export type PriceList = z.output<typeof listSchema>;
 /**
  * The prices of Cloud Run with instance-based billing in Tier 1 regions, per vCPU-second, GiB-second and request,
  * without the free tier. Like Portside, Cloud Run charges for instances from start to exit, and not for requests.
- * Programs cannot read the page, so the prices are from several copies of the page, which agreed on this date.
+ * Programs cannot read the pricing page, so the prices are from several copies of it. The copies agreed on the date
+ * below.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",
