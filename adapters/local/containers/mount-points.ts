@@ -32,7 +32,7 @@ export class MountPoints {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Removes the mount points of the selected jobs, by default of all. */
+  /** Removes the mount points of the selected jobs, or of all jobs by default. */
   async sweep(isSelected: (id: string) => boolean = () => true): Promise<void> {
     // The folder is missing if the data folder was removed while the server was running.
     if (!existsSync(this.#folder)) return;

@@ -26,7 +26,7 @@ export class Backlog implements Amount {
     return this.#letters;
   }
 
-  /** True if twice as much is waiting as the amount at which writers must wait. */
+  /** True if the backlog has reached twice the size at which writers must wait. */
   get overflows(): boolean {
     return reaches(this, FULL, 2);
   }

@@ -150,7 +150,7 @@ export class LogWriter {
     clearInterval(this.#retention);
     clearTimeout(this.#timer);
     this.flush();
-    // An engine that has closed its log lets its instances continue.
+    // Release waiting writers, because instances may continue after the engine has closed its log.
     this.#backlog.release();
     for (const { file } of this.#accounts.values()) file.close();
     this.#accounts.clear();

@@ -32,7 +32,10 @@ export interface ControlGroup {
 export interface ControlGroups {
   readonly version: 1 | 2;
   create(id: string, limits: Limits): ControlGroup;
-  /** Kills the processes of the selected groups of this scope, by default of all, and removes the groups. */
+  /**
+   * Kills the processes of the selected groups of this scope, or of all its groups by default, and removes these
+   * groups.
+   */
   sweep(isSelected?: (id: string) => boolean): Promise<void>;
   /** Removes the folder of the scope, unless it contains groups. */
   close(): void;

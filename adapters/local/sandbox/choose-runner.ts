@@ -28,7 +28,7 @@ export interface ChosenRunner {
   /** The prefix of the ids of the runner's jobs, up to a dot. Jobs with other ids outlive `close`. */
   readonly mark: string;
   /**
-   * Ends and removes everything of the scope that this runner has not started. The caller must know that no other
+   * Ends and removes everything in the scope that this runner has not started. The caller must know that no other
    * process uses the scope.
    */
   endOthers(): Promise<void>;
@@ -40,8 +40,8 @@ export interface RunnerNeeds {
   /** Marks the runner's control groups, processes and containers. Stays the same after a restart. */
   readonly scope: string;
   /**
-   * Returns false while another process owns the scope. The runner then treats no job as an orphan when it starts, and
-   * does not remove what runners of the scope share when it closes. Defaults to true.
+   * Returns false while another process owns the scope. The runner then treats no job as an orphan when it starts. When
+   * it closes, it does not remove resources that runners of the scope share. Defaults to true.
    */
   readonly ownsScope?: () => boolean;
   /** Identifies the data folder to which images in the container engine belong. */

@@ -52,7 +52,7 @@ export const failRollout = async (
 
 /**
  * Fails a rollout after a write that returned an error but may have been applied. Reads the record, and also ends the
- * rollout there if the record's current rollout is this one.
+ * rollout in the record if it is still the current one.
  */
 export const resolveUncertainWrite = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, request, revision, signal } = attempt;
