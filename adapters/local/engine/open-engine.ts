@@ -284,7 +284,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
       return port === undefined ? undefined : `http://${loopbackOf(config.host)}:${port}`;
     },
   });
-  // Concurrently, because running fires are requests that the ingress drains.
+  // Close both concurrently, because running fires are requests that the ingress drains.
   stack.defer(async () => void (await Promise.all([timers.close(), ingress.close()])));
   if (replaces !== undefined) await ingress.inherit(replaces.ports);
   await ingress.open();

@@ -81,7 +81,8 @@ const isHeldFor = async (name: string, dataDir: string): Promise<boolean> => {
 const END_MS = 60_000;
 
 /**
- * Holds the name when no engine uses the scope. Returns undefined if an engine of another data folder uses the scope.
+ * Waits until no engine of the data folder uses the scope, and then holds the scope's name. Returns undefined if an
+ * engine of another data folder uses the scope.
  */
 const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | undefined> => {
   for (const ends = performance.now() + END_MS; ; await sleep(POLL_MS)) {

@@ -26,7 +26,7 @@ export interface PendingFire {
 export interface Attempt {
   readonly entry: NewLogEntry;
   readonly fire: LastFire;
-  /** The fire's next attempt; undefined if the attempt succeeded, or if the policy permits no more retries. */
+  /** The fire's next attempt; undefined if the response ends the fire, or if the policy permits no more retries. */
   readonly retry: PendingFire | undefined;
 }
 

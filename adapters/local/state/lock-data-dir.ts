@@ -68,7 +68,7 @@ const lockFile = (path: string, inUse: DataFolderError, logger: Logger | undefin
   return lock;
 };
 
-/** Retries until the file is locked. Throws `inUse` after `timeoutMs`. */
+/** Retries until it has locked the file. Throws `inUse` after `timeoutMs`. */
 const awaitFileLock = async (
   path: string,
   inUse: DataFolderError,
