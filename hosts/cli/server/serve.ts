@@ -98,7 +98,7 @@ export const command: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,
-    supervise: flag("Start the platform again when it ends unexpectedly, for machines without systemd"),
+    supervise: flag("Restart the platform if it ends unexpectedly, for machines without systemd"),
     "accept-state": flag("Start even if the state is empty or older than the other data in the folder"),
     ...settingOptions,
   },
