@@ -131,6 +131,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "mkdtemp",
     "rm",
     "rmSync",
+    "symlinkSync",
   ),
   "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),
   "adapters/local/containers/exec-targets.ts": {
