@@ -196,5 +196,5 @@ test("reports that nothing runs", async () => {
   using folder = folderWith();
   const { code, stderr } = await upgrade(folder.path);
   expect(code).toBe(1);
-  expect(stderr).toContain("No engine runs in the data folder");
+  expect(stderr).toContain("No engine answers in the data folder");
 });
