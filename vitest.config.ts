@@ -10,12 +10,12 @@ const pure = ["test/core/**/*.test.ts"];
 const slow = [
   "test/adapters/contract-mutants.test.ts",
   "test/adapters/local/backup/*.test.ts",
-  "test/adapters/local/builds/{dependencies,ending,express,extract,hostile,node,noisy}.test.ts",
+  "test/adapters/local/builds/{compile-cache,dependencies,ending,express,extract,hostile,node,noisy}.test.ts",
   "test/adapters/local/builds/{package-managers,python,python-starters,sandbox}.test.ts",
   "test/adapters/local/data-folder/*.test.ts",
   "test/adapters/local/data-folders.test.ts",
   "test/adapters/local/engine/{contract,successor}.test.ts",
-  "test/adapters/local/ingress/{redeploy,timeout,websocket}.test.ts",
+  "test/adapters/local/ingress/{frozen-crowd,redeploy,timeout,websocket}.test.ts",
   "test/adapters/local/instances/{http2-probe,sick-greedy,sick-starts}.test.ts",
   "test/adapters/local/logs/{damage,searches}.test.ts",
   "test/adapters/local/redeploys.test.ts",
@@ -80,8 +80,8 @@ export default defineConfig({
     // Two extra workers: tests wait for a process or a clock half of the time.
     maxWorkers: Math.max(2, availableParallelism()) + 2,
     // Tests check order and outcome, never speed. This timeout only ends hung tests, even on a very busy machine.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
       {

@@ -46,6 +46,7 @@ export {
   deployEventSchema,
   isFinal,
 } from "./domain/deploy/events.ts";
+export type { IdleMode } from "./domain/deploy/idle.ts";
 export {
   type Change,
   type DeployPlan,

@@ -137,7 +137,7 @@ const limits = (): string => {
     ["objects per page", String(fieldLimits.objects.max)],
     ["validity of an upload URL", `${grantMinutes.upload} min`],
     ["validity of a download URL", `${grantMinutes.download} min`],
-    ["time to restore a deleted volume", `${trashDays} days`],
+    ["period in which a deleted volume can be restored", `${trashDays} days`],
   ];
   const fires = [
     ["delays before the retries of a failed fire", fireLimits.retryDelays.map(seconds).join(", ")],
@@ -150,7 +150,7 @@ ${MADE}
 ## Names
 
 A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, and a volume's at most ${VOLUME_NAME_MAX}. Names may contain lower-case letters a-z,
-digits and '-'. A name must begin with a letter (a volume's name also with a digit), and must not end with '-'. Portside converts '_'
+digits and '-'. A name must begin with a letter (a volume's name may also begin with a digit), and must not end with '-'. Portside converts '_'
 in a deployment's name to '-'. Reserved deployment names (a setting of the library): ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
 
 ## Fields of a deploy

@@ -37,7 +37,7 @@ export interface AwsRuntimeDeps {
 /**
  * Returns a function that calls AWS with retries.
  *
- * @param faultOf replaces `awsFault` for services that give an error code another meaning
+ * @param faultOf replaces `awsFault` for services that give an error code a different meaning
  */
 export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...runtime, faultOf, cloud: "Amazon Web Services" });

@@ -18,7 +18,11 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   runner: "ECS on Fargate",
   resources: [...fargateSizes],
   instances: { ...instanceLimits },
-  scale_to_zero: missing("Fargate keeps at least one task of each service running around the clock, which AWS bills"),
+  scale_to_zero: missing(
+    "ECS keeps at least one Fargate task of each service running, and AWS bills it around the clock",
+  ),
+  idle: missing("ECS keeps at least one Fargate task of each service running"),
+  busy_leases: missing("ECS decides when a task stops"),
   concurrency_cap: missing(
     "the load balancer does not limit an instance's concurrent requests; autoscaling adds instances when each receives more requests per second than its concurrency",
   ),
@@ -26,7 +30,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     "the load balancer does not limit a request's duration; it closes idle connections after a timeout that all services share",
   ),
   session_affinity: offered(
-    "by cookie for a day, best effort; another instance serves if the instance has stopped or is unhealthy",
+    "by cookie for a day, best effort; another instance serves the request if that instance has stopped or is unhealthy",
   ),
   http2:
     config.shared.scheme === "https"

@@ -65,7 +65,7 @@ const checksOf = (
     {
       name: "stateBucket",
       value: stateBucket,
-      create: `aws s3 mb s3://${stateBucket} --region ${region}; the records of deployments and volumes in the former bucket are lost`,
+      create: `aws s3 mb s3://${stateBucket} --region ${region} (the records of deployments and volumes in the deleted bucket are lost)`,
       exists: async () => {
         await sendCommand(clients, "s3", "HeadBucketCommand", { Bucket: stateBucket });
         return true;
@@ -121,11 +121,11 @@ const findingOf = async ({ name, value, create, exists }: ResourceCheck): Promis
   const what = `${name} ${value}`;
   const setting =
     name === "athenaWorkgroup"
-      ? "with --aws-athena-workgroup"
-      : `as '${name}' in the section 'aws' of portside.config.json`;
-  const fix = `${create}; or set another one ${setting}`;
+      ? "workgroup with --aws-athena-workgroup"
+      : `'${name}' in the section 'aws' of portside.config.json`;
+  const fix = `${create}; or set a different ${setting}`;
   try {
-    return (await exists()) ? pass(what, "exists") : fail(what, "does not exist", fix);
+    return (await exists()) ? pass(what, "exists") : fail(what, "does not exist or is unusable", fix);
   } catch (error) {
     const fault = awsFault(error);
     if (fault?.kind === "state") return fail(what, `does not exist (${nameOf(error)})`, fix);

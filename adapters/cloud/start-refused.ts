@@ -3,7 +3,7 @@ import { type Finding, refusalToStart } from "../../core/domain/wire/check.ts";
 /** Thrown if a provider cannot start because a requirement is missing, such as a package or a permission. */
 export class StartRefused extends Error {
   readonly kind = "start_refused";
-  /** The missing requirements, each with the command that fixes it. */
+  /** The missing requirements, each with its fix, such as a command. */
   readonly missing: readonly Finding[];
 
   constructor(message: string, findings: readonly Finding[]) {

@@ -9,6 +9,8 @@ import { gcpLogCapabilities } from "./logs/capabilities.ts";
 import { gcpCron } from "./schedules/capabilities.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./sql/index.ts";
 
+const OWN_SLEEP = "Cloud Run decides when an idle instance stops";
+
 /** Returns the capabilities of a platform with this configuration. */
 export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   provider: "gcp",
@@ -20,9 +22,13 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   // "determined by the lowest of the following relevant quota limits": docs.cloud.google.com/run/docs/configuring/max-instances-limits
   instances: { preset: 100, max: 1000, note: "limited by the region's CPU and memory quotas" },
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
+  idle: missing(OWN_SLEEP),
+  busy_leases: missing(OWN_SLEEP),
   concurrency_cap: offered(),
   request_timeout: offered("the client gets 504; the instance continues the request"),
-  session_affinity: offered("by cookie, best effort; another instance serves if the instance is full or has stopped"),
+  session_affinity: offered(
+    "by cookie, best effort; another instance serves the request if that instance is full or has stopped",
+  ),
   http2: offered(),
   memory_limit: offered("a service with mounts gets at least 512Mi"),
   cpu_limit: offered(),

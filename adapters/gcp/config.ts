@@ -58,7 +58,7 @@ export const gcpConfigSchema = z.strictObject({
     .enum(["required", "any"])
     .default("required")
     .describe(
-      "Use `any` to start even if buckets keep deleted objects for less than seven days; deleted volumes may then be lost",
+      "Use `any` to start even if buckets keep deleted objects for less than seven days; a deleted volume may then be impossible to restore",
     ),
 });
 

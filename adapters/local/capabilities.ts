@@ -72,7 +72,13 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   runner: formatRunner(chosen),
   resources: sizes(),
   instances: { preset: config.maxInstances, max: 1000 },
-  scale_to_zero: offered(`after ${config.idleSeconds} s without a request`),
+  scale_to_zero: offered(
+    config.idle === "stop"
+      ? `after ${config.idleSeconds} s without a request`
+      : `after ${config.stopAfterSeconds} s without a request; frozen after ${config.idleSeconds} s`,
+  ),
+  idle: offered(),
+  busy_leases: offered("through the socket in PORTSIDE_BUSY_SOCKET"),
   concurrency_cap: offered(),
   request_timeout: offered(),
   session_affinity: offered("by cookie; another instance serves if the instance is full or has ended"),

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { accountLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import { idleModes } from "../../core/domain/deploy/idle.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { readUidRange } from "./sandbox/users/uid-range.ts";
 
@@ -15,7 +16,7 @@ export const localConfigSchema = z.strictObject({
   acceptState: z
     .boolean()
     .default(false)
-    .describe("Start even if the state is empty or older than the other data in the folder"),
+    .describe("Start even if the state is empty, outdated or changed by another program"),
   host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
   ingressPort: port(
     8080,
@@ -66,11 +67,28 @@ export const localConfigSchema = z.strictObject({
     .min(1)
     .default(accountLimits.instances)
     .describe("Maximum concurrent instances per account"),
-  idleSeconds: seconds(300, "Idle time after which an instance stops"),
+  idle: z
+    .enum(idleModes)
+    .default("freeze")
+    .describe(
+      "Whether idle instances of services that do not declare `idle` are frozen until their next request, or stop",
+    ),
+  idleSeconds: seconds(300, "Idle time after which an instance is frozen, or stops"),
+  stopAfterSeconds: seconds(1800, "Idle time after which a frozen instance stops"),
+  frozenMemory: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      "Maximum memory of all frozen instances, in bytes; above it, Portside stops the instances that have been idle longest. Defaults to half of the machine's memory",
+    ),
   queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
   drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
   graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),
-  elsewhereSeconds: seconds(4, "How long a starting service may listen on another port or address before it fails"),
+  elsewhereSeconds: seconds(
+    4,
+    "How long a starting service may listen on a wrong port or address before its start fails",
+  ),
   logRetentionDays: z.int().min(1).default(30).describe("How long to store log entries"),
   logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Maximum log bytes per account"),
   priceList: z.string().min(1).optional().describe("JSON file with infrastructure prices"),

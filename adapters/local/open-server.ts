@@ -163,7 +163,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
       containers,
       toolchain,
       userOf,
-      limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
+      limits: { memory: config.buildMemory, cpu: 8, processes: 4096, yieldsCpu: true },
       network: networkEnvironment(environment),
       cacheDir: at("cache"),
       mark: chosen.mark,

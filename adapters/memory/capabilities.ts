@@ -18,6 +18,8 @@ export const memoryCapabilities: Capabilities = {
   resources: [...cloudRunSizes],
   instances: { preset: 100, max: 1000 },
   scale_to_zero: offered(),
+  idle: offered("stored without effect"),
+  busy_leases: simulated,
   concurrency_cap: offered(),
   request_timeout: offered(),
   session_affinity: offered(),

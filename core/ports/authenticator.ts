@@ -34,7 +34,7 @@ export interface ApiKey {
   /** The first characters of the secret, so that a user can recognize the key. */
   readonly prefix: string;
   readonly createdAt: Timestamp;
-  /** When the key last authenticated a request; null if it never has. May be up to one minute old. */
+  /** When the key last authenticated a request; null if it never has. May be up to a minute too early. */
   readonly lastUsedAt: Timestamp | null;
 }
 

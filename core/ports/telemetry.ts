@@ -9,6 +9,8 @@ export interface Load {
     readonly busy: number;
     /** Instances that listen and serve no request. */
     readonly idle: number;
+    /** Instances that are paused until their next request. */
+    readonly frozen: number;
     /** Instances of a revision that is rolling out or draining. */
     readonly rolling: number;
   };
@@ -22,7 +24,7 @@ export interface Load {
  * Receives measurements. The engine calls the methods on its hot path, so they must return quickly and must not throw.
  */
 export interface Telemetry {
-  /** Records a cold start: an instance that was started for waiting requests listened after `seconds`. */
+  /** Records a cold start: an instance was started for waiting requests and listened after `seconds`. */
   coldStarted(seconds: number): void;
   /** Records a request to a service. Its response had the HTTP `status` and took `seconds`. */
   requestServed(status: number, seconds: number): void;

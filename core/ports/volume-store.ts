@@ -133,8 +133,8 @@ export interface VolumeStore {
   /** Cancels a deletion by making the hidden volume visible again. */
   abortDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
-   * Completes a deletion by moving the hidden volume to the trash. The name becomes free. Its objects and signed
-   * URLs must be inaccessible unless the volume is restored. Fails with `conflict` if the volume is not hidden.
+   * Completes a deletion by moving the hidden volume to the trash, which frees the name. The volume's objects and
+   * signed URLs must be inaccessible unless the volume is restored. Fails with `conflict` if the volume is not hidden.
    */
   moveToTrash(
     volume: StoredVolume,

@@ -69,8 +69,8 @@ ${table(["option", "description"], optionRows(commonOptions))}
 
 ## Shell completion
 
-\`portside completion\` prints a script that completes commands, options, option values and paths. Add one line to the
-configuration file of the shell, and start a new shell:
+\`portside completion\` prints a script that completes commands, options, option values and paths. Add the line
+for your shell to its configuration file, and start a new shell:
 
 ${table(
   ["file", "line"],

@@ -43,7 +43,7 @@ ${json({
   schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
 })}
 
-The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\`, which stays unchanged.
+The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\` and \`idle\`, which stay unchanged.
 \`portside deploy --plan\` shows what a deploy would change.
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
@@ -76,6 +76,11 @@ mistake would detach storage: \`{}\` declares a service without storage. See [vo
 The environment variables of the service. If the field is absent, the service keeps its current variables; \`{}\` removes all. The flags
 \`--env\` and \`--env-file\` add to the field and take precedence. Do not store secrets in the file: pass them with the flags.
 [environment.md](../guides/environment.md) lists the reserved names.
+
+## idle
+
+\`freeze\` or \`stop\`, for providers that support [\`idle\`](capabilities.md). A [frozen](../providers/local.md#idle-instances) instance keeps
+its memory and pauses until its next request. \`null\` selects the platform's default.
 
 ## schedule
 

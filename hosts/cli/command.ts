@@ -125,7 +125,10 @@ export const printList = async <T>(input: Input, io: Io, items: readonly T[], li
   return 0;
 };
 
-/** @param given the number of arguments after the command's name */
+/**
+ * Returns the usage error for the first missing argument.
+ * @param given the number of arguments after the command's name
+ */
 const missingArgumentMessage = (usage: string, given: number): string => {
   const required = usage
     .replace(/\[[^\]]*\]/g, "")

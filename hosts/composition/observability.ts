@@ -10,7 +10,7 @@ import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export interface Observability {
-  /** For the provider's own metrics. */
+  /** Receives the metrics that the provider itself measures. */
   readonly telemetry: Telemetry;
   ports(ports: Ports): Ports;
   controlPlane(controlPlane: ControlPlane): ControlPlane;

@@ -1,4 +1,6 @@
-/** Asks a running engine to replace itself. In a separate file, so that `portside upgrade` loads no engine. */
+/**
+ * Asks a running engine to replace itself. This file is separate so that `portside upgrade` does not load the engine.
+ */
 import { resolve } from "node:path";
 import { EngineUnreachable, UnknownCall } from "../../adapters/local/engine/socket/caller.ts";
 import { requestUpgrade } from "../../adapters/local/engine/socket/connect-engine.ts";
@@ -12,12 +14,12 @@ const explain = (cause: unknown, dataDir: string): string => {
   if (!(cause instanceof EngineUnreachable)) return (cause as Error).message;
   if ((cause.cause as NodeJS.ErrnoException | undefined)?.code === "EACCES")
     return `This user may not open the data folder ${dataDir}. Run the command as the server's user.`;
-  return `No engine answers in the data folder ${dataDir}. Start one with 'portside serve', or pass its folder with --data-dir. A server with --engine inline needs a restart instead.`;
+  return `No engine answers in the data folder ${dataDir}. Start the server with 'portside serve', or pass the data folder of a running server with --data-dir. If the server runs with --engine inline, restart it instead.`;
 };
 
 /**
- * Upgrades the engine of the data folder. Returns the id of the new process. Throws an `UpgradeRefused` with the reason
- * if no engine runs, or if the running engine continues.
+ * Upgrades the engine of the data folder. Resolves to the process id of the new engine. Throws an `UpgradeRefused` with
+ * the reason if no engine runs, or if the upgrade fails and the running engine continues.
  */
 export const upgradeLocalEngine = async (settings: ServeSettings, say: (message: string) => void): Promise<number> => {
   onlyLocal(settings);

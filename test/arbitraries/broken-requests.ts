@@ -86,7 +86,7 @@ const memoryFaults: readonly Fault[] = [
 
 const known = [
   "function_name port memory source_archive source_object session_affinity use_http2 timeout cpu concurrency",
-  "max_instances volumes schedule timezone env",
+  "max_instances volumes schedule timezone env idle",
 ]
   .join(" ")
   .split(" ");
@@ -104,6 +104,25 @@ const faults: readonly Fault[] = [
   ...brokenVolumes,
   ...brokenEnvironments,
   ...brokenSchedules,
+  fault(
+    "idle",
+    "value_error",
+    fc.constantFrom<unknown>(
+      "",
+      " ",
+      "frozen",
+      "Freeze",
+      "stop ",
+      "default",
+      "undefined",
+      0,
+      1,
+      true,
+      [],
+      ["stop"],
+      {},
+    ),
+  ),
 ];
 
 const unknownField = (): fc.Arbitrary<Fault> =>

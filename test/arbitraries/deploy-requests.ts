@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { accountLimits, fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import type { DeployDeclaration } from "../../core/domain/deploy/declaration.ts";
+import { type IdleMode, idleModes } from "../../core/domain/deploy/idle.ts";
 import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/deploy/resources.ts";
 import type { Schedule } from "../../core/domain/schedules/schedule.ts";
 import { type DeploymentName, parseDeploymentName } from "../../core/domain/wire/names.ts";
@@ -106,6 +107,11 @@ const scheduled: fc.Arbitrary<Part<Schedule | null>> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(absent(null)) },
 );
 
+const idle: fc.Arbitrary<Part<IdleMode | null | undefined>> = perhaps(
+  fc.constantFrom(...idleModes, null).map((value) => ({ value, json: { idle: value }, form: { idle: String(value) } })),
+  undefined,
+);
+
 const asWritten = (written: string): { readonly written: string; readonly name: DeploymentName } => {
   const name = parseDeploymentName(written);
   if (name === undefined) throw new TypeError(`'${written}' cannot be the name of a deployment`);
@@ -133,6 +139,7 @@ export const deployRequest = (
       useHttp2: flag("use_http2"),
       volumes: mountDeclaration(),
       schedule: scheduled,
+      idle,
       env: fc.option(environment(), { nil: undefined }),
     })
     .map(({ name, sizes, volumes, env, ...parts }) => {
@@ -164,6 +171,7 @@ export const deployRequest = (
           mounts: volumes.mounts,
           schedule: parts.schedule.value,
           ...(env === undefined ? {} : { env }),
+          ...(parts.idle.value === undefined ? {} : { idle: parts.idle.value }),
         },
       };
     });

@@ -1,6 +1,7 @@
 /** Service templates that use every field. An adapter must store and return them without loss. */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import { idleModes } from "../../core/domain/deploy/idle.ts";
 import type { ServiceSpec, ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
 import type { BoundMount, Mount } from "../../core/domain/volumes/mounts.ts";
 import { environment } from "./environments.ts";
@@ -10,6 +11,11 @@ import { schedule } from "./schedules.ts";
 
 const within = ({ min, max }: { readonly min: number; readonly max: number }): fc.Arbitrary<number> =>
   fc.integer({ min, max });
+
+const requiredFields = [
+  ...(["name", "owner", "port", "memory", "cpu", "timeout", "concurrency", "maxInstances"] as const),
+  ...(["sessionAffinity", "useHttp2", "mounts", "schedule", "env"] as const),
+];
 
 /** The fields that a client declares. */
 export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
@@ -28,8 +34,9 @@ export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
       mounts: mounts(),
       schedule: fc.option(schedule()),
       env: environment(),
+      idle: fc.constantFrom(...idleModes),
     },
-    { noNullPrototype: true },
+    { requiredKeys: requiredFields, noNullPrototype: true },
   );
 
 const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });

@@ -128,11 +128,10 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/engine/socket/serve-engine.ts": outOfReach(
     "Makes a socket in the platform's folder, or in a new private folder.",
     "chmodSync",
-    "mkdtemp",
-    "rm",
     "rmSync",
     "symlinkSync",
   ),
+  "adapters/local/engine/socket/socket-path.ts": outOfReach("Makes a new private folder.", "mkdtemp", "rm"),
   "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),
   "adapters/local/containers/exec-targets.ts": {
     functions: ["openSync"],
@@ -166,6 +165,16 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     answer: "kernel",
     why: "Control groups have no links.",
   },
+  "adapters/local/sandbox/freezer.ts": {
+    functions: ["writeFileSync"],
+    answer: "kernel",
+    why: "Control groups have no links.",
+  },
+  "adapters/local/instances/busy-socket.ts": outOfReach(
+    "Makes a socket in the run folder, which sandboxes do not see, or in a new private folder.",
+    "chmodSync",
+    "chownSync",
+  ),
   "adapters/local/instances/instance-notes.ts": outOfReach(
     "Notes lie in the run folder, which sandboxes do not see; plain processes do not know the random names.",
     "rmSync",

@@ -95,7 +95,7 @@ export const coldStartContainer: Bench = {
   goals: [{ peer: "docker run", at: "most", bound: 1, plus: 50 }],
   prepare: async () => {
     if (!has("base images")) return skipped(`Docker with ${BASE}`);
-    const server = await startServer("--idle-seconds", "0.2");
+    const server = await startServer("--idle", "stop", "--idle-seconds", "0.2");
     const source = sourceFolder();
     await server.cli("deploy", source.path, "--name", SERVICE);
     const [{ url }] = JSON.parse(await server.cli("list", "--json")) as [{ url: string }];

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../support/http/free-port.ts";
+import { freePort } from "../../adapters/local/instances/free-port.ts";
 import type { Bench } from "./bench.ts";
 import { listening, startServer, stop } from "./processes.ts";
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Bench, type Outcome, runBench } from "./bench.ts";
-import { coldStart, coldStartBubblewrap } from "./cold-start.ts";
+import { coldStart, coldStartBubblewrap, coldStartExpress, coldStartExpressBubblewrap } from "./cold-start.ts";
 import { coldStartContainer, containerDeploy } from "./containers.ts";
 import { cronLateness } from "./cron.ts";
 import { deploy } from "./deploy.ts";
@@ -17,12 +17,16 @@ import { sqlCatchUp, sqlFirst, sqlGroupBy, sqlIdle } from "./sql.ts";
 import { storageGet, storagePut } from "./storage.ts";
 import { version } from "./version.ts";
 import { volumeList, volumePage } from "./volumes.ts";
+import { wakes } from "./wake.ts";
 
 const benches: readonly Bench[] = [
   deploy,
   coldStart,
   coldStartBubblewrap,
+  coldStartExpress,
+  coldStartExpressBubblewrap,
   coldStartContainer,
+  ...wakes,
   containerDeploy,
   ingress,
   ingressRunners,
@@ -59,6 +63,8 @@ if (unknown.length > 0) {
   console.error(`Unknown benchmark ${unknown.join(", ")}. Use ${benches.map(({ name }) => name).join(", ")}.`);
   process.exit(2);
 }
+
+if (values.small) console.error("--small measures once, without a warm-up: do not compare its figures.");
 
 const outcomes: Outcome[] = [];
 for (const bench of benches) {

@@ -29,7 +29,7 @@ const SERVICES = 40;
 
 /** The growth of a new server's memory after services were deployed, called once, and scaled to zero. */
 const perService = async (count: number, settle: number): Promise<number> => {
-  await using server = await startServer("--runner", "process", "--idle-seconds", "0.2");
+  await using server = await startServer("--runner", "process", "--idle", "stop", "--idle-seconds", "0.2");
   const deployMany = async (from: number, to: number) => {
     for (let index = from; index < to; index++)
       await server.cli("deploy", "examples/hello", "--name", `hello-${index}`);

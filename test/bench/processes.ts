@@ -33,9 +33,16 @@ export const stop = async (child: ChildProcess): Promise<void> => {
   await ended;
 };
 
+const children = new Set<ChildProcess>();
+// One listener for all children, because Node warns about more than ten.
+process.once("exit", () => {
+  for (const child of children) child.kill();
+});
+
 /** Ends a process together with this one, because a benchmark that fails during its setup does not stop it. */
 export const killOnExit = (child: ChildProcess): ChildProcess => {
-  process.once("exit", () => child.kill());
+  children.add(child);
+  child.once("exit", () => children.delete(child));
   return child;
 };
 

@@ -7,6 +7,7 @@ import { Agent, request } from "undici";
 import { nodeSource } from "../support/archives/archives.ts";
 import { Client } from "../support/http/served.ts";
 import { greedy } from "../support/sandbox/greedy.ts";
+import { catastrophicLines, catastrophicPatterns } from "../support/vitest/catastrophic.ts";
 import { has } from "../support/vitest/machine.ts";
 import { type Bench, type Contender, skipped } from "./bench.ts";
 import { canPin, installed, pin, type Server, startServer, wrk } from "./processes.ts";
@@ -71,6 +72,7 @@ const ENDED_MS = 4000;
 interface Latency {
   readonly median: number;
   readonly p95: number;
+  readonly p99: number;
 }
 
 /** The durations of a service's responses in milliseconds, one request after the other. */
@@ -84,17 +86,15 @@ const latencyOf = async (url: string, agent: Agent, requests: number): Promise<L
   }
   took.sort((a, b) => a - b);
   const at = (part: number) => took[Math.floor(requests * part)] as number;
-  return { median: at(0.5), p95: at(0.95) };
+  return { median: at(0.5), p95: at(0.95), p99: at(0.99) };
 };
 
-/** Keeps calling a greedy service, whatever happens to it. */
-const keepAt = (url: string, resource: string) => {
+/** Repeats a call that may fail, until the returned function is called. */
+const keepCalling = (call: (signal: AbortSignal) => Promise<unknown>) => {
   const stop = new AbortController();
   const run = async () => {
     while (!stop.signal.aborted) {
-      await fetch(`${url}/${resource}`, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(2000)]) }).catch(
-        () => {},
-      );
+      await call(stop.signal).catch(() => {});
       await sleep(100);
     }
   };
@@ -104,6 +104,12 @@ const keepAt = (url: string, resource: string) => {
     await running;
   };
 };
+
+/** Keeps calling a greedy service, whatever happens to it. */
+const keepAt = (url: string, resource: string) =>
+  keepCalling((signal) =>
+    fetch(`${url}/${resource}`, { signal: AbortSignal.any([signal, AbortSignal.timeout(2000)]) }),
+  );
 
 const RESOURCES = ["memory", "forks", "disk", "logs"] as const;
 
@@ -181,6 +187,52 @@ const noisyBuild = async (server: Server): Promise<Noise> => {
   };
 };
 
+/** A service whose log has lines of 256 KiB, and calls of the API about that log. */
+const callsAboutLogs = async (server: Server, path: string, body: unknown): Promise<Noise> => {
+  const lines = catastrophicLines().map((line) => JSON.stringify(line));
+  const source = sourceOf(
+    "loud",
+    `${hello}\nfor (const line of [${lines}]) for (let n = 0; n < 20; n++) console.log(line);`,
+  );
+  await server.cli("deploy", source.path);
+  const headers = { "content-type": "application/json", "x-api-key": server.apiKey };
+  const call = async (signal: AbortSignal) => {
+    const response = await fetch(`${server.url}${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+      signal,
+    });
+    const answer = await response.text();
+    // 408: the query ran to its time limit.
+    if (!response.ok && response.status !== 408) throw new Error(`${path} returned ${response.status}: ${answer}`);
+  };
+  await call(AbortSignal.timeout(120_000));
+  let stop = async () => {};
+  return {
+    begin: async () => {
+      stop = keepCalling(call);
+      await sleep(500);
+    },
+    end: () => stop(),
+    remove: source.remove,
+  };
+};
+
+const search = {
+  deployment_name: "loud",
+  query: catastrophicPatterns
+    .filter((pattern) => pattern.startsWith("(?i)"))
+    .slice(0, 20)
+    .map((pattern) => `textPayload=~${JSON.stringify(pattern)}`)
+    .join(" OR "),
+};
+
+const query = {
+  query:
+    "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d CROSS JOIN logs e CROSS JOIN logs f",
+};
+
 interface Neighbour {
   readonly name: string;
   readonly does: string;
@@ -207,21 +259,25 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
       const [loud, normal] = [await noise(server, small), await normNoise(server, small)];
       const agent = new Agent();
       const requests = small ? 50 : 500;
-      const measured = { loud: Number.NaN, normal: Number.NaN };
+      const measured: Partial<Record<"loud" | "normal", Latency>> = {};
       const measure = (which: keyof typeof measured, beside: Noise) => async () => {
         await beside.begin();
-        const { median, p95 } = await latencyOf(url, agent, requests);
+        const latency = await latencyOf(url, agent, requests);
         await beside.end();
-        measured[which] = p95;
-        return median;
+        measured[which] = latency;
+        return latency.median;
       };
+      const tail = (which: keyof typeof measured, percentile: "p95" | "p99") => async () =>
+        measured[which]?.[percentile] ?? Number.NaN;
       return {
         subject: { name: "with load", measure: measure("loud", loud) },
         peers: [
           { name: normName, measure: measure("normal", normal) },
           // On two cores with the load on one of them, the scheduler causes most of the difference.
-          { name: "with load, 95th percentile", measure: async () => measured.loud },
-          { name: `${normName}, 95th percentile`, measure: async () => measured.normal },
+          { name: "with load, 95th percentile", measure: tail("loud", "p95") },
+          { name: `${normName}, 95th percentile`, measure: tail("normal", "p95") },
+          { name: "with load, 99th percentile", measure: tail("loud", "p99") },
+          { name: `${normName}, 99th percentile`, measure: tail("normal", "p99") },
         ],
         [Symbol.asyncDispose]: async () => {
           await agent.close();
@@ -262,7 +318,19 @@ const noisyBuilder: Neighbour = {
   noise: noisyBuild,
 };
 
-/** The crowd and the build take a minute, so they are measured with one runner only. */
+const searcher: Neighbour = {
+  name: "search",
+  does: "an expensive log search runs",
+  noise: (server) => callsAboutLogs(server, "/v1/deployment/logs", search),
+};
+
+const querier: Neighbour = {
+  name: "sql",
+  does: "a SQL query runs to its time limit",
+  noise: (server) => callsAboutLogs(server, "/v1/sql", query),
+};
+
+/** The last four concern the platform more than the runner, so they are measured with one runner only. */
 export const neighbours: readonly Bench[] = machine.flatMap((one) => [
   ...RESOURCES.map((resource) =>
     neighbour(one, {
@@ -271,5 +339,7 @@ export const neighbours: readonly Bench[] = machine.flatMap((one) => [
       noise: (server) => greedyServices(server, [resource]),
     }),
   ),
-  ...(one.runner === "bubblewrap" ? [neighbour(one, crowd), neighbour(one, noisyBuilder)] : []),
+  ...(one.runner === "bubblewrap"
+    ? [crowd, noisyBuilder, searcher, querier].map((other) => neighbour(one, other))
+    : []),
 ]);

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sourceOf } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { Client, serve } from "../support/http/served.ts";
-import { containersOf, removeImagesOf } from "../support/providers/at-docker.ts";
+import { eventsOf } from "../support/logs/log-entries.ts";
+import { containersOf, isFrozenContainer, removeImagesOf } from "../support/providers/at-docker.ts";
 import { principalOf, startLocal, startLocalIn, type TestPlatform } from "../support/providers/local-platform.ts";
 import { startPrivateEngine } from "../support/providers/private-engine.ts";
 import { eventually } from "../support/vitest/eventually.ts";
@@ -53,29 +54,51 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
   },
 );
 
-test("a killed platform leaves its containers; the next one on its folder removes them and serves", async (context) => {
-  needs(context, "base images");
-  using folder = folderWith();
-  const first = await serve(folder.path, {});
-  const client = new Client(first.url, first.apiKey as string);
-  const records = await Array.fromAsync(client.deploy("orphan", source()));
-  expect(records.at(-1)).toMatchObject({ status: "DONE" });
-  first.child.kill("SIGKILL");
-  await once(first.child, "exit");
-  expect(await containersOf("orphan")).toHaveLength(1);
-  const second = await serve(folder.path, {});
-  expect(await containersOf("orphan")).toEqual([]);
-  const [deployment] = await new Client(second.url, first.apiKey as string).list();
-  expect(await (await fetch(deployment?.url ?? "")).text()).toBe("hi");
-  second.child.kill("SIGTERM");
-  await once(second.child, "exit");
-  expect(await containersOf("orphan")).toEqual([]);
-  await removeImagesOf("orphan");
-});
+test.for(["SIGTERM", "SIGKILL"] as const)(
+  "an engine that ends by %s while a container is frozen, and returns: serves again",
+  async (signal, context) => {
+    needs(context, "base images", "root");
+    await using platform = await startLocal({ idleSeconds: 0.3 }, {}, { environment: engine.environment });
+    const url = await platform.up(source());
+    await eventually(async () => expect(await eventsOf(platform, "frozen")).toHaveLength(1));
+    await engine.stop(signal);
+    await engine.start();
+    await eventually(async () => expect(await (await fetch(url)).text()).toBe("hi"));
+    await eventually(() => expect(containers()).toHaveLength(1));
+  },
+);
+
+test.for([
+  ["running", {}],
+  ["frozen", { "idle-seconds": "0.3" }],
+] as const)(
+  "a killed platform leaves %s containers; the next one on its folder removes them and serves",
+  async ([state, options], context) => {
+    needs(context, "base images");
+    using folder = folderWith();
+    const first = await serve(folder.path, options);
+    const client = new Client(first.url, first.apiKey as string);
+    const records = await Array.fromAsync(client.deploy("orphan", source()));
+    expect(records.at(-1)).toMatchObject({ status: "DONE" });
+    const [orphan = ""] = await containersOf("orphan");
+    if (state === "frozen") await eventually(async () => expect(await isFrozenContainer(orphan)).toBe(true));
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    expect(await containersOf("orphan")).toHaveLength(1);
+    const second = await serve(folder.path, {});
+    expect(await containersOf("orphan")).toEqual([]);
+    const [deployment] = await new Client(second.url, first.apiKey as string).list();
+    expect(await (await fetch(deployment?.url ?? "")).text()).toBe("hi");
+    second.child.kill("SIGTERM");
+    await once(second.child, "exit");
+    expect(await containersOf("orphan")).toEqual([]);
+    await removeImagesOf("orphan");
+  },
+);
 
 test("creates a removed network again; the next deploy builds a removed image again, which is reported as missing until then", async (context) => {
   needs(context, "base images", "root");
-  await using platform = await startLocal({ idleSeconds: 0.2 }, {}, { environment: engine.environment });
+  await using platform = await startLocal({ idle: "stop", idleSeconds: 0.2 }, {}, { environment: engine.environment });
   const url = await platform.up(source());
   await eventually(() => expect(containers()).toEqual([]));
   engine.docker("network", "prune", "--force");
@@ -92,7 +115,7 @@ test("creates a removed network again; the next deploy builds a removed image ag
 test("a removed image makes its deployment FAILED, at zero instances and after a restart, and the log has the fix", async (context) => {
   needs(context, "base images", "root");
   using folder = folderWith();
-  const options = { idleSeconds: 0.2 };
+  const options = { idle: "stop", idleSeconds: 0.2 } as const;
   const deps = { environment: engine.environment };
   const shown = async ({ controlPlane }: TestPlatform) => {
     const [deployment] = (await controlPlane.listDeployments(principalOf("acme")))._unsafeUnwrap();

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sourceOf } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
+import { eventsOf } from "../support/logs/log-entries.ts";
+import { busyWorkerCode } from "../support/providers/busy-worker.ts";
 import { principalOf, startLocal } from "../support/providers/local-platform.ts";
 import { eventually } from "../support/vitest/eventually.ts";
 import { has, needs } from "../support/vitest/machine.ts";
@@ -81,4 +83,30 @@ test("rejects a base image whose trigger downloads from the machine's loopback",
     listener.close();
     spawnSync("podman", ["rmi", "--force", "portside.test/triggers"]);
   }
+});
+
+test("freezes an idle container, and thaws it for each next request", async (context) => {
+  needs(context, "base images", "podman");
+  const Dockerfile = 'FROM docker.io/library/node:24-bookworm-slim\nCOPY server.js /\nCMD ["node", "/server.js"]\n';
+  const server = `require("node:http").createServer((q, r) => r.end("hi")).listen(process.env.PORT)`;
+  const config = { runner: "process", idleSeconds: 0.3, graceSeconds: 1 } as const;
+  await using platform = await startLocal(config, {}, { environment });
+  const url = await platform.up(sourceOf({ Dockerfile, "server.js": server }));
+  for (const count of [1, 2]) {
+    await eventually(async () => expect(await eventsOf(platform, "frozen")).toHaveLength(count));
+    expect(await (await fetch(url)).text()).toBe("hi");
+    expect(await eventsOf(platform, "thawed")).toHaveLength(count);
+  }
+  expect(await eventsOf(platform, "started")).toEqual([]);
+  expect(await eventsOf(platform, "crashed")).toEqual([]);
+  await eventually(async () => expect(await eventsOf(platform, "frozen")).toHaveLength(3));
+});
+
+test("a container takes a busy lease as any user", async (context) => {
+  needs(context, "base images", "podman");
+  const Dockerfile =
+    'FROM docker.io/library/node:24-bookworm-slim\nCOPY server.mjs /\nUSER 1234:1234\nCMD ["node", "/server.mjs"]\n';
+  await using platform = await startLocal({ runner: "process", graceSeconds: 1 }, {}, { environment });
+  const url = await platform.up(sourceOf({ Dockerfile, "server.mjs": busyWorkerCode }));
+  expect(await (await fetch(`${url}/lease?ms=300000`)).text()).toMatch(/^200 \{"until":"/);
 });

@@ -33,6 +33,7 @@ test("recognises a taken port, unlike errors of the service itself", async (cont
         image,
         env: {},
         folders: [],
+        binds: [],
         limits: { memory: 64 * MiB, cpu: 1, processes: 32 },
         port: { inside: 8080, host: (taken.address() as AddressInfo).port },
         labels: {},

@@ -179,6 +179,16 @@ const cases: readonly Omit<Case, "group">[] = [
     },
   },
   {
+    name: "PORTSIDE_BUSY_SOCKET is a path that fits into a socket's address",
+    when: ({ busy_leases }) => busy_leases.supported,
+    run: async (subject) => {
+      const { env } = await fileService(subject, subject.account(), []);
+      const path = await env("PORTSIDE_BUSY_SOCKET");
+      expect(path).toMatch(/^\//);
+      expect(Buffer.byteLength(path)).toBeLessThanOrEqual(107);
+    },
+  },
+  {
     name: "aliases of the platform's variables have their values and override declared variables",
     when: mounting,
     run: async (subject) => {

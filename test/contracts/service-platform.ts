@@ -2,6 +2,8 @@
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
+import { idleModes } from "../../core/domain/deploy/idle.ts";
+import type { Expected } from "../../core/domain/deploy/plan.ts";
 import type { ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
 import { capabilitiesSchema } from "../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
@@ -57,6 +59,23 @@ const reading = inGroup("find and list", [
       const service = await serviceOf(subject, name);
       expect(service).toMatchObject({ name, owner, rollingOut: null, url: ready.url });
       expect(service.serving).toEqual([{ id: ready.revision, template }]);
+    },
+  },
+  {
+    name: "find returns the idle mode, and later none after a rollout without it",
+    when: ({ idle }) => idle.supported,
+    run: async (subject) => {
+      const [owner, name] = [subject.account(), subject.name()];
+      const image = await build(subject, owner, name, subject.sources.hello("idle"));
+      let expected: Expected = "absent";
+      for (const idle of idleModes) {
+        await deployed(subject, { ...templateFor(owner, name, image), idle }, expected);
+        const { etag, serving } = await serviceOf(subject, name);
+        expect(serving[0]?.template.idle).toBe(idle);
+        expected = { etag, owner };
+      }
+      await deployed(subject, templateFor(owner, name, image), expected);
+      expect((await serviceOf(subject, name)).serving[0]?.template).not.toHaveProperty("idle");
     },
   },
   {

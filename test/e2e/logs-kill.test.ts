@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sourceOf } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { Client, serve } from "../support/http/served.ts";
+import { allMessages } from "../support/logs/all-messages.ts";
 
 /** A hundred lines every ten milliseconds, each with its number and time. */
 const numbering = `
@@ -29,20 +30,11 @@ interface Line {
 /** Every numbered line, along the cursor. */
 const linesOf = async (url: string, key: string): Promise<Line[]> => {
   const lines: Line[] = [];
-  for (let since = "2020-01-01T00:00:00Z"; ; ) {
-    const response = await fetch(`${url}/v1/deployment/logs`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify({ deployment_name: "app", since, limit: 1000 }),
-    });
-    const { logs, cursor } = (await response.json()) as { logs: { message: string }[]; cursor: string };
-    if (logs.length === 0) return lines;
-    for (const { message } of logs) {
-      const [, n, at] = /^n (\d+) (\d+)$/.exec(message) ?? [];
-      if (n !== undefined) lines.push({ n: Number(n), at: Number(at) });
-    }
-    since = cursor;
+  for await (const message of allMessages(new Client(url, key))) {
+    const [, n, at] = /^n (\d+) (\d+)$/.exec(message) ?? [];
+    if (n !== undefined) lines.push({ n: Number(n), at: Number(at) });
   }
+  return lines;
 };
 
 test("no line older than a fifth of a second is missing or duplicated", async () => {

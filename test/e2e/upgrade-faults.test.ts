@@ -3,12 +3,15 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { withoutScope } from "../../adapters/local/sandbox/scope.ts";
 import { SUCCESSOR } from "../../hosts/cli/server/upgrade/messages.ts";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { startCli } from "../support/cli/cli-process.ts";
+import { scopeOf } from "../support/crashes/crash-check.ts";
 import { descendantsOf, serverOf } from "../support/http/serve-child.ts";
 import { Client, serve } from "../support/http/served.ts";
+import { marked } from "../support/sandbox/jobs.ts";
 import type { Fault } from "../support/upgrade/fault.ts";
 import { isAlive } from "../support/vitest/eventually.ts";
 
@@ -29,7 +32,7 @@ const start = async (folder: string, dataFolder = "data") => {
   const engines = [served.child.pid as number];
   onTestFinished(async () => {
     for (const pid of engines.filter(isAlive)) process.kill(pid, "SIGTERM");
-    await expect.poll(() => engines.some(isAlive), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => engines.some(isAlive)).toBe(false);
   });
   const records = await Array.fromAsync(client.deploy("app", nodeSource(helloServer("app"))));
   const upgrade = async (fault?: Fault) => {
@@ -46,8 +49,16 @@ const start = async (folder: string, dataFolder = "data") => {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-const expectServes = async ({ client, service }: Started, message = ""): Promise<void> => {
-  expect(await (await fetch(service)).text(), message).toBe("app");
+/** Expects a response of the service. `errors` is the server's log. */
+const expectResponds = async (service: string, errors: readonly string[], message = ""): Promise<void> => {
+  const response = await fetch(service).catch((cause: unknown) => {
+    throw new Error(`${service} does not respond. The server's log: ${errors.join("\n")}`, { cause });
+  });
+  expect(await response.text(), message).toBe("app");
+};
+
+const expectServes = async ({ client, service, errors }: Started, message = ""): Promise<void> => {
+  await expectResponds(service, errors, message);
   expect(
     (await client.list()).map(({ name }) => name),
     message,
@@ -57,6 +68,13 @@ const expectServes = async ({ client, service }: Started, message = ""): Promise
 test("the running version continues if the new process is killed at any step, and the next upgrade succeeds", async () => {
   using folder = folderWith();
   const served = await start(folder.path);
+  /** The live instances, and the notes about instances. */
+  const jobs = () => [
+    ...new Set(marked(`${scopeOf(served.dataDir)}.`).map(({ instance }) => withoutScope(instance))),
+    ...readdirSync(join(served.dataDir, "run")).sort(),
+  ];
+  await expectServes(served);
+  const before = jobs();
   // The last answer completes the upgrade.
   for (const moment of moments.slice(0, -1)) {
     const message = JSON.stringify(moment);
@@ -64,10 +82,11 @@ test("the running version continues if the new process is killed at any step, an
     expect(stderr, message).toContain("the running version continues. The new process ended (SIGKILL)");
     expect(code, message).toBe(1);
     await expectServes(served, message);
+    expect(jobs(), message).toEqual(before);
   }
   expect((await served.upgrade()).code).toBe(0);
   await expectServes(served);
-});
+}, 300_000);
 
 test("a stop of the new process cancels the upgrade", async () => {
   using folder = folderWith();
@@ -111,7 +130,7 @@ test("a new engine finds a data folder with a long path, and passes on neither s
 const startAgain = async ({ dataDir, apiKey, options, service, engines }: Started): Promise<Started["client"]> => {
   const next = await serve(dataDir, options);
   engines.push(next.child.pid as number);
-  expect(await (await fetch(service)).text()).toBe("app");
+  await expectResponds(service, next.errors);
   return new Client(next.url, apiKey ?? "");
 };
 
@@ -121,7 +140,7 @@ test.for(ends)("a stop of the running process $when '$step' ends both, or only t
   const ended = once(served.child, "exit");
   const { code } = await served.upgrade({ ...moment, target: "running", signal: "SIGTERM" });
   expect(await ended).toEqual([0, null]);
-  if (code === 0) return expectServes(served);
+  if (code === 0) return await expectServes(served);
   await expect.poll(() => isAlive(served.newPid())).toBe(false);
   const client = await startAgain(served);
   expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
@@ -138,11 +157,11 @@ test.for(ends)("the death of the running process $when '$step' ends the new one 
       () => true,
       () => false,
     );
-  await expect.poll(async () => !isAlive(pid) || (await serves()), { timeout: 30_000 }).toBe(true);
+  await expect.poll(async () => !isAlive(pid) || (await serves())).toBe(true);
   const leads = moment.step === "ready" || moment.step === "lead";
   if (isAlive(pid)) {
     expect(leads).toBe(true);
-    return expectServes(served);
+    return await expectServes(served);
   }
   // The channel can close while the new process takes the lead.
   expect(leads && moment.when === "after").toBe(false);

@@ -1,6 +1,6 @@
 /** Runs the shell commands of pages from top to bottom, each page on a new platform. */
 import { expect, test } from "vitest";
-import { freePort } from "../support/http/free-port.ts";
+import { freePort } from "../../adapters/local/instances/free-port.ts";
 import { needs } from "../support/vitest/machine.ts";
 import { ShellPage } from "./shell-page.ts";
 

@@ -4,5 +4,5 @@ import { sources } from "./sources.ts";
 
 export default defineConfig({
   resolve: { alias: [...sources].map(([find, replacement]) => ({ find: new RegExp(`^${find}$`), replacement })) },
-  test: { testTimeout: 120_000 },
+  test: { testTimeout: 240_000 },
 });

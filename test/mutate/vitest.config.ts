@@ -27,7 +27,7 @@ export default defineConfig({
     setupFiles: ["./test/support/vitest/seed.ts"],
     isolate: false,
     sequence: { sequencer: OwnTestsFirst },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
   },
 });

@@ -1,9 +1,9 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500 data folders), `matrices`
- * (of attacks and faults, whole), `mean` (each unfriendly behaviour of the fake clouds with every suite), `deployments`
- * (a thousand on the fake load balancers of AWS), `gcsfuse` (on an emulator) and `redeploys` (two hours under load);
- * without a name all of them run.
+ * `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500 data folders),
+ * `frozen` (200 services), `matrices` (of attacks and faults, whole), `mean` (each unfriendly behaviour of the fake clouds
+ * with every suite), `deployments` (a thousand on the fake load balancers of AWS), `gcsfuse` (on an emulator), `versions`
+ * (an earlier version with this one) and `redeploys` (two hours under load); without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -17,6 +17,8 @@ const { values, positionals } = parseArgs({
     damages: { type: "string", default: "500" },
     deployments: { type: "string", default: "1000" },
     minutes: { type: "string", default: "120" },
+    /** A tag or commit; defaults to the newest tag. */
+    from: { type: "string", default: "" },
   },
 });
 
@@ -67,6 +69,12 @@ const stages: readonly Stage[] = [
     args: vitest("test/hosts/cli/prove/kills.test.ts"),
   },
   {
+    name: "frozen",
+    what: "200 frozen services under a memory budget of 4 GiB",
+    env: { PORTSIDE_FROZEN: "200" },
+    args: vitest("test/adapters/local/ingress/frozen-crowd.test.ts", "--testTimeout", "3600000"),
+  },
+  {
     name: "matrices",
     what: "every attack of a build, every fault of a call, and the other matrices that CI samples",
     env: { PORTSIDE_MATRIX: "all" },
@@ -96,6 +104,11 @@ const stages: readonly Stage[] = [
     args: vitest("test/adapters/aws/deploy/balancers.test.ts", "test/adapters/aws/deploy/running.test.ts"),
   },
   { name: "gcsfuse", what: "volumes of Google Cloud under gcsfuse", args: ["test/soak/gcsfuse.ts"] },
+  {
+    name: "versions",
+    what: `upgrades from ${values.from || "the newest tag"} and back`,
+    args: ["test/soak/versions.ts", "--from", values.from],
+  },
   {
     name: "redeploys",
     what: `${values.minutes} minutes of redeploys`,

@@ -12,10 +12,10 @@ import { isOwnGroup } from "./records/names.ts";
  */
 const DEPLOYMENTS_PER_BALANCER = 50;
 
-/** Returns whether a load balancer with this number of deployments can take another one. */
+/** Returns whether a load balancer with this number of deployments can take another deployment. */
 export const hasRoom = (deployments: number): boolean => deployments < DEPLOYMENTS_PER_BALANCER;
 
-/** Counts the deployments that have these rules. Each running rollout has another rule and counts too. */
+/** Counts the deployments that have these rules. Each running rollout has an additional rule, which counts too. */
 export const deploymentsIn = (rules: readonly ForwardRule[]): number =>
   rules.filter(({ targets }) => targets.some(({ group }) => isOwnGroup(group))).length;
 

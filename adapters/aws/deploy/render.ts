@@ -44,7 +44,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
     if (!names.has(key)) {
       names.set(key, name);
       const { fileSystem: fileSystemArn = "", accessPoint: accessPointArn } = fileSystems.get(key) ?? {};
-      // An access point has its own root directory and rejects another one.
+      // An access point has its own root directory and rejects a different one.
       const folder =
         accessPointArn !== undefined
           ? { accessPointArn }

@@ -94,7 +94,7 @@ export interface RetireOptions {
   readonly host: string;
   /** Milliseconds for instances to finish their requests; 0 to remove the revision immediately. */
   readonly drain: number;
-  /** Retires the revision even if it has traffic; the result is then never `serves`. */
+  /** Retires the revision even if it has traffic. Requires a `drain` of 0. */
   readonly force?: boolean;
 }
 

@@ -33,8 +33,8 @@ const claim = ({ records, ids, clock }: VolumeCall, owner: AccountId, name: Volu
 };
 
 /**
- * Creates and configures the bucket; reuses an existing one. Returns `again` while the new bucket is not visible in all
- * of S3, and `taken` if another AWS account owns a bucket of this name.
+ * Creates and configures the bucket; reuses an existing one. Returns `created` on success, `again` while the new bucket
+ * is not visible in all of S3, and `taken` if another AWS account owns a bucket of this name.
  */
 const prepareBucket = ({ account, api }: VolumeCall, record: AwsVolume): ApiResult<"created" | "again" | "taken"> =>
   safeTry(async function* () {

@@ -1,9 +1,10 @@
 /** Restores a volume from the trash: claims the name with a conditional write, then opens the bucket. */
+import { nameIsTaken } from "../../../core/domain/volumes/conflicts.ts";
 import type { Conflict, NotFound, Unavailable } from "../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import { holderOf, isInTrash } from "../../cloud/volumes/record.ts";
-import { isBeingCreated, isReplaced, notInTrash } from "../../cloud/volumes/restore-volume.ts";
+import { isBeingCreated, notInTrash } from "../../cloud/volumes/restore-volume.ts";
 import { liveLifecycle } from "./bucket-settings.ts";
 import { type AwsVolume, inState } from "./record.ts";
 import { byId } from "./records.ts";
@@ -39,7 +40,7 @@ export const claimTrashed = (
       if (found.state === "restoring") return { stop: found };
       const holder = holderOf(all, found.name);
       if (holder?.state === "making") return { stop: isBeingCreated(found.name) };
-      if (holder !== undefined) return { stop: isReplaced(found.name) };
+      if (holder !== undefined) return { stop: nameIsTaken(found.name) };
       return { put: inState(found, "restoring") };
     })
     .andThen((end) => {

@@ -20,8 +20,8 @@ const accepts = async ({ hostname, port, protocol }: URL): Promise<boolean> => {
 };
 
 /**
- * Returns true as soon as a connection succeeds, or false after `millis`. Retries, because a new host name may take a
- * while to resolve.
+ * Returns true as soon as a connection succeeds. Returns false after pauses of `millis` in total, or if the URL is not
+ * valid. Retries, because a new host name may take a while to resolve.
  */
 export const waitUntilReachable = async (url: string, millis: number, clock: Clock): Promise<boolean> => {
   const parsed = URL.parse(url);

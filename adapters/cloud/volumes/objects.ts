@@ -1,4 +1,4 @@
-/** Lists the objects of a volume, and returns the size and time of single objects. */
+/** Lists the objects of a volume, and returns the size and modification time of an object. */
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -41,7 +41,7 @@ export const listObjects = (
   safeTry(async function* () {
     const objects: ObjectEntry[] = [];
     for (let token: string | undefined; ; ) {
-      // One more than the limit shows whether more exist.
+      // Request one object more than the limit, to detect whether there are more.
       const max = Math.min(PAGE_MAX, limit - objects.length + 1);
       const page = yield* driver.page(volume, { prefix, after, limit: max, token });
       if (page === "no_volume") return err(noVolume(volume));

@@ -23,9 +23,6 @@ export const notInTrash = (): NotFound => notFound("The trash does not contain t
 export const isBeingCreated = (name: VolumeName): Conflict =>
   conflict(`A volume '${name}' is being created. Try again in a moment.`);
 
-export const isReplaced = (name: VolumeName): Conflict =>
-  conflict(`Your account already has a volume '${name}'. Delete it before you restore another.`);
-
 /** Opens the bucket of a volume, and makes the volume live. Returns undefined if the bucket is lost. */
 export const finishRestore = <R extends VolumeRecord>(driver: VolumeDriver<R>, record: R): ApiResult<R | undefined> =>
   driver

@@ -8,7 +8,8 @@
  */
 import mime from "mime";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import { conflict, notFound } from "../../../core/errors.ts";
+import { deletionCancelled, isBeingDeleted } from "../../../core/domain/volumes/conflicts.ts";
+import { notFound } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, ok, safeTry } from "../../../core/result.ts";
@@ -75,9 +76,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
       return records.change(id, "hidden", canHide).andThen(({ changed, record }) => {
         if (changed) return ok(undefined);
         return err(
-          record?.state === "hidden"
-            ? conflict(`The volume '${name}' is being deleted. Try again in a moment.`)
-            : notFound(`The volume '${name}' does not exist.`),
+          record?.state === "hidden" ? isBeingDeleted(name) : notFound(`The volume '${name}' does not exist.`),
         );
       });
     },
@@ -86,7 +85,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
       safeTry(async function* () {
         const driver = driverOf(owner, options);
         const { record } = yield* driver.records.change(id, "live", ({ state }) => state === "hidden");
-        // A move to the trash failed midway: restore the volume, unless another one has taken its name.
+        // A move to the trash failed midway: restore the volume, unless another volume has taken its name.
         if (record === undefined || !isInTrash(record)) return ok(undefined);
         const restored = await restoreVolume(driver, id);
         return restored.isErr() && restored.error.kind === "unavailable" ? err(restored.error) : ok(undefined);
@@ -98,9 +97,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
         // From this write on, the volume is in the trash.
         const trashed = yield* driver.records.change(id, "deleting", ({ state }) => state === "hidden", deletedAt);
         const isClosed = trashed.changed && (yield* driver.close(trashed.record)) === "closed";
-        return isClosed
-          ? ok(undefined)
-          : err(conflict(`The deletion of the volume '${name}' was cancelled. Delete it again.`));
+        return isClosed ? ok(undefined) : err(deletionCancelled(name));
       }),
 
     trash: (owner, options) =>

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
 
-const states = ["starting", "busy", "idle", "rolling"] as const;
+const states = ["starting", "busy", "idle", "frozen", "rolling"] as const;
 
 /** Gauges that are read at each collection. */
 const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {

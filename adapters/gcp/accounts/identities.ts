@@ -142,7 +142,13 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       // Another process created the identity. If Cloud Run does not know it yet, the rollout waits.
       if (created.isErr() && isCallState(created.error) && created.error.code === "exists") return ok(email);
       yield* created.mapErr((error) =>
-        isCallState(error) ? unavailable("IAM rejected the service account.", 60, error.error) : error,
+        isCallState(error)
+          ? unavailable(
+              "IAM did not create a service account for this account's services. The operator can find the reason in the server's log.",
+              60,
+              error.error,
+            )
+          : error,
       );
       return (yield* await waitUntilVisible(email, signal)) ? ok(email) : err(notVisible());
     });

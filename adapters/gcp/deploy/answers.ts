@@ -1,6 +1,6 @@
 /**
- * Cloud Run's answers to questions that its documents leave open or answer in two ways. The adapter tries one answer
- * first, and switches to the other if Cloud Run rejects the first.
+ * Cloud Run's answers to questions that its documentation leaves open or answers inconsistently. The adapter tries one
+ * answer first, and switches to the other if Cloud Run rejects the first.
  */
 import type { Logger } from "../../../core/ports/system.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";

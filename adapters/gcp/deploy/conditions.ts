@@ -11,7 +11,7 @@ type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["cr
 
 const messages: Partial<Record<DeployReason, string>> = {
   image_not_found: "Cloud Run cannot find the image. Deploy the source again.",
-  permission: "Cloud Run has no permission for the image or another resource of the service.",
+  permission: "Cloud Run does not have permission to use the image or another resource of the service.",
   quota_exceeded: "The service has reached Cloud Run's limit of active revisions.",
   rollout_timeout: "Cloud Run did not start the revision within its time limit.",
   provider_unavailable: "Cloud Run failed to start the revision. Deploy again.",
@@ -62,7 +62,8 @@ const MOUNT_REFUSED = /mount.*\b(?:403|storage\.[a-z]+\.[a-z]+|permission denied
 
 const mountRefused: DeployFailure = {
   reason: "volume_unavailable",
-  message: "Cloud Run does not have permission to mount a volume of the service yet. Deploy again in a few minutes.",
+  message:
+    "Cloud Run does not yet have permission to mount one of the service's volumes. Deploy again in a few minutes.",
 };
 
 export const isMountRefused = ({ reason }: DeployFailure): boolean => reason === mountRefused.reason;

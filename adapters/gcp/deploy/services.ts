@@ -49,7 +49,7 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
   const nameOf = (name: DeploymentName): string => serviceNameOf(location, name);
 
   let kept: KeptList | undefined;
-  /** Counts changes. A list that began before a change must not be kept. */
+  /** Counts changes. A list that began before a change must not be cached. */
   let changes = 0;
   const changed = (): void => {
     kept = undefined;

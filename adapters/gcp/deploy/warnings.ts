@@ -1,6 +1,6 @@
 /**
- * Warnings for a deploy's stream about memory: Cloud Run requires more, or the declared memory may be too little. Pure
- * functions.
+ * Memory warnings for a deploy's stream: Cloud Run's minimum raised the memory, or the memory may be too little for
+ * open files. Pure functions.
  */
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";

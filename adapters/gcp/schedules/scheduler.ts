@@ -18,7 +18,13 @@ const callSettings = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 const MAX_ATTEMPTS = 3;
 
 const refused = (error: CallState | Unavailable): Unavailable =>
-  isCallState(error) ? unavailable("Cloud Scheduler rejected the schedule.", 60, error.error) : error;
+  isCallState(error)
+    ? unavailable(
+        "Cloud Scheduler rejected the schedule. The operator can find the reason in the server's log.",
+        60,
+        error.error,
+      )
+    : error;
 
 export const createGcpScheduler = (
   location: GcpLocation,

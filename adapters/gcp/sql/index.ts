@@ -11,8 +11,8 @@ import { sourcesOf } from "./tables-behind.ts";
 const packages = ["@google-cloud/bigquery", "@polyglot-sql/sdk"] as const;
 
 const howToLink =
-  "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset; set `logDataset` to this " +
-  "dataset: https://cloud.google.com/logging/docs/buckets#upgrade-bucket";
+  "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset. Set `logDataset` to the " +
+  "linked dataset. See https://cloud.google.com/logging/docs/buckets#upgrade-bucket";
 
 /** Seconds until an entry in Cloud Logging appears in the linked dataset. An estimate: Google documents no bound. */
 export const sqlLagSeconds = 60;

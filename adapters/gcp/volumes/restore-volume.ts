@@ -2,13 +2,14 @@
  * Restores a volume from the trash: claims the name, restores the empty bucket, and then its objects.
  * https://cloud.google.com/storage/docs/use-soft-deleted-buckets
  */
+import { nameIsTaken } from "../../../core/domain/volumes/conflicts.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { Conflict, NotFound, Unavailable } from "../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import { holder } from "../../cloud/volumes/find-volume.ts";
 import { isInTrash } from "../../cloud/volumes/record.ts";
-import { isBeingCreated, isReplaced, notInTrash } from "../../cloud/volumes/restore-volume.ts";
+import { isBeingCreated, notInTrash } from "../../cloud/volumes/restore-volume.ts";
 import type { VolumeBucket } from "./bucket.ts";
 import { restoreObjects } from "./bulk.ts";
 import type { VolumeCall } from "./volume-call.ts";
@@ -68,7 +69,7 @@ export const claimTrashed = (
     if (found === undefined) return err(notInTrash());
     const { bucket, exists } = found;
     const present = yield* current(call, bucket.name);
-    if (present !== undefined && present.id !== id) return err(isReplaced(bucket.name));
+    if (present !== undefined && present.id !== id) return err(nameIsTaken(bucket.name));
     if ((yield* claimName(call, bucket)) === "again") return ok("again" as const);
     if (!exists) yield* call.api.restoreBucket(id, bucket.generation);
     return ok(bucket);

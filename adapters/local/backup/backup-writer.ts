@@ -86,7 +86,7 @@ export class BackupWriter implements AsyncDisposable {
   }
 
   async #header(entry: BackupEntry): Promise<void> {
-    if (this.#left !== 0) throw new Error("The content of the previous entry does not have the size in its header.");
+    if (this.#left !== 0) throw new Error("The content of the previous entry does not match the size in its header.");
     this.#left = entry.size;
     this.#padding = paddingOf(entry.size);
     await this.#write(encodeEntry(entry));

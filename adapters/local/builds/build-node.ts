@@ -194,6 +194,47 @@ const install = async (
   });
 };
 
+/** The folder of Node's compile cache in the source. https://nodejs.org/api/module.html#module-compile-cache */
+export const COMPILE_CACHE = join("node_modules", ".compile-cache");
+const COMPILE_MS = 10_000;
+
+/**
+ * Imports the packages in its arguments, and removes these, because a package may be a program that reads arguments.
+ * Writes the cache after each package, because the next one may end the process.
+ */
+const compileScript = (importCall: string): string => `(async () => {
+  for (const name of process.argv.splice(1)) {
+    try { ${importCall}; } catch {}
+    require("node:module").flushCompileCache();
+  }
+  process.exit();
+})();`;
+
+/**
+ * Fills the compile cache, so that the service starts faster. Imports only installed packages, because importing the
+ * service would run it. Node's permission model prevents packages from changing other files and from starting programs.
+ * Ignores failed imports, because a service can start without the cache.
+ */
+const compile = async (context: BuildContext, { manifest, packages }: NodePlan): Promise<void> => {
+  context.say("Compiling the dependencies for faster starts");
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(COMPILE_MS)]);
+  const cache = join(insidePaths(context).app, COMPILE_CACHE);
+  const permissions = ["--permission", "--allow-fs-read=*", `--allow-fs-write=${join(cache, "*")}`];
+  // A package can have both an ES module and a CommonJS module. Compile the one that the service loads.
+  const script = compileScript(manifest.type === "module" ? "await import(name)" : "require(name)");
+  const command: Command = {
+    what: "Compiling dependencies",
+    argv: [context.toolchain.node, ...permissions, "--input-type=commonjs", "--eval", script, "--", ...packages],
+    env: { NODE_ENV: "production", NODE_COMPILE_CACHE: cache },
+  };
+  try {
+    await runCommand({ ...context, print: () => undefined, signal }, command);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!(error instanceof BuildError) && !signal.aborted) throw error;
+  }
+};
+
 export const buildNode = async (context: BuildContext, plan: NodePlan): Promise<ImageManifest> => {
   const { manifest, buildScripts, installs, main, manager } = plan;
   const warning = engineWarning(manifest);
@@ -211,5 +252,7 @@ export const buildNode = async (context: BuildContext, plan: NodePlan): Promise<
     await runCommand(context, npm(context, "npm prune", ["prune", "--omit=dev", "--no-package-lock"]));
   if (main !== undefined && !existsSync(join(context.app, main)) && !existsSync(join(context.app, `${main}.js`)))
     fail(`The file '${main}', which package.json names as main, does not exist. Add it or correct main.`);
-  return { kind: "node", command: plan.command, path: [], needs: [], requires: [] };
+  const compiled = installs && plan.packages.length > 0;
+  if (compiled) await compile(context, plan);
+  return { kind: "node", command: plan.command, path: [], needs: [], requires: [], compiled };
 };

@@ -26,6 +26,8 @@ const unpackedSchema = z.object({
   needs: z.array(z.string()),
   /** Files outside of the image that the command needs. Earlier versions did not record them. */
   requires: z.array(z.string()).default([]),
+  /** True if the image contains Node's compile cache. */
+  compiled: z.boolean().optional(),
 });
 
 const containerSchema = z.object({

@@ -25,7 +25,7 @@ import { type BuildContext, BuildError } from "./run-command.ts";
 import type { Toolchain } from "./toolchain.ts";
 
 /** Part of the image's key. Increase it if a change to the builder affects the images of unchanged sources. */
-const BUILDER_VERSION = "2";
+const BUILDER_VERSION = "3";
 
 export interface BuilderConfig {
   readonly images: ImageStore;

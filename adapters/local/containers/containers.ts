@@ -12,7 +12,8 @@ import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import { ownerFolder } from "../builds/image-store.ts";
-import { type Job, MARKER, type OnLine, type OpenBind } from "../sandbox/runner.ts";
+import { containerFreezer, groupsOf } from "../sandbox/freezer.ts";
+import { type Bind, type Job, MARKER, type OnLine, type OpenBind } from "../sandbox/runner.ts";
 import { type ContainerJob, imageCapabilities } from "./create-options.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
 import { ensureNetwork, SCOPE } from "./ensure-network.ts";
@@ -24,6 +25,8 @@ import { type PreparedContainer, RunningContainer } from "./running-container.ts
 interface ImageJob extends Pick<ContainerJob, "id" | "image" | "env" | "limits" | "labels"> {
   readonly owner: AccountId;
   readonly folders: readonly OpenBind[];
+  /** Paths of this machine to which no service can write. */
+  readonly binds: readonly Bind[];
   readonly port: NonNullable<ContainerJob["port"]>;
 }
 
@@ -90,13 +93,29 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
   const listContainers = async () =>
     (await engine.get(`/containers/json?all=true&filters=${inScope}`)) as readonly ContainerInfo[];
 
+  /**
+   * Thaws a container that a killed server froze. With version 1 of control groups, SIGKILL ends no frozen process, and
+   * only some runtimes thaw the group first: https://github.com/opencontainers/runc/pull/3217
+   */
+  const thaw = async (container: Container): Promise<void> => {
+    if (!engine.sharesKernel) return;
+    const details = await container.inspect().catch(() => undefined);
+    const freezer = containerFreezer(groupsOf(details?.State.Pid ?? 0), container.id);
+    // The container may have ended.
+    tryOr(() => freezer?.thaw(), undefined);
+  };
+
   /** Removes this server's containers, or those of other servers of the scope. */
   const removeContainers = async (own: boolean): Promise<void> => {
     await mountPoints.sweep((id) => isOwn(id) === own);
     const selected = (await listContainers()).filter(({ Labels }) => (Labels[MARK] === mark) === own);
     if (selected.length === 0) return;
     const docker = await engine.docker();
-    await Promise.all(selected.map(({ Id }) => remove(docker.getContainer(Id))));
+    const removeOne = async (container: Container) => {
+      await thaw(container);
+      await remove(container);
+    };
+    await Promise.all(selected.map(({ Id }) => removeOne(docker.getContainer(Id))));
   };
 
   const removeOthers = () => removeContainers(false);
@@ -162,7 +181,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     return { job: own, cleanUp };
   };
 
-  const imageJob = async ({ folders, owner, ...job }: ImageJob): Promise<PreparedContainer> => {
+  const imageJob = async ({ folders, binds, owner, ...job }: ImageJob): Promise<PreparedContainer> => {
     const network = await networkOf(owner);
     const { mounts, cleanUp } = await mountPoints.mount(job.id, folders, true);
     const own: ContainerJob = {
@@ -170,7 +189,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       argv: [],
       cwd: undefined,
       user: undefined,
-      mounts,
+      mounts: [...binds, ...mounts],
       network,
       readOnly: false,
       disk: containerDisk,

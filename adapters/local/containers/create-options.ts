@@ -61,6 +61,8 @@ const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
 
 /** Microseconds. */
 const CPU_PERIOD = 100_000;
+/** About a hundredth of the default (1024). */
+const LOW_SHARES = 10;
 
 const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig => {
   const { limits, port } = job;
@@ -71,6 +73,7 @@ const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig =>
     // Docker rejects NanoCpus beyond the machine's number of CPUs.
     CpuPeriod: CPU_PERIOD,
     CpuQuota: limits.cpu * CPU_PERIOD,
+    ...(limits.yieldsCpu ? { CpuShares: LOW_SHARES } : {}),
     PidsLimit: limits.processes,
     CapDrop: ["ALL"],
     CapAdd: [...job.capabilities],

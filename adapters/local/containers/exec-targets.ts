@@ -9,6 +9,7 @@ import { RUN_FOLDER, readInstanceNotes } from "../instances/instance-notes.ts";
 import { allProcesses, environmentOf, type ProcessInfo } from "../instances/proc.ts";
 import { argumentsFile } from "../sandbox/bubblewrap.ts";
 import { groupFilesOf } from "../sandbox/cgroup.ts";
+import { groupsOf, isFrozen } from "../sandbox/freezer.ts";
 import { type Descriptor, FIRST_DESCRIPTOR } from "../sandbox/launch.ts";
 import { MARKER } from "../sandbox/runner.ts";
 import { joinGroup } from "../sandbox/shell-wrappers.ts";
@@ -31,6 +32,9 @@ export interface ExecTarget {
 /** An absolute path, because the service may set any PATH. */
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
+/** The instance is frozen, and a shell would be, too. */
+const FROZEN = "frozen";
+
 /**
  * Uses the shell, environment and folder of the container: https://docs.docker.com/reference/cli/docker/container/exec/
  */
@@ -38,14 +42,15 @@ const containerTargets = async (
   job: string,
   engine: ContainerEngine,
   flags: readonly string[],
-): Promise<ExecTarget[]> => {
+): Promise<ExecTarget[] | typeof FROZEN> => {
   const docker = await engine.docker();
   const container = docker.getContainer(containerName(job));
-  const isRunning = await container.inspect().then(
-    ({ State }) => State.Running,
-    () => false,
+  const state = await container.inspect().then(
+    ({ State }) => State,
+    () => undefined,
   );
-  if (!isRunning) return [];
+  if (state?.Paused || (engine.sharesKernel && isFrozen(groupsOf(state?.Pid ?? 0)))) return FROZEN;
+  if (!state?.Running) return [];
   const podman = engine.name === "Podman";
   return [
     {
@@ -125,7 +130,7 @@ const processTarget = (pid: number, terminal: string | undefined): ExecTarget =>
   // that user namespace.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
-      "Only root can enter the sandbox of a server that does not run as root. Run the command with sudo and --data-dir.",
+      "The server does not run as root, so only root can enter the sandboxes of its services. Run the command with sudo, and pass --data-dir.",
     );
   return sandboxTarget(pid, env);
 };
@@ -146,7 +151,10 @@ export interface ExecTargets {
   readonly isDeployed: boolean | undefined;
 }
 
-/** Rejects with `ExecTargetRefused` if no server has used the data folder, or if this user cannot enter an instance. */
+/**
+ * Rejects with `ExecTargetRefused` if no server has used the data folder, if this user cannot enter an instance, or if all
+ * instances are frozen.
+ */
 export const findExecTargets = async (
   service: string,
   { dataDir, environment, isTerminal }: ExecTargetOptions,
@@ -160,13 +168,18 @@ export const findExecTargets = async (
   const engine = await findEngine(environment);
   const flags = isTerminal ? ["--interactive", "--tty"] : ["--interactive"];
   const table = allProcesses();
-  const found = await Promise.all(
-    jobs.map(async (job): Promise<readonly ExecTarget[]> => {
+  const targets = await Promise.all(
+    jobs.map(async (job): Promise<readonly ExecTarget[] | typeof FROZEN> => {
       const contained = typeof engine === "string" ? [] : await containerTargets(job, engine, flags);
-      return contained.length > 0
-        ? contained
-        : rootProcesses(job, table).map((pid) => processTarget(pid, environment["TERM"]));
+      if (contained.length > 0) return contained;
+      const pids = rootProcesses(job, table);
+      return pids.some((pid) => isFrozen(groupsOf(pid)))
+        ? FROZEN
+        : pids.map((pid) => processTarget(pid, environment["TERM"]));
     }),
   );
-  return { found: found.flat(), services, isDeployed: true };
+  const found = targets.flatMap((one) => (one === FROZEN ? [] : one));
+  if (found.length === 0 && targets.includes(FROZEN))
+    throw new ExecTargetRefused(`'${service}' is frozen. Call its URL first.`);
+  return { found, services, isDeployed: true };
 };

@@ -3,6 +3,7 @@
  * The server decides which services and revisions exist: it changes the state, and then calls the engine to apply the
  * change.
  */
+import { totalmem } from "node:os";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type DeployFailure, deployReasons } from "../../../core/domain/deploy/reason.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -17,7 +18,8 @@ import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import type { LocalConfig } from "../config.ts";
 import { rolloutFailureOf } from "../deploy/rollout-failure.ts";
 import type { Ingress } from "../ingress/index.ts";
-import { Pool } from "../ingress/pool.ts";
+import { Pool, type StopReason } from "../ingress/pool.ts";
+import { beyondBudget, oldestFirst, type Sleeper } from "../ingress/sleep.ts";
 import { describeExit } from "../instances/describe-exit.ts";
 import type { Instance, InstanceDeps } from "../instances/instance.ts";
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
@@ -27,6 +29,16 @@ import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
 /** Maximum number of services that start concurrently when this engine takes over from another one. */
 const WARM_AT_ONCE = 4;
+
+const idleMessages: Readonly<Record<StopReason, string>> = {
+  idle: "Stopping an idle instance",
+  quota: "Stopping a frozen instance, because another instance needs its place in the account's quota",
+  memory: "Stopping a frozen instance, because frozen instances use too much memory",
+};
+
+interface FrozenInstance extends Sleeper {
+  readonly stop: (reason: StopReason) => Promise<void>;
+}
 
 /** How often the engine checks the state for changes that it missed, in milliseconds. */
 const LOOK_MS = 1000;
@@ -73,6 +85,8 @@ export class LocalEngine implements Engine {
   readonly #instances = new Map<AccountId, number>();
   readonly #running = new Map<DeploymentName, RunningService>();
   readonly #candidates = new Map<string, Candidate & { readonly owner: AccountId; readonly instance: Instance }>();
+  /** The stops of frozen instances that make room in an account's quota. */
+  readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;
@@ -89,11 +103,15 @@ export class LocalEngine implements Engine {
     const { owner } = template;
     const image = this.#deps.images.find(template.image);
     if (image === undefined) return imageMissing;
-    if (!this.#take(owner))
-      return {
-        reason: "quota_exceeded",
-        message: `Your account already runs its maximum number of instances (${this.#deps.config.instancesPerAccount}). Delete a deployment, or wait until idle instances stop.`,
-      };
+    while (!this.#take(owner)) {
+      const room = this.#makeRoom(owner);
+      if (room === undefined)
+        return {
+          reason: "quota_exceeded",
+          message: `Your account already runs its maximum number of instances (${this.#deps.config.instancesPerAccount}). Delete a deployment, or wait until idle instances stop.`,
+        };
+      await room;
+    }
     const spec = { template, revision: candidate.revision, image };
     const started = await startInstance(this.#deps.instances, spec, { ...options, verifies: true }).catch((cause) => {
       this.#deps.logger.error("could not start an instance", { name: candidate.name, cause });
@@ -179,10 +197,12 @@ export class LocalEngine implements Engine {
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
   }
 
-  /** The services that have an instance. */
+  /** The services that have an instance which is not frozen. */
   get running(): readonly DeploymentName[] {
-    const { ingress } = this.#deps;
-    return [...this.#running.keys()].filter((name) => (ingress.route(name)?.serving?.pool.size ?? 0) > 0);
+    return this.#deps.ingress
+      .serving()
+      .filter(({ pool }) => pool.size > pool.frozen.length)
+      .map(({ template }) => template.name);
   }
 
   /**
@@ -213,12 +233,13 @@ export class LocalEngine implements Engine {
 
   /** Counts the waiting requests, and the instances by state. */
   load(): Omit<Load, "logEntriesWaiting"> {
-    const pools = this.#deps.ingress.pools().map((pool) => pool.load);
+    const pools = this.#deps.ingress.serving().map(({ pool }) => pool.load);
     const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
-    const [starting, busy, idle] = [sum((pool) => pool.starting), sum((pool) => pool.busy), sum((pool) => pool.idle)];
+    const [starting, busy] = [sum((pool) => pool.starting), sum((pool) => pool.busy)];
+    const [idle, frozen] = [sum((pool) => pool.idle), sum((pool) => pool.frozen)];
     const all = [...this.#instances.values()].reduce((total, taken) => total + taken, 0);
     return {
-      instances: { starting, busy, idle, rolling: all - starting - busy - idle },
+      instances: { starting, busy, idle, frozen, rolling: all - starting - busy - idle - frozen },
       requestsWaiting: sum((pool) => pool.waiting),
     };
   }
@@ -255,13 +276,19 @@ export class LocalEngine implements Engine {
       const json = { event, message, ...more };
       void instances.log({ owner, service: name, revision, instance, severity, logName: "platform", json });
     };
-    return new Pool({
+    const pool = new Pool({
       concurrency: template.concurrency,
       maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
+      idle: template.idle ?? config.idle,
       idleMillis: config.idleSeconds * 1000,
+      stopAfterMillis: config.stopAfterSeconds * 1000,
       queueLimit: config.queue,
       waitMillis: template.timeout * 1000,
-      acquireBudget: () => this.#take(owner),
+      acquireBudget: () => {
+        const taken = this.#take(owner);
+        if (!taken) void this.#makeRoom(owner)?.then(() => pool.retryStarts());
+        return taken;
+      },
       releaseBudget: () => this.#give(owner),
       start: async (signal) => {
         const start = async () => {
@@ -285,7 +312,15 @@ export class LocalEngine implements Engine {
         telemetry.coldStarted(millis / 1000);
         log("INFO", instance.id, "started", `An instance started in ${millis} ms`, { cold_start_ms: millis });
       },
-      onIdle: (instance) => log("INFO", instance.id, "idle", "Stopping an idle instance"),
+      onFrozen: (instance) => {
+        log("INFO", instance.id, "frozen", "Freezing an idle instance until its next request");
+        this.#fitMemory();
+      },
+      onThawed: (instance, millis) =>
+        log("INFO", instance.id, "thawed", `A frozen instance thawed in ${millis} ms`, { thaw_ms: millis }),
+      onSleepFailed: (instance, cause) =>
+        logger.warn("could not freeze or thaw an instance", { name, instance: instance.id, cause }),
+      onIdle: (instance, reason) => log("INFO", instance.id, "idle", idleMessages[reason], { reason }),
       onUnreachable: (instance) =>
         log("ERROR", instance.id, "unreachable", "Stopping an instance that no longer accepts connections"),
       onCrashed: (instance, exit) => {
@@ -293,6 +328,41 @@ export class LocalEngine implements Engine {
         log("CRITICAL", instance.id, "crashed", message, { reason, exit_code: exitCode });
       },
     });
+    return pool;
+  }
+
+  /** @param owner only instances of this account; defaults to all accounts */
+  #frozen(owner?: AccountId): FrozenInstance[] {
+    const names = [...this.#running].filter(([, running]) => owner === undefined || running.owner === owner);
+    return names.flatMap(([name]) => {
+      const pool = this.#deps.ingress.route(name)?.serving?.pool;
+      if (pool === undefined) return [];
+      return pool.frozen.map((pooled) => ({
+        idleSince: pooled.idleSince,
+        memory: pooled.memory,
+        stop: (reason) => pool.stopIdle(pooled, reason),
+      }));
+    });
+  }
+
+  /**
+   * Stops the account's oldest frozen instance, one at a time. Resolves when it has stopped. Returns undefined if the
+   * account has no frozen instance.
+   */
+  #makeRoom(owner: AccountId): Promise<void> | undefined {
+    const present = this.#yielding.get(owner);
+    if (present !== undefined) return present;
+    const [oldest] = oldestFirst(this.#frozen(owner));
+    if (oldest === undefined) return undefined;
+    const stopped = oldest.stop("quota").finally(() => this.#yielding.delete(owner));
+    this.#yielding.set(owner, stopped);
+    return stopped;
+  }
+
+  /** Stops frozen instances, oldest first, until the memory of the others fits the machine's budget. */
+  #fitMemory(): void {
+    const budget = this.#deps.config.frozenMemory ?? totalmem() / 2;
+    for (const one of beyondBudget(this.#frozen(), budget)) void one.stop("memory");
   }
 
   #take(owner: AccountId): boolean {

@@ -80,6 +80,8 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
   takeLease(handover?: Handover): Promise<void>;
   /** Closes these files and unlocks the data folder. From then on, this engine does not check the state for changes. */
   releaseLease(): Promise<Handover>;
+  /** Ends the instances of a successor that was killed. Does nothing while an earlier engine finishes requests. */
+  endOthers(): Promise<void>;
 }
 
 /** An engine that another engine replaces. */
@@ -124,6 +126,8 @@ interface Place {
   unlock(): void;
   /** False while the instances of an earlier engine run, and after another engine has taken over the data folder. */
   readonly ownsScope: () => boolean;
+  /** False while an earlier engine of the scope runs. */
+  readonly isAlone: () => boolean;
   /** If there is an earlier engine, calls `endOthers` when it has ended. */
   readonly whenAlone: (endOthers: () => Promise<void>) => void;
 }
@@ -145,10 +149,10 @@ const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | un
   return { lock, unlock, isHeld: () => held !== undefined };
 };
 
-/** The maximum time from the release of the data folder by the other engine until its lock is free. */
+/** How long to wait for the lock of the data folder after the other engine has released it. */
 const LOCK_MS = 10_000;
 
-/** Recovers the data folder, which no other engine may use. */
+/** Locks a data folder that no other engine uses, and creates or updates its state and layout. */
 const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
   const { dataDir, logger } = options;
   const { isHeld, ...lock } = lockIn(
@@ -158,10 +162,10 @@ const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): P
   );
   const { scope, storageKey } = await prepareState(options, stack);
   makeLayout(dataDir, logger);
-  return { ...lock, scope, storageKey, ownsScope: isHeld, whenAlone: () => undefined };
+  return { ...lock, scope, storageKey, ownsScope: isHeld, isAlone: () => true, whenAlone: () => undefined };
 };
 
-/** Joins an engine that uses the data folder, and changes nothing. */
+/** Reserves the right to take over the data folder from the engine that uses it. Does not change the state. */
 const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
   const takeover = await beginTakeover(dataDir, logger);
   const { isHeld, ...lock } = lockIn(stack, takeover, async (held) =>
@@ -175,6 +179,7 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
     ...lock,
     scope: shared.name,
     storageKey: state.setting("storage_key") as string,
+    isAlone: () => isAlone,
     ownsScope: () => isAlone && isHeld(),
     whenAlone: (endOthers) =>
       shared.whenAlone(() => {
@@ -314,6 +319,9 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
       const handover = await lease.release();
       place.unlock();
       return handover;
+    },
+    endOthers: async () => {
+      if (place.isAlone()) await endOthers();
     },
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,

@@ -23,17 +23,22 @@ export interface StartedEngine extends AsyncDisposable {
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
   describe(): RunningEngine;
-  /** Applies changes of the state that the server has not reported, and describes this engine. */
+  /** Applies changes to the state that the server has not reported. Returns the description of this engine. */
   settle(): Promise<RunningEngine>;
-  /** The ports, whose listening servers the caller sends to the other engine. */
+  /** Returns the ports with their listening servers, which the caller sends to the other engine. */
   listeningPorts(): readonly ListeningPort[];
   /** Stops writing logs and firing schedules, closes the socket, and unlocks the data folder. */
   release(): Promise<Handover>;
-  /** Passes log lines and usage to the engine that has taken over, which listens at the path. */
+  /** Passes this engine's reports to the engine that has taken over and listens at the path. */
   follow(socket: string): void;
   /** Undoes `release` and `follow` if the other engine has ended. */
   takeBack(handover: Handover): Promise<void>;
-  /** Stops accepting connections. Disposing the engine then waits for the present connections within the drain time. */
+  /** Ends the instances of the other engine after it was killed. */
+  endOthers(): Promise<void>;
+  /**
+   * Stops accepting connections. Disposing the engine then waits until the open connections have closed, but at most
+   * for the drain time.
+   */
   retire(): void;
 }
 
@@ -98,6 +103,7 @@ const serve = async (
       socket = await open();
     },
     follow: (path) => lease.forwardTo(path),
+    endOthers: () => opened.endOthers(),
     retire: () => {
       drained = ingress.drain(config.drainSeconds * 1000);
     },

@@ -12,7 +12,6 @@ import { serviceOfHost } from "./domain.ts";
 import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
 import { serveOverHttp2 } from "./http2.ts";
 import { type Handlers, Listener } from "./listener.ts";
-import type { Pool } from "./pool.ts";
 import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
 import { type ActiveRevision, ServiceRoute } from "./service-route.ts";
 import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
@@ -269,9 +268,9 @@ export class Ingress {
     return Object.fromEntries([...this.#services].map(([service, { listener }]) => [service, listener.port]));
   }
 
-  /** The pools that take requests, without draining pools. */
-  pools(): Pool[] {
-    return [...this.#services.values()].flatMap(({ route }) => route?.serving?.pool ?? []);
+  /** The revisions that take requests, without draining ones. */
+  serving(): ActiveRevision[] {
+    return [...this.#services.values()].flatMap(({ route }) => route?.serving ?? []);
   }
 
   route(service: string): ServiceRoute | undefined {

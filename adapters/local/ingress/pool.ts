@@ -1,17 +1,21 @@
 /**
  * Manages the instances of one revision. A pool starts instances for waiting requests, fills them to the declared
- * concurrency, stops idle instances, and drains when another revision takes over.
+ * concurrency, freezes and stops idle instances, and drains when another revision takes over.
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Load } from "../../../core/ports/telemetry.ts";
 import type { Instance } from "../instances/instance.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { PooledInstance } from "./pooled-instance.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
+import { type IdleRules, isBusy, nextSleepAt, nextSleepStep } from "./sleep.ts";
 
-export interface PoolConfig {
+/** Why an instance without requests stops: its idle time has ended, or it is frozen and something is short. */
+export type StopReason = "idle" | "quota" | "memory";
+
+export interface PoolConfig extends IdleRules {
   readonly concurrency: number;
   readonly maxInstances: number;
-  readonly idleMillis: number;
   readonly queueLimit: number;
   /** Milliseconds that a request may wait for a place. */
   readonly waitMillis: number;
@@ -20,7 +24,12 @@ export interface PoolConfig {
   readonly acquireBudget: () => boolean;
   readonly releaseBudget: () => void;
   readonly onStarted: (instance: Instance, millis: number) => void;
-  readonly onIdle: (instance: Instance) => void;
+  readonly onFrozen: (instance: Instance) => void;
+  readonly onThawed: (instance: Instance, millis: number) => void;
+  /** The instance could not be frozen or thawed. */
+  readonly onSleepFailed: (instance: Instance, cause: unknown) => void;
+  /** The instance has no requests and stops. */
+  readonly onIdle: (instance: Instance, reason: StopReason) => void;
   readonly onUnreachable: (instance: Instance) => void;
   readonly onCrashed: (instance: Instance, exit: Exit) => void;
 }
@@ -41,7 +50,8 @@ export interface Lease {
 
 interface Waiter {
   readonly affinity: string | undefined;
-  readonly resolve: (outcome: Lease | Refusal) => void;
+  readonly signal: AbortSignal;
+  readonly resolve: (outcome: Lease | Refusal | Promise<Lease | Refusal>) => void;
 }
 
 /** Delays after consecutive failed starts, in milliseconds. */
@@ -56,6 +66,14 @@ const ENDING_MS = 1000;
 /** While the account's instance budget is used up, waiting requests retry at this interval. */
 const BUDGET_RETRY_MS = 500;
 
+/** How often a drain checks whether instances are still busy. */
+const DRAIN_POLL_MS = 20;
+
+/** The longest delay that `setTimeout` accepts. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const hasNoRequests = ({ active, leaving }: PooledInstance): boolean => active === 0 && !leaving;
+
 export class Pool {
   readonly #config: PoolConfig;
   readonly #instances: PooledInstance[] = [];
@@ -67,6 +85,8 @@ export class Pool {
   #failedAt = 0;
   #lastFailure: DeployFailure | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  /** When the idle timer expires, in milliseconds since the epoch. */
+  #idleTimerAt = 0;
   #scaleTimer: NodeJS.Timeout | undefined;
   #retired = false;
 
@@ -80,9 +100,29 @@ export class Pool {
   }
 
   /** The number of instances in each state, and the number of waiting requests. */
-  get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
-    const busy = this.#instances.filter((pooled) => pooled.active > 0).length;
-    return { starting: this.#starting, busy, idle: this.#instances.length - busy, waiting: this.#queue.length };
+  get load(): Omit<Load["instances"], "rolling"> & { readonly waiting: number } {
+    const now = Date.now();
+    const busy = this.#instances.filter((pooled) => isBusy(pooled, now)).length;
+    const frozen = this.#instances.filter((pooled) => !isBusy(pooled, now) && pooled.frozen).length;
+    const idle = this.#instances.length - busy - frozen;
+    return { starting: this.#starting, busy, idle, frozen, waiting: this.#queue.length };
+  }
+
+  /** The instances that are frozen and not about to continue or stop. */
+  get frozen(): readonly PooledInstance[] {
+    const now = Date.now();
+    return this.#instances.filter((pooled) => pooled.frozen && !pooled.leaving && !isBusy(pooled, now));
+  }
+
+  /** Starts instances for waiting requests, because the account's budget may have room now. */
+  retryStarts(): void {
+    this.#scale();
+  }
+
+  /** Stops an instance that has no requests. Resolves when it has stopped. */
+  stopIdle(pooled: PooledInstance, reason: StopReason): Promise<void> {
+    this.#config.onIdle(pooled.instance, reason);
+    return this.#stop(pooled);
   }
 
   get active(): number {
@@ -94,27 +134,28 @@ export class Pool {
     this.#join(new PooledInstance(instance));
   }
 
-  /** Returns a place immediately, or undefined if none is free. */
+  /** Returns a place immediately, or undefined if none is free or the free place is in a frozen instance. */
   tryAcquire(affinity?: string): Lease | undefined {
     if (this.#retired || this.#queue.length > 0) return undefined;
-    return this.#place(affinity);
+    const chosen = this.#choose(affinity);
+    return chosen === undefined || chosen.frozen ? undefined : this.#lease(chosen);
   }
 
   /** Waits for a place. */
   acquire(affinity: string | undefined, signal: AbortSignal): Promise<Lease | Refusal> {
-    const now = this.tryAcquire(affinity);
-    if (now !== undefined) return Promise.resolve(now);
     if (this.#retired) return Promise.resolve({ kind: "retired" });
+    const chosen = this.#queue.length > 0 ? undefined : this.#choose(affinity);
+    if (chosen !== undefined) return Promise.resolve(this.#grant(chosen, affinity, signal));
     // If no instance runs, one request may wait despite the limit, because it starts the service.
     if (this.#queue.length >= Math.max(this.#config.queueLimit, this.size === 0 ? 1 : 0))
       return Promise.resolve({ kind: "full" });
     return new Promise((resolve) => {
-      const leave = (outcome: Lease | Refusal) => {
+      const leave: Waiter["resolve"] = (outcome) => {
         clearTimeout(timer);
         signal.removeEventListener("abort", gone);
         resolve(outcome);
       };
-      const waiter: Waiter = { affinity, resolve: leave };
+      const waiter: Waiter = { affinity, signal, resolve: leave };
       const evict = (refusal: Refusal) => {
         const index = this.#queue.indexOf(waiter);
         if (index < 0) return;
@@ -130,8 +171,8 @@ export class Pool {
   }
 
   /**
-   * Takes no new requests, sends waiting ones to the next revision, and stops each instance when its requests have
-   * ended or `drainMillis` have passed. Resolves when no instance is left.
+   * Takes no new requests, sends waiting ones to the next revision, and stops each instance when its requests and its
+   * busy lease have ended or `drainMillis` have passed. Resolves when no instance is left.
    */
   async retire(drainMillis: number): Promise<void> {
     this.#retired = true;
@@ -140,9 +181,12 @@ export class Pool {
     for (const waiter of this.#queue.splice(0)) waiter.resolve({ kind: "retired" });
     await Promise.all(this.#starts);
     const deadline = Date.now() + drainMillis;
-    for (const pooled of [...this.#instances]) if (pooled.active === 0) void this.#stop(pooled);
-    while (this.#instances.some((pooled) => pooled.active > 0) && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    for (;;) {
+      const now = Date.now();
+      for (const pooled of this.#instances) if (!pooled.stopping && !isBusy(pooled, now)) void this.#stop(pooled);
+      if (now >= deadline || !this.#instances.some((pooled) => isBusy(pooled, now))) break;
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+    }
     await Promise.all([...this.#instances].map((pooled) => this.#stop(pooled)));
   }
 
@@ -158,16 +202,65 @@ export class Pool {
     void pooled.instance.exited.then(() => clearTimeout(timer));
   }
 
-  #place(affinity: string | undefined): Lease | undefined {
-    const open = this.#instances.filter((pooled) => !pooled.leaving);
-    const { concurrency } = this.#config;
-    const bound = affinity === undefined ? undefined : open.find((pooled) => pooled.instance.id === affinity);
-    if (bound !== undefined && bound.active < concurrency) return this.#lease(bound);
+  /** Returns the instance for the next request. Chooses a frozen one only if all others are full. */
+  #choose(affinity: string | undefined): PooledInstance | undefined {
+    const isBound = ({ instance, leaving }: PooledInstance) => !leaving && instance.id === affinity;
+    const bound = affinity === undefined ? undefined : this.#instances.find(isBound);
+    if (bound !== undefined && bound.active < this.#config.concurrency) return bound;
+    return this.#chooseAmong(false) ?? this.#chooseAmong(true);
+  }
+
+  #chooseAmong(frozen: boolean): PooledInstance | undefined {
+    const open = this.#instances.filter((pooled) => !pooled.leaving && pooled.frozen === frozen);
     const index = chooseInstance(
       open.map((pooled) => pooled.active),
-      concurrency,
+      this.#config.concurrency,
     );
-    return index === undefined ? undefined : this.#lease(open[index] as PooledInstance);
+    return index === undefined ? undefined : open[index];
+  }
+
+  /** Returns a place in the instance. If the instance is frozen, waits for its thaw with the other requests. */
+  #grant(pooled: PooledInstance, affinity: string | undefined, signal: AbortSignal): Lease | Promise<Lease | Refusal> {
+    const lease = this.#lease(pooled);
+    if (!pooled.frozen) return lease;
+    pooled.thawing ??= this.#thaw(pooled);
+    return pooled.thawing.then(() => {
+      if (!pooled.frozen) return lease;
+      lease.release();
+      return this.acquire(affinity, signal);
+    });
+  }
+
+  /** Resolves with the instance thawed. If that fails, the instance leaves the pool. */
+  async #thaw(pooled: PooledInstance): Promise<void> {
+    const begun = performance.now();
+    try {
+      await pooled.instance.thaw();
+      pooled.frozen = false;
+      this.#config.onThawed(pooled.instance, Math.round(performance.now() - begun));
+    } catch (cause) {
+      this.#config.onSleepFailed(pooled.instance, cause);
+      this.giveUp(pooled);
+    }
+    pooled.thawing = undefined;
+  }
+
+  /** Stops the instance if it cannot be frozen. A request can arrive meanwhile, which then waits for the thaw. */
+  async #freeze(pooled: PooledInstance): Promise<void> {
+    pooled.frozen = true;
+    // The service closes connections whose keep-alive time ends during the pause, possibly just after a request.
+    pooled.closeConnections();
+    try {
+      await pooled.instance.freeze();
+    } catch (cause) {
+      this.#config.onSleepFailed(pooled.instance, cause);
+      pooled.frozen = false;
+      if (!isBusy(pooled, Date.now())) await this.stopIdle(pooled, "idle");
+      return;
+    }
+    if (pooled.leaving) return;
+    pooled.memory = pooled.instance.memory();
+    this.#config.onFrozen(pooled.instance);
   }
 
   #lease(pooled: PooledInstance): Lease {
@@ -181,7 +274,7 @@ export class Pool {
         pooled.active--;
         pooled.idleSince = Date.now();
         if (this.#retired) {
-          if (pooled.active === 0) void this.#stop(pooled);
+          if (!isBusy(pooled, Date.now())) void this.#stop(pooled);
         } else {
           this.#serveQueue();
           this.#watchIdle();
@@ -192,9 +285,11 @@ export class Pool {
 
   #serveQueue(): void {
     while (this.#queue.length > 0) {
-      const lease = this.#place(this.#queue[0]?.affinity);
-      if (lease === undefined) break;
-      this.#queue.shift()?.resolve(lease);
+      const { affinity, signal, resolve } = this.#queue[0] as Waiter;
+      const chosen = this.#choose(affinity);
+      if (chosen === undefined) break;
+      this.#queue.shift();
+      resolve(this.#grant(chosen, affinity, signal));
     }
     this.#scale();
   }
@@ -263,6 +358,16 @@ export class Pool {
   #join(pooled: PooledInstance): void {
     this.#instances.push(pooled);
     void pooled.instance.exited.then((exit) => this.#left(pooled, exit));
+    pooled.instance.onLease(() => void this.#leaseChanged(pooled));
+    this.#watchIdle();
+  }
+
+  /** A service can take a lease just before it is frozen. It must then be thawed, because it has work to do. */
+  async #leaseChanged(pooled: PooledInstance): Promise<void> {
+    if (pooled.frozen && isBusy(pooled, Date.now())) {
+      pooled.thawing ??= this.#thaw(pooled);
+      await pooled.thawing;
+    }
     this.#watchIdle();
   }
 
@@ -283,22 +388,29 @@ export class Pool {
     this.#left(pooled, exit);
   }
 
-  /** Scales to zero. The pool has one timer, which expires when the next instance has been idle for `idleMillis`. */
+  /** Scales to zero. The pool has one timer, which expires at the next step of an idle instance. */
   #watchIdle(): void {
-    if (this.#idleTimer !== undefined || this.#retired) return;
-    const idle = this.#instances.filter((pooled) => pooled.active === 0 && !pooled.leaving);
-    if (idle.length === 0) return;
-    const due = Math.min(...idle.map((pooled) => pooled.idleSince)) + this.#config.idleMillis;
-    const look = () => {
-      this.#idleTimer = undefined;
-      const before = Date.now() - this.#config.idleMillis;
-      for (const pooled of this.#instances)
-        if (pooled.active === 0 && !pooled.leaving && pooled.idleSince <= before) {
-          this.#config.onIdle(pooled.instance);
-          void this.#stop(pooled);
-        }
-      this.#watchIdle();
-    };
-    this.#idleTimer = setTimeout(look, Math.max(10, due - Date.now())).unref();
+    if (this.#retired) return;
+    // The first step of an instance that has just become idle. This method runs after every request.
+    const soonest = Date.now() + nextSleepStep(false, this.#config).afterMillis;
+    if (this.#idleTimer !== undefined && this.#idleTimerAt <= soonest) return;
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = undefined;
+    const dues = this.#instances.filter(hasNoRequests).map((pooled) => nextSleepAt(pooled, this.#config));
+    if (dues.length === 0) return;
+    const millis = Math.min(Math.max(10, Math.min(...dues) - Date.now()), MAX_TIMER_MS);
+    this.#idleTimerAt = Date.now() + millis;
+    this.#idleTimer = setTimeout(() => this.#takeIdleSteps(), millis).unref();
+  }
+
+  #takeIdleSteps(): void {
+    this.#idleTimer = undefined;
+    const now = Date.now();
+    for (const pooled of this.#instances.filter(hasNoRequests)) {
+      if (nextSleepAt(pooled, this.#config) > now) continue;
+      if (nextSleepStep(pooled.frozen, this.#config).action === "freeze") void this.#freeze(pooled);
+      else void this.stopIdle(pooled, "idle");
+    }
+    this.#watchIdle();
   }
 }

@@ -10,6 +10,12 @@ export class PooledInstance {
   readonly instance: Instance;
   active = 0;
   idleSince = Date.now();
+  /** If true, the instance must be thawed before it gets a request. */
+  frozen = false;
+  /** Set while the instance is being thawed. Resolves when it runs again. */
+  thawing: Promise<void> | undefined;
+  /** Bytes of memory, measured when the instance was frozen. */
+  memory = 0;
   /** If true, the instance gets no more requests. */
   leaving = false;
   /** If true, the pool is stopping the instance, so its exit is not a crash. */
@@ -19,6 +25,10 @@ export class PooledInstance {
 
   constructor(instance: Instance) {
     this.instance = instance;
+  }
+
+  get busyUntil(): number {
+    return this.instance.busyUntil;
   }
 
   get origin(): string {

@@ -1,10 +1,17 @@
 import { createServer } from "node:net";
-import { listenAt } from "../../shared/runtime/loopback.ts";
+import { listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
 
 /**
  * Returns a free loopback port. Another program may take the port before the service does, so the caller must check.
  */
 export const freePort = async (): Promise<number> => {
   await using server = createServer();
-  return await listenAt(server, "127.0.0.1", 0);
+  const { port, close } = await listenOnLoopbacks(
+    "127.0.0.1",
+    0,
+    (host, free) => listenAt(server, host, free),
+    (socket) => socket.destroy(),
+  );
+  await close();
+  return port;
 };

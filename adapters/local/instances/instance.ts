@@ -11,6 +11,8 @@ import type { Containers } from "../containers/containers.ts";
 import type { VolumeFolders } from "../sandbox/mounts.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
+import type { Metered } from "../usage/meter.ts";
+import type { BusySocket } from "./busy-socket.ts";
 import { type Http2ProbeResult, probeHttp2 } from "./http2-probe.ts";
 import { type Address, accepts, type ListenState, loopback, staysOpen } from "./listen-state.ts";
 
@@ -35,8 +37,8 @@ export interface InstanceDeps {
   /** @param at the time of the entry, if another process, such as a container engine, recorded the time */
   readonly log: (entry: NewLogEntry, at?: Instant) => Promise<void> | undefined;
   readonly logger: Logger;
-  /** Starts metering an instance. The returned function stops metering. Undefined if usage is not metered. */
-  readonly meter?: (template: ServiceTemplate) => () => void;
+  /** Starts metering an instance. Undefined if usage is not metered. */
+  readonly meter?: (template: ServiceTemplate) => Metered;
   readonly graceMillis: number;
   /** How long a service may listen only on another port or address before its start fails. */
   readonly elsewhereMillis: number;
@@ -48,20 +50,28 @@ export interface InstanceSpec {
   readonly image: Image;
 }
 
+/** What `launchService` has created for an instance besides its processes. */
+export interface InstanceParts {
+  /** The last lines of output, oldest first. Grows while the instance runs. */
+  readonly tail: readonly string[];
+  readonly metered: Metered | undefined;
+  readonly busySocket: BusySocket | undefined;
+}
+
 export class Instance {
   readonly id: string;
   readonly port: number;
   readonly #running: Running;
   readonly #deps: InstanceDeps;
-  readonly #tail: readonly string[];
+  readonly #parts: InstanceParts;
   #stopping: Promise<Exit> | undefined;
 
-  constructor(deps: InstanceDeps, running: Running, port: number, tail: readonly string[]) {
+  constructor(deps: InstanceDeps, running: Running, port: number, parts: InstanceParts) {
     this.id = running.id.slice(running.id.lastIndexOf(".") + 1);
     this.port = port;
     this.#deps = deps;
     this.#running = running;
-    this.#tail = tail;
+    this.#parts = parts;
   }
 
   /** The address through which the platform connects to the instance. */
@@ -81,7 +91,7 @@ export class Instance {
 
   /** The last lines of output, oldest first. */
   get tail(): readonly string[] {
-    return [...this.#tail];
+    return [...this.#parts.tail];
   }
 
   processes(): number[] {
@@ -111,7 +121,35 @@ export class Instance {
     return this.#running.look(this.port, open);
   }
 
+  /** Pauses the instance, which keeps its memory and is metered without CPU. Rejects if it cannot be paused. */
+  async freeze(): Promise<void> {
+    await this.#running.freeze();
+    this.#parts.metered?.freeze();
+  }
+
+  /** Resumes the instance if it is frozen. */
+  async thaw(): Promise<void> {
+    await this.#running.thaw();
+    this.#parts.metered?.thaw();
+  }
+
+  /** The bytes of memory that the instance uses. */
+  memory(): number {
+    return this.#running.memory();
+  }
+
+  /** The end of its busy lease in milliseconds since the epoch; in the past if the instance has none. */
+  get busyUntil(): number {
+    return this.#parts.busySocket?.until ?? 0;
+  }
+
+  /** Calls the function after each change of the busy lease. */
+  onLease(listener: () => void): void {
+    this.#parts.busySocket?.onLease(listener);
+  }
+
   stop(): Promise<Exit> {
+    this.#parts.busySocket?.refuse();
     this.#stopping ??= stopRunning(this.#running, this.#deps.graceMillis);
     return this.#stopping;
   }

@@ -3,13 +3,15 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";
 import { readLine } from "../../../core/domain/logs/line.ts";
+import { COMPILE_CACHE } from "../builds/build-node.ts";
 import type { UnpackedImage } from "../builds/image-store.ts";
 import { APP, programBinds } from "../builds/run-command.ts";
 import { execLast } from "../sandbox/exec-last.ts";
 import type { InstanceMounts } from "../sandbox/mounts.ts";
-import type { Limits, OnLine, Running } from "../sandbox/runner.ts";
+import type { Bind, Limits, OnLine, Running } from "../sandbox/runner.ts";
 import { withoutScope } from "../sandbox/scope.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
+import type { BusySocket } from "./busy-socket.ts";
 import { Instance, type InstanceDeps, type InstanceSpec } from "./instance.ts";
 import { noteInstance } from "./instance-notes.ts";
 
@@ -23,8 +25,15 @@ interface Launch {
   readonly job: string;
   readonly port: number;
   readonly mounts: InstanceMounts;
+  readonly busySocket: BusySocket | undefined;
   readonly onLine: OnLine;
 }
+
+/** The path of the busy socket in a sandbox or container. */
+const BUSY_SOCKET = "/run/portside/busy.sock";
+
+const busySocketBinds = ({ busySocket }: Launch): Bind[] =>
+  busySocket === undefined ? [] : [{ host: busySocket.path, inside: BUSY_SOCKET, writable: false }];
 
 const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage): Record<string, string> => {
   if (!deps.tellsNodeItsMemory || image.kind !== "node") return {};
@@ -36,8 +45,9 @@ const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage)
 
 /** Returns the variables that the platform sets for every service, regardless of the runner. */
 const platformVariables = (
-  { spec: { template, revision }, mounts }: Launch,
+  { spec: { template, revision }, mounts, busySocket }: Launch,
   port: number,
+  mapsPaths: boolean,
 ): Readonly<Record<string, string>> =>
   withAliases(
     {
@@ -46,6 +56,7 @@ const platformVariables = (
       K_SERVICE: template.name,
       K_REVISION: revision,
       ...mounts.env,
+      ...(busySocket === undefined ? {} : { PORTSIDE_BUSY_SOCKET: mapsPaths ? BUSY_SOCKET : busySocket.path }),
     },
     template.envAliases,
   );
@@ -64,10 +75,11 @@ const unpackedEnvironment = (
     TMPDIR: home,
     LANG: "C.UTF-8",
     ...(image.kind === "node" ? { NODE_ENV: "production" } : {}),
+    ...(image.compiled === true ? { NODE_COMPILE_CACHE: join(app, COMPILE_CACHE) } : {}),
     PYTHONUNBUFFERED: "1",
     ...spec.template.env,
     ...nodeOptions(launch, image),
-    ...platformVariables(launch, port),
+    ...platformVariables(launch, port, deps.runner.mapsPaths),
   };
 };
 
@@ -102,6 +114,7 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },
+        ...(sandboxed ? busySocketBinds(launch) : []),
       ],
       folders: mounts.binds,
       limits: limitsOf(launch),
@@ -123,7 +136,8 @@ const launchImage = (launch: Launch, image: string): Running => {
       id: job,
       owner: template.owner,
       image,
-      env: { ...template.env, ...platformVariables(launch, template.port) },
+      env: { ...template.env, ...platformVariables(launch, template.port, true) },
+      binds: busySocketBinds(launch),
       folders: mounts.binds,
       limits: limitsOf(launch),
       port: { inside: template.port, host: port },
@@ -133,16 +147,23 @@ const launchImage = (launch: Launch, image: string): Running => {
   );
 };
 
-/** @param hostPort a free port of this machine; unused if the runner gives services separate networks */
+export interface LaunchPlace {
+  /** The id of the instance. */
+  readonly id: string;
+  /** A free port of this machine; unused if the runner gives services separate networks. */
+  readonly hostPort: number;
+  readonly mounts: InstanceMounts;
+  /** Closed when the instance has ended. If the launch fails, the caller must close it. */
+  readonly busySocket: BusySocket | undefined;
+}
+
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
-  hostPort: number,
-  mounts: InstanceMounts,
+  { id, hostPort, mounts, busySocket }: LaunchPlace,
 ): Instance => {
   const { template, image, revision } = spec;
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
-  const id = deps.ids.id();
   const job = `${deps.mark}.${id}`;
   const tail: string[] = [];
   const onLine: OnLine = (stream, line, at) => {
@@ -151,7 +172,7 @@ export const launchService = (
     const { owner, name: service } = template;
     return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
   };
-  const launch = { deps, spec, job, port, mounts, onLine };
+  const launch = { deps, spec, job, port, mounts, busySocket, onLine };
   // Write the note before the start, because `portside shell` does not find an instance without a note.
   const forget = noteInstance(deps.runDir, { service: template.name, job }, deps.logger);
   let running: Running;
@@ -162,8 +183,10 @@ export const launchService = (
     throw error;
   }
   void running.exited.then(forget);
-  const ended = deps.meter?.(template);
-  void running.exited.then(() => ended?.());
+  const metered = deps.meter?.(template);
+  void running.exited.then(() => metered?.end());
   void running.exited.then(() => mounts.removeLinks());
-  return new Instance(deps, running, port, tail);
+  const closed = running.exited.then(() => busySocket?.close());
+  closed.catch((cause: unknown) => deps.logger.warn("could not remove the busy socket of an instance", { id, cause }));
+  return new Instance(deps, running, port, { tail, metered, busySocket });
 };

@@ -30,10 +30,14 @@ export const processInfo = (pid: number): ProcessInfo | undefined => {
   return stat === undefined ? undefined : parseStat(pid, stat);
 };
 
-export const allProcesses = (): ProcessInfo[] =>
-  tryOr(() => readdirSync("/proc"), []).flatMap((name) =>
-    /^\d+$/.test(name) ? (processInfo(Number(name)) ?? []) : [],
-  );
+/** Returns the ids of all processes, including zombies, in ascending order. */
+export const allPids = (): number[] =>
+  tryOr(() => readdirSync("/proc"), [])
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b);
+
+export const allProcesses = (): ProcessInfo[] => allPids().flatMap((pid) => processInfo(pid) ?? []);
 
 /** Returns a process and its descendants, the root first. */
 export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
@@ -90,6 +94,10 @@ export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? 
 
 /** Returns the environment with which the process started, as `NAME=value` entries. */
 export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/environ`) ?? "").split("\0");
+
+/** Returns the bytes of memory of the processes that are not backed by a file on a disk. */
+export const memoryOfAll = (pids: readonly number[]): number =>
+  pids.map(memoryOf).reduce((sum, { own, shared }) => sum + own + shared, 0);
 
 /** Sends a signal. Ignores a process that has ended. */
 export const signalProcess = (pid: number, signal: NodeJS.Signals): void =>

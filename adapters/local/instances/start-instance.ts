@@ -1,11 +1,14 @@
 /** Starts an instance of a service and watches it until it is ready or has failed. */
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { mountVolumes } from "../sandbox/mounts.ts";
 import type { Exit } from "../sandbox/runner.ts";
+import { withoutScope } from "../sandbox/scope.ts";
 import { NoUserLeft } from "../sandbox/users/account-users.ts";
 import { chownFolder } from "../tenant-files/chown-tree.ts";
+import { BusySocket, type SocketUser } from "./busy-socket.ts";
 import { describeExit } from "./describe-exit.ts";
 import { freePort } from "./free-port.ts";
 import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
@@ -153,6 +156,19 @@ const begins = async (instance: Instance, { listenMillis, signal }: StartOptions
   begun.abort();
 };
 
+/** Containers in a virtual machine cannot connect to sockets of this machine, so they have no busy socket. */
+const openBusySocket = async (
+  { containers, mark, runDir }: InstanceDeps,
+  { image, template }: InstanceSpec,
+  id: string,
+  user: SocketUser,
+): Promise<BusySocket | undefined> => {
+  const reaches = image.kind !== "container" || (typeof containers !== "string" && containers.engine.sharesKernel);
+  if (!reaches) return undefined;
+  const path = join(runDir, `${withoutScope(`${mark}.${id}`)}.busy`);
+  return BusySocket.open({ path, user, maxMillis: template.timeout * 1000 });
+};
+
 /**
  * Returns a failure if the container engine is missing, no user is free, a volume cannot be mounted, or the machine has
  * run out of a resource, such as disk space or processes.
@@ -175,11 +191,15 @@ const launchInstance = async (
       if (path === built.app || path.startsWith(`${deps.cacheDir}/`)) await chownFolder(path, user ?? 0);
   const mounts = await mountVolumes(target, deps.volumes, spec.template, built, user);
   if ("reason" in mounts) return mounts;
+  let busySocket: BusySocket | undefined;
   try {
-    const instance = launchService(deps, spec, await freePort(), mounts);
+    const id = deps.ids.id();
+    busySocket = await openBusySocket(deps, spec, id, target.kind === "container" ? "any" : user || "own");
+    const instance = launchService(deps, spec, { id, hostPort: await freePort(), mounts, busySocket });
     await begins(instance, options);
     return instance;
   } catch (cause) {
+    await busySocket?.close();
     mounts.removeLinks();
     deps.logger.error("could not start an instance", { service: spec.template.name, cause });
     return {

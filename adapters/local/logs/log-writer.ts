@@ -47,17 +47,26 @@ interface AccountLog {
   file: LogFile;
   /** Position of each service's last entry. */
   readonly last: Map<string, LogPosition>;
-  waiting: NewRow[];
+  /** Waiting rows, in the batches in which they will be written. */
+  readonly waiting: Batch[];
 }
 
-/** Returns as many of the first rows as one write can take, at least one. */
-const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
-  let letters = 0;
-  const end = rows.findIndex((row, index) => {
-    letters += lettersOf(row);
-    return index === BATCH.entries || (index > 0 && letters > BATCH.letters);
-  });
-  return end < 0 ? rows : rows.slice(0, end);
+/** Rows that one write can take. */
+interface Batch {
+  readonly rows: NewRow[];
+  letters: number;
+}
+
+/** Adds a row to the last batch, or to a new batch if the last one is full. */
+const addRow = (batches: Batch[], row: NewRow): void => {
+  const letters = lettersOf(row);
+  const last = batches.at(-1);
+  if (last === undefined || last.rows.length === BATCH.entries || last.letters + letters > BATCH.letters)
+    batches.push({ rows: [row], letters });
+  else {
+    last.rows.push(row);
+    last.letters += letters;
+  }
 };
 
 /** Returns the age of the first row, which is the oldest. */
@@ -176,7 +185,7 @@ export class LogWriter {
       // Convert the entry now, so that an invalid entry cannot fail its whole batch.
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
-      account.waiting.push(row);
+      addRow(account.waiting, row);
       this.#backlog.add(lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
@@ -253,34 +262,36 @@ export class LogWriter {
   /** Writes the entries that are waiting now. Yields to the event loop between batches. */
   async #written(account: AccountLog): Promise<void> {
     for (let left = account.waiting.length; left > 0 && account.waiting.length > 0; ) {
-      left -= this.#write(account).entries;
+      this.#write(account);
+      left -= 1;
       if (left > 0) await yieldToEventLoop();
     }
   }
 
-  /** Writes a batch of waiting entries and returns its size. */
+  /** Writes the first batch of waiting entries and returns its size. */
   #write(account: AccountLog): Amount {
-    const batch = batchOf(account.waiting);
+    const batch = account.waiting.shift();
+    if (batch === undefined) return { entries: 0, letters: 0 };
+    const { rows, letters } = batch;
     try {
-      const failed = this.#writeBatch(account, batch);
+      const failed = this.#writeRows(account, rows);
       if (failed.length > 0) this.#lost(failed.length, failed[0]);
-      this.#telemetry.logStored(batch.length - failed.length, lagSeconds(batch, this.#config.clock.now()));
+      this.#telemetry.logStored(rows.length - failed.length, lagSeconds(rows, this.#config.clock.now()));
     } catch (cause) {
-      this.#lost(batch.length, cause);
+      this.#lost(rows.length, cause);
     }
-    account.waiting = account.waiting.slice(batch.length);
-    const done = { entries: batch.length, letters: batch.reduce((sum, row) => sum + lettersOf(row), 0) };
+    const done = { entries: rows.length, letters };
     this.#backlog.remove(done);
     return done;
   }
 
-  #writeBatch(account: AccountLog, batch: readonly NewRow[]): readonly unknown[] {
+  #writeRows(account: AccountLog, rows: readonly NewRow[]): readonly unknown[] {
     try {
-      return account.file.write(batch);
+      return account.file.write(rows);
     } catch (cause) {
       if (!isDamage(cause)) throw cause;
       this.#replace(account, account.file.path, cause);
-      return account.file.write(batch);
+      return account.file.write(rows);
     }
   }
 

@@ -48,7 +48,7 @@ export class Retention {
     const tooMuch = this.#bytes() > maxBytes;
     const due = tooMuch ? heads : heads.filter(({ first }) => first.ns < before);
     if (due.length === 0) return false;
-    // Stop at the earliest end of a head, so that no deployment keeps older entries than another one.
+    // Stop at the earliest end of a head, so that the oldest entries of all deployments are removed first.
     let until = tooMuch ? LAST_NS : columnTime(before - 1n);
     for (const { last } of due) if (last.ns < until) until = last.ns;
     transaction(this.#db, () => {

@@ -2,6 +2,7 @@
  * Searches a log file with a filter, window by window, until the page is full or the query's timeout has passed. A
  * search blocks its thread, so `Searches` runs it in a separate thread, except in a bundle.
  */
+import { constants, setPriority } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
@@ -142,8 +143,14 @@ export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
   }
 };
 
-/** Entry point of `Searches`. */
 export const search = (wanted: LogSearch): LogFindings | "damaged" => unlessDamaged(() => scan(wanted));
+
+/** Entry point of `Searches` in a separate thread. Requests to services come first. */
+export const searchInThread = (wanted: LogSearch): LogFindings | "damaged" => {
+  // Linux has a priority for each thread; elsewhere this would lower the priority of the whole process.
+  if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
+  return search(wanted);
+};
 
 /** Whether every page of a log file can be read. Entry point of `Searches`. */
 export const isWhole = (path: string): boolean => {

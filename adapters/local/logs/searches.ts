@@ -50,7 +50,10 @@ export class Searches {
 
   async #inThread(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     if (this.#script !== null)
-      return this.#pool(this.#script).run(search, { name: "search", ...(signal === undefined ? {} : { signal }) });
+      return this.#pool(this.#script).run(search, {
+        name: "searchInThread",
+        ...(signal === undefined ? {} : { signal }),
+      });
     const { query } = search;
     return searchHere({ ...search, query: { ...query, timeoutMs: Math.min(query.timeoutMs, BLOCKING_MS) } });
   }

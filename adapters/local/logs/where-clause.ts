@@ -106,7 +106,7 @@ const ofSeverity = ({ op, literal }: Compare): WhereClause => {
 const ofLogName = ({ op, literal }: Compare): WhereClause =>
   literal.text === null ? anything : oneOf("log", logNames.filter(textTest(op, literal.text, compileRe2)));
 
-/** Compares a number of the logged request, which is 0 if the entry has no request. */
+/** Compares a numeric field of the logged request. The field is 0 if the entry has no request. */
 const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   const number = numberOf(literal.text ?? "");
   if (number === undefined) return always(false);
@@ -115,7 +115,7 @@ const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   return ordered(op, `ifnull(json_extract(http, '$.${path[1]}'), 0)`, number);
 };
 
-/** An SQL function of the searching connection that returns the nanoseconds of a duration. */
+/** The name of an SQL function, registered on the search connection, that returns a duration in nanoseconds. */
 export const NANOS_OF = "nanos_of";
 
 const ofLatency = ({ op, literal }: Compare): WhereClause => {

@@ -16,6 +16,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import { signalProcess } from "../instances/proc.ts";
+import { type Freezer, freezerIn } from "./freezer.ts";
 import type { Limits } from "./runner.ts";
 
 export interface ControlGroup {
@@ -25,6 +26,8 @@ export interface ControlGroup {
   /** True if the kernel has killed a process because the group exceeded its memory limit. */
   outOfMemory(): boolean;
   kill(): void;
+  /** Pauses and resumes all processes. Undefined for version 1, whose frozen processes do not end by SIGKILL. */
+  readonly freezer: Freezer | undefined;
   /** Removes the group. The caller must have killed its processes. */
   remove(): Promise<void>;
 }
@@ -43,6 +46,9 @@ export interface ControlGroups {
 
 const MOUNT = "/sys/fs/cgroup";
 const PERIOD = 100_000;
+/** About a hundredth of the default, in the units of each version. */
+const LOW_SHARES = "10";
+const LOW_WEIGHT = "1";
 
 const writeIfPresent = (path: string, value: string): void => {
   if (existsSync(path)) writeFileSync(path, value);
@@ -72,7 +78,7 @@ const subfolders = (path: string): string[] =>
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(path, name));
 
-const groupAt = (folders: readonly string[], oomFile: string): ControlGroup => {
+const groupAt = (folders: readonly string[], oomFile: string, freezer?: Freezer): ControlGroup => {
   const processes = () => [...new Set(folders.flatMap((folder) => readNumbers(join(folder, "cgroup.procs"))))];
   return {
     joinFiles: folders.map((folder) => join(folder, "cgroup.procs")),
@@ -81,6 +87,7 @@ const groupAt = (folders: readonly string[], oomFile: string): ControlGroup => {
     kill: () => {
       for (const pid of processes()) signalProcess(pid, "SIGKILL");
     },
+    freezer,
     remove: async () => {
       for (const folder of folders) await removeFolder(folder);
     },
@@ -116,6 +123,7 @@ const version1 = (mount: string, scope: string): ControlGroups => {
       writeIfPresent(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
       writeFileSync(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
       writeFileSync(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
+      if (limits.yieldsCpu) writeFileSync(join(cpu, "cpu.shares"), LOW_SHARES);
       writeFileSync(join(pids, "pids.max"), String(limits.processes));
       return groupAt([memory, cpu, pids], join(memory, "memory.oom_control"));
     },
@@ -135,8 +143,9 @@ const version2 = (mount: string, scope: string): ControlGroups => {
       writeFileSync(join(folder, "memory.max"), String(limits.memory));
       writeIfPresent(join(folder, "memory.swap.max"), "0");
       writeFileSync(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
+      if (limits.yieldsCpu) writeFileSync(join(folder, "cpu.weight"), LOW_WEIGHT);
       writeFileSync(join(folder, "pids.max"), String(limits.processes));
-      return groupAt([folder], join(folder, "memory.events"));
+      return groupAt([folder], join(folder, "memory.events"), freezerIn(folder));
     },
     ...groupsIn([root]),
   };

@@ -2,14 +2,18 @@
  * Starts a command and tracks its processes until all have ended. The process and bubblewrap runners share this code.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { exitOf } from "../instances/exit-code.ts";
 import { type Address, type ListenState, listenStateOf, watchNetwork } from "../instances/listen-state.ts";
 import {
+  allPids,
   allProcesses,
   environmentOf,
+  memoryOfAll,
   type ProcessInfo,
   processInfo,
   programOf,
@@ -65,6 +69,36 @@ const QUIET_POLLS = 6;
 const POLL_MS = 20;
 const MAX_POLLS = 100;
 
+const isMarkOf =
+  (id: string) =>
+  (entry: string): boolean =>
+    entry === `${MARKER}=${id}`;
+
+/** Yields the processes with a matching entry in their environment, the newest first. */
+function* markedPids(isMark: (entry: string) => boolean): Generator<number> {
+  for (const pid of allPids().toReversed()) if (environmentOf(pid).some(isMark)) yield pid;
+}
+
+/** The maximum number of rounds in which new processes can appear, for example if a fork bomb adds them. */
+const MAX_ROUNDS = 20;
+
+/**
+ * Stops processes by SIGSTOP until no new one appears, because a process can fork before it stops. Returns their pids.
+ * @param members returns the processes. A process is stopped before the next one is read.
+ */
+const stopAll = (members: () => Iterable<number>): number[] => {
+  const stopped = new Set<number>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const before = stopped.size;
+    for (const pid of members()) {
+      if (!stopped.has(pid)) signalProcess(pid, "SIGSTOP");
+      stopped.add(pid);
+    }
+    if (stopped.size === before) break;
+  }
+  return [...stopped];
+};
+
 /**
  * Kills every process with a matching entry in its environment. Gives up after `MAX_POLLS`, for example if a fork bomb
  * keeps adding processes.
@@ -72,8 +106,9 @@ const MAX_POLLS = 100;
 const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<void> => {
   let quiet = 0;
   for (let round = 0; round < MAX_POLLS && quiet < QUIET_POLLS; round++) {
-    const marked = allProcesses().filter(({ pid }) => environmentOf(pid).some(isMark));
-    for (const { pid } of marked) signalProcess(pid, "SIGKILL");
+    // First stop all, because a process that still runs may start another one, or continue when its child ends.
+    const marked = stopAll(() => markedPids(isMark));
+    for (const pid of marked) signalProcess(pid, "SIGKILL");
     if (round === 0 && marked.length === 0) return;
     quiet = marked.length === 0 ? quiet + 1 : 0;
     await sleep(POLL_MS);
@@ -81,7 +116,7 @@ const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<vo
 };
 
 /** Kills every process of a job. */
-export const killMarked = (id: string): Promise<void> => killByEnvironment((entry) => entry === `${MARKER}=${id}`);
+export const killMarked = (id: string): Promise<void> => killByEnvironment(isMarkOf(id));
 
 /** Kills the processes of the scope, except those of the jobs whose ids begin with `mark`. */
 export const killOrphans = (scope: string, mark?: string): Promise<void> =>
@@ -125,6 +160,12 @@ const serve = (descriptor: Descriptor, end: Duplex, network: Launch["network"]):
 const stdioFor = (descriptor: Descriptor): number | "pipe" | "ignore" =>
   "open" in descriptor ? descriptor.open : "network" in descriptor && !descriptor.network ? "ignore" : "pipe";
 
+/** Lowers the priority of a process and of the processes that it starts later. */
+const lowerPriority = (pid: number): void => {
+  // The process may have ended.
+  tryOr(() => setPriority(pid, constants.priority.PRIORITY_LOW), undefined);
+};
+
 class Launched implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
@@ -138,6 +179,11 @@ class Launched implements Running {
   #onListening: (() => void) | undefined;
   #networkFailed = false;
   #exceeded: "memory" | "processes" | undefined;
+  #unwatch: (() => void) | undefined;
+  #isFrozen = false;
+  #hasEnded = false;
+  /** The processes that `freeze` stopped by signal, parents first. */
+  #stopped: readonly number[] = [];
 
   constructor(launch: Launch, onLine: OnLine) {
     this.#launch = launch;
@@ -150,6 +196,7 @@ class Launched implements Running {
       stdio: ["ignore", "pipe", "pipe", ...descriptors.map(stdioFor)],
       detached: true,
     });
+    if (launch.job.limits.yieldsCpu && this.#child.pid !== undefined) lowerPriority(this.#child.pid);
     for (const [index, descriptor] of descriptors.entries())
       if (stdioFor(descriptor) === "pipe")
         serve(descriptor, this.#child.stdio[FIRST_DESCRIPTOR + index] as unknown as Duplex, launch.network);
@@ -172,6 +219,31 @@ class Launched implements Running {
   async look(port: number, open: boolean): Promise<ListenState> {
     if (this.#launch.network !== undefined) return this.#lookInside();
     return listenStateOf(this.processes(), port, open);
+  }
+
+  async freeze(): Promise<void> {
+    if (this.#hasEnded) return;
+    const { freezer } = this.#launch.group ?? {};
+    // A frozen command cannot exceed its limits.
+    this.#unwatch?.();
+    if (freezer !== undefined) freezer.freeze();
+    // The programs of the sandbox continue, because they report the end of the command.
+    else this.#stopped = stopAll(() => this.#ofCommand(this.#allMembers()));
+    this.#isFrozen = true;
+  }
+
+  async thaw(): Promise<void> {
+    if (!this.#isFrozen) return;
+    this.#isFrozen = false;
+    this.#launch.group?.freezer?.thaw();
+    // Parents come first in the list and continue last, so that they do not see a stopped child.
+    for (const pid of this.#stopped.toReversed()) signalProcess(pid, "SIGCONT");
+    this.#stopped = [];
+    this.#watch();
+  }
+
+  memory(): number {
+    return memoryOfAll(this.#members());
   }
 
   terminate(): void {
@@ -197,6 +269,14 @@ class Launched implements Running {
     const root = this.#child.pid;
     if (root === undefined) return [];
     return group?.processes() ?? membersIn(table ?? allProcesses(), root);
+  }
+
+  /** Also returns processes that have left the tree and the session of the command, but have its marker. */
+  #allMembers(): number[] {
+    if (this.#launch.group !== undefined) return this.#members();
+    const table = allProcesses();
+    const marked = [...markedPids(isMarkOf(this.id))].toReversed();
+    return [...new Set([...this.#members(table), ...marked])];
   }
 
   /**
@@ -227,9 +307,10 @@ class Launched implements Running {
     this.kill();
   }
 
-  async #follow(onLine: OnLine): Promise<Exit> {
+  /** Enforces the limits if the command has no control group. */
+  #watch(): void {
     const { group, watchdog, job, memoryFolders = [] } = this.#launch;
-    const child = this.#child;
+    if (group !== undefined) return;
     const watched: Watched = {
       limits: job.limits,
       memoryFolders,
@@ -239,7 +320,13 @@ class Launched implements Running {
         this.kill();
       },
     };
-    const unwatch = group === undefined ? watchdog.watch(watched) : undefined;
+    this.#unwatch = watchdog.watch(watched);
+  }
+
+  async #follow(onLine: OnLine): Promise<Exit> {
+    const { group, job } = this.#launch;
+    const child = this.#child;
+    this.#watch();
     const output = Promise.all([
       readLines(child.stdout as Readable, (line) => onLine("stdout", line)),
       readLines(child.stderr as Readable, (line) => onLine("stderr", line)),
@@ -248,7 +335,9 @@ class Launched implements Running {
       child.once("error", () => resolve({ code: 127, signal: null, outOfMemory: false }));
       child.once("exit", (code, signal) => resolve(exitOf(code, signal)));
     });
-    unwatch?.();
+    this.#hasEnded = true;
+    this.#isFrozen = false;
+    this.#unwatch?.();
     const failure = this.#networkFailed ? { failure: NO_NETWORK } : {};
     // Without a control group, find the remaining processes by their marker. The processes of a sandbox end shortly
     // after the sandbox.

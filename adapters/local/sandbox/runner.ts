@@ -37,6 +37,8 @@ export interface Limits {
   readonly cpu: number;
   /** The number of processes and threads. */
   readonly processes: number;
+  /** Whether the command gets CPU time only after services and the platform. */
+  readonly yieldsCpu?: boolean;
 }
 
 export interface Job {
@@ -110,7 +112,16 @@ export interface Running {
    * @param open whether any program accepts connections on the port
    */
   look(port: number, open: boolean): Promise<ListenState>;
-  /** Sends SIGTERM to the command. */
+  /**
+   * Pauses every process of the command, which keeps its memory. Rejects if the platform cannot pause them. `kill`
+   * also ends a frozen command.
+   */
+  freeze(): Promise<void>;
+  /** Resumes a frozen command. Does nothing if the command is not frozen. A call during `freeze` takes effect after it. */
+  thaw(): Promise<void>;
+  /** Returns the bytes of memory that the command uses, or its limit if the platform cannot measure them. */
+  memory(): number;
+  /** Sends SIGTERM to the command. The caller must thaw a frozen command first. */
   terminate(): void;
   /** Sends SIGKILL to every process of the command. */
   kill(): void;
@@ -131,11 +142,13 @@ export interface Runner {
   start(job: Job, onLine: OnLine): Running;
 }
 
-/** Stops a command with SIGTERM, and with SIGKILL if it still runs after `graceMillis`. */
+/** Stops a command with SIGTERM, and with SIGKILL if it still runs after `graceMillis`. Thaws a frozen command. */
 export const stopRunning = async (running: Running, graceMillis: number): Promise<Exit> => {
-  running.terminate();
   const timer = setTimeout(() => running.kill(), graceMillis);
   try {
+    // If the thaw fails or hangs, `kill` ends the command.
+    await Promise.race([running.thaw().catch(() => undefined), running.exited]);
+    running.terminate();
     return await running.exited;
   } finally {
     clearTimeout(timer);

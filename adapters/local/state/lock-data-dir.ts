@@ -149,8 +149,8 @@ export const beginTakeover = async (dataDir: string, logger?: Logger): Promise<T
 };
 
 /**
- * Locks a data folder again that this process has released, although other processes may have tried to start meanwhile.
- * Throws a `DataFolderError` of kind `in_use` if one of them has taken the folder.
+ * Locks a data folder again after this process has released it. Other processes may have tried to start in the
+ * meantime. Throws a `DataFolderError` of kind `in_use` if one of them has taken the folder.
  */
 export const relockDataDir = async (dataDir: string, timeoutMs: number, logger?: Logger): Promise<Lock> => {
   using takeover = await beginTakeover(dataDir, logger);

@@ -22,7 +22,10 @@ export const insert = (
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
 
-/** Opens a file, which no process may change meanwhile. SQLite ignores its write-ahead log and creates no files. */
+/**
+ * Opens a file read-only. No process may change the file while it is open. SQLite ignores the file's write-ahead log
+ * and creates no files.
+ */
 export const openImmutable = (path: string): DatabaseSync => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";

@@ -1,7 +1,7 @@
 /**
- * Meters the declared size of instances from start to exit, and the requests that reach instances. Passes on the
- * increments every few seconds, so a killed engine loses only the usage of the last few seconds and counts nothing
- * twice.
+ * Meters the declared size of instances from start to exit, without CPU while they are frozen, and the requests that
+ * reach instances. Passes on the increments every few seconds, so a killed engine loses only the usage of the last few
+ * seconds and counts nothing twice.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -19,10 +19,20 @@ export interface MeterDeps {
   readonly write: (increments: readonly Increment[]) => void;
 }
 
+/** An instance that is metered. */
+export interface Metered {
+  /** Counts only memory until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  /** The caller must call this method when the instance exits. */
+  end(): void;
+}
+
 interface Running {
   readonly template: Pick<ServiceTemplate, "owner" | "name" | "cpu" | "memory">;
   /** The time up to which the instance has been counted. */
   counted: Instant;
+  isFrozen: boolean;
 }
 
 export class Meter {
@@ -38,13 +48,20 @@ export class Meter {
     this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
   }
 
-  /** Starts metering an instance. The caller must call the returned function when the instance exits. */
-  started(template: Running["template"]): () => void {
-    const running: Running = { template, counted: this.#deps.clock.now() };
+  /** Starts metering an instance. */
+  started(template: Running["template"]): Metered {
+    const running: Running = { template, counted: this.#deps.clock.now(), isFrozen: false };
     this.#running.add(running);
-    return () => {
-      if (!this.#running.delete(running)) return;
-      this.#count(running, this.#deps.clock.now());
+    const setFrozen = (isFrozen: boolean) => {
+      if (this.#running.has(running)) this.#count(running, this.#deps.clock.now());
+      running.isFrozen = isFrozen;
+    };
+    return {
+      freeze: () => setFrozen(true),
+      thaw: () => setFrozen(false),
+      end: () => {
+        if (this.#running.delete(running)) this.#count(running, this.#deps.clock.now());
+      },
     };
   }
 
@@ -85,7 +102,7 @@ export class Meter {
       const end = to < until ? to : until;
       const millis = BigInt(millisOf(end) - millisOf(running.counted));
       const key = { owner, deployment, day };
-      this.#increments.add({ ...key, sku: "cpu", grains: BigInt(cpu) * millis });
+      if (!running.isFrozen) this.#increments.add({ ...key, sku: "cpu", grains: BigInt(cpu) * millis });
       this.#increments.add({ ...key, sku: "memory", grains: BigInt(Math.ceil(memory / 1024)) * millis });
       running.counted = end;
     }

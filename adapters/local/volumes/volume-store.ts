@@ -4,8 +4,9 @@
  */
 import { readdir, rmdir } from "node:fs/promises";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
+import { deletionCancelled, isBeingDeleted, nameIsTaken } from "../../../core/domain/volumes/conflicts.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
-import { conflict, type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
@@ -85,8 +86,7 @@ export class LocalVolumes implements VolumeStore {
       // No await between here and the insertion, so exactly one of two concurrent calls creates the volume.
       const present = rows.find(owner, name);
       if (present.kind === "held") return ok({ volume: present.volume, created: false });
-      if (present.kind === "hidden")
-        return err(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
+      if (present.kind === "hidden") return err(isBeingDeleted(name));
       try {
         rows.insert(volume);
       } catch (error) {
@@ -102,8 +102,7 @@ export class LocalVolumes implements VolumeStore {
   beginDelete(...[volume]: Parameters<VolumeStore["beginDelete"]>): ReturnType<VolumeStore["beginDelete"]> {
     const { rows } = this.#config;
     const state = rows.find(volume.owner, volume.name);
-    if (state.kind === "hidden")
-      return errAsync(conflict(`The volume '${volume.name}' is being deleted. Try again in a moment.`));
+    if (state.kind === "hidden") return errAsync(isBeingDeleted(volume.name));
     if (state.kind !== "held" || state.volume.id !== volume.id) return errAsync(noVolume(volume));
     return this.#guarded(async () => ok(rows.setHidden(volume.id, true)));
   }
@@ -114,8 +113,7 @@ export class LocalVolumes implements VolumeStore {
 
   moveToTrash(...[volume, deletedAt]: Parameters<VolumeStore["moveToTrash"]>): ReturnType<VolumeStore["moveToTrash"]> {
     return this.#guarded(async () => {
-      if (!this.#config.rows.moveToTrash(volume.id, deletedAt))
-        return err(conflict(`The deletion of the volume '${volume.name}' was cancelled. Delete it again.`));
+      if (!this.#config.rows.moveToTrash(volume.id, deletedAt)) return err(deletionCancelled(volume.name));
       await this.#record({ ...volume, deletedAt });
       return ok(undefined);
     });
@@ -131,10 +129,7 @@ export class LocalVolumes implements VolumeStore {
     const gone = notFound("The trash does not contain this volume.");
     if (deleted === undefined) return errAsync(gone);
     const { kind } = rows.find(owner, deleted.name);
-    if (kind === "held" || kind === "hidden")
-      return errAsync(
-        conflict(`Your account already has a volume '${deleted.name}'. Delete it before you restore another.`),
-      );
+    if (kind === "held" || kind === "hidden") return errAsync(nameIsTaken(deleted.name));
     return this.#guarded(async () => {
       const restored = rows.restore(owner, id);
       if (restored === undefined) return err(gone);

@@ -1,9 +1,10 @@
 /** Stores volumes and objects in memory. Signed URLs are real and use the provider's loopback port. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { deletionCancelled, isBeingDeleted, nameIsTaken } from "../../../core/domain/volumes/conflicts.ts";
 import { comparePaths, type ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
-import { conflict, type NotFound, notFound, unavailable } from "../../../core/errors.ts";
+import { type NotFound, notFound, unavailable } from "../../../core/errors.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import type {
   ObjectEntry,
@@ -70,8 +71,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       ),
     create: (owner, name) => {
       const present = named(world, owner, name);
-      if (present?.hidden === true)
-        return errAsync(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
+      if (present?.hidden === true) return errAsync(isBeingDeleted(name));
       if (present !== undefined) return okAsync({ volume: volumeOf(present), created: false });
       const id = `vol-${ids.id()}`;
       const createdAt = timestampOf(clock.now());
@@ -82,8 +82,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     beginDelete: (volume) => {
       const bucket = bucketOf(world, volume);
       if (bucket.isErr()) return errAsync(bucket.error);
-      if (bucket.value.hidden)
-        return errAsync(conflict(`The volume '${volume.name}' is being deleted. Try again in a moment.`));
+      if (bucket.value.hidden) return errAsync(isBeingDeleted(volume.name));
       bucket.value.hidden = true;
       return okAsync(undefined);
     },
@@ -94,8 +93,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     },
     moveToTrash: (volume, deletedAt) => {
       const bucket = world.volumes.get(volume.id);
-      if (bucket?.hidden !== true)
-        return errAsync(conflict(`The deletion of the volume '${volume.name}' was cancelled. Delete it again.`));
+      if (bucket?.hidden !== true) return errAsync(deletionCancelled(volume.name));
       Object.assign(bucket, { hidden: false, deletedAt });
       return okAsync(undefined);
     },
@@ -109,10 +107,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       const bucket = world.volumes.get(id);
       if (bucket === undefined || bucket.owner !== owner || bucket.deletedAt === null)
         return errAsync(notFound("The trash does not contain this volume."));
-      if (named(world, owner, bucket.name) !== undefined)
-        return errAsync(
-          conflict(`Your account already has a volume '${bucket.name}'. Delete it before you restore another.`),
-        );
+      if (named(world, owner, bucket.name) !== undefined) return errAsync(nameIsTaken(bucket.name));
       bucket.deletedAt = null;
       return okAsync(volumeOf(bucket));
     },

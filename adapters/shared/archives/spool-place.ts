@@ -1,5 +1,6 @@
 /**
- * Chooses where a source is stored before its build: on the server's disk, or in a bucket if that disk is in memory.
+ * Chooses where a source is stored before its build: on the server's disk, or in a bucket if the server's file system
+ * is in memory.
  */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,7 +10,9 @@ import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 export const spoolSetting = z
   .enum(["auto", "disk", "bucket"])
   .default("auto")
-  .describe("Where gcp and aws store sources before the build. `auto` selects the bucket if the disk is in memory.");
+  .describe(
+    "Where gcp and aws store sources before the build. `auto` selects the bucket if the data folder is in memory.",
+  );
 
 export type SpoolSetting = z.output<typeof spoolSetting>;
 
@@ -29,7 +32,7 @@ const kindOf = (folder: string): number | undefined => {
 /** Returns why files in the folder use memory, or undefined if they do not. */
 export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): string | undefined => {
   // https://docs.cloud.google.com/run/docs/container-contract: the file system "is in-memory"; K_SERVICE is always set.
-  if (environment["K_SERVICE"] !== undefined) return "this is Cloud Run, where the disk is memory";
+  if (environment["K_SERVICE"] !== undefined) return "Cloud Run's file system is in memory";
   const kind = kindOf(folder);
   return kind !== undefined && inMemory.includes(kind) ? `${folder} is on an in-memory file system` : undefined;
 };

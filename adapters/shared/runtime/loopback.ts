@@ -2,6 +2,7 @@
  * Listens on both loopback families. `localhost` means 127.0.0.1 to some clients and ::1 to others. A program that
  * listens on the other address would receive requests and cookies that are intended for the server.
  */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server, type ServerOpts, type Socket } from "node:net";
 import { holderOf } from "./listening.ts";
@@ -19,19 +20,33 @@ const counterparts: Readonly<Record<string, string>> = {
 /** Error codes for a machine without the address or its family. */
 const absent = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EPROTONOSUPPORT"]);
 
-/** Maximum attempts to find a free port: a port that the kernel chose for one family may be in use in the other. */
+/**
+ * The range of chosen ports: below the ports that Linux (from 32768) and macOS (from 49152) give to outgoing
+ * connections. A restarted server wants its previous port, and a connection could take it while nothing listens.
+ * https://docs.kernel.org/networking/ip-sysctl.html (`ip_local_port_range`)
+ */
+const FIRST_CHOICE = 20_000;
+const END_OF_CHOICE = 32_768;
+
+/** Maximum attempts to find a free port. */
 const MAX_TRIES = 100;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+/** Continues without an address that the machine does not have. */
+const passOverAbsent = (error: unknown): void => {
+  if (!absent.has(codeOf(error) ?? "")) throw error;
+};
 
 const formatAddress = (host: string, port: number): string =>
   host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** Adds the name of the program that uses the port, if the kernel reveals it. */
-const explain = async (error: unknown, host: string, port: number): Promise<unknown> => {
+const explain = async (error: unknown): Promise<unknown> => {
   if (codeOf(error) !== "EADDRINUSE") return error;
-  const holder = (await holderOf(host, port)) ?? "another program";
-  const message = `${formatAddress(host, port)} is in use by ${holder}`;
+  const { address, port } = error as { readonly address: string; readonly port: number };
+  const holder = (await holderOf(address, port)) ?? "another program";
+  const message = `${formatAddress(address, port)} is in use by ${holder}`;
   return Object.assign(new Error(message, { cause: error }), { code: "EADDRINUSE" });
 };
 
@@ -62,14 +77,14 @@ export const listenAt = async (server: Server, host: string, port: number): Prom
  * in the `message` event that delivered the server: the server accepts connections from then on, and has no handler.
  * https://nodejs.org/api/child_process.html#example-sending-a-server-object
  *
- * @param options of the returned server, which replace those of the sender's server
+ * @param options the options of the returned server, which replace the options of the sender's server
  */
 export const adoptServer = (received: Server, pass: (socket: Socket) => void, options: ServerOpts = {}): Server =>
   createServer(options, pass).listen(received);
 
 export interface Listening {
   readonly port: number;
-  /** The server on the second address; undefined if the machine has none. */
+  /** The server on the second address; undefined if the machine has no second address. */
   readonly second: Server | undefined;
   /** Stops listening on the second address. Resolves when its connections have ended. */
   close(): Promise<void>;
@@ -79,10 +94,10 @@ export interface Listening {
  * Listens on `host`, and on the second address if the machine has one. Opens the second address first, because `listen`
  * cannot be undone. Fails with EADDRINUSE and the name of the other program if either address is in use.
  *
- * @param port 0 to choose a port that is free in both families
+ * @param port 0 to choose a port that is free in both families and that no outgoing connection gets
  * @param listen makes the server listen on `host`; resolves to the port
  * @param pass receives the connections to the second address
- * @param options of the server on the second address
+ * @param options the options of the server on the second address
  */
 export const listenOnLoopbacks = async (
   host: string,
@@ -94,21 +109,16 @@ export const listenOnLoopbacks = async (
   const first = host === "localhost" ? "127.0.0.1" : host;
   const second = counterparts[first];
   for (let tries = 1; ; tries++) {
+    const wanted = port === 0 ? randomInt(FIRST_CHOICE, END_OF_CHOICE) : port;
     const server = createServer(options, pass);
-    const wanted =
-      second === undefined
-        ? port
-        : await listenAt(server, second, port).catch(async (error: unknown) => {
-            if (absent.has(codeOf(error) ?? "")) return port;
-            throw await explain(error, second, port);
-          });
     const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
     try {
+      if (second !== undefined) await listenAt(server, second, wanted).catch(passOverAbsent);
       return { port: await listen(first, wanted), second: server.listening ? server : undefined, close };
     } catch (error) {
       await close();
       const isTaken = codeOf(error) === "EADDRINUSE";
-      if (port !== 0 || !isTaken || tries === MAX_TRIES) throw await explain(error, first, wanted);
+      if (port !== 0 || !isTaken || tries === MAX_TRIES) throw await explain(error);
     }
   }
 };

@@ -4,7 +4,7 @@ import semver from "semver";
 
 /**
  * The supported release lines of each optional peer, oldest first. Portside also accepts newer versions, but rejects
- * older ones. If the line is an exact version, Portside accepts only that version. `.ci/peer-versions.mjs` installs
+ * older ones. If a line is an exact version, Portside accepts only that version. `.ci/peer-versions.mjs` installs
  * each line.
  *
  * `package.json` accepts every version, because npm checks the ranges of optional peers even in applications that do

@@ -22,8 +22,8 @@ export async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * Runs a statement until the deadline or until the caller aborts. Then returns an error immediately, and aborts the
- * signal of `run`. `run` may throw `Ended`.
+ * Returns the result of `run`, which may throw `Ended` to fail. If the deadline passes or the caller aborts first,
+ * returns an error immediately and aborts the signal passed to `run`.
  */
 export const withinDeadline = (
   clock: Clock,

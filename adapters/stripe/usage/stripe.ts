@@ -32,11 +32,14 @@ export const customersOf = async (stripe: Stripe, account: AccountId): Promise<S
   return found;
 };
 
-/** Returns all subscriptions of a customer, including ended ones. */
+/** Returns at most 100 subscriptions of a customer, including ended ones. */
 export const subscriptionsOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subscription[]> =>
   (await stripe.subscriptions.list({ customer, status: "all", limit: PAGE })).data;
 
-/** Returns the name of the plan. If the plan has no name, returns the name of its product. */
+/**
+ * Returns the name of the plan. If the plan has no name, returns the name of its product. If the subscription has no
+ * items, returns its id.
+ */
 const planName = async (stripe: Stripe, found: Stripe.Subscription): Promise<string> => {
   const [item] = found.items.data;
   if (item === undefined) return found.id;

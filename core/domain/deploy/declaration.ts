@@ -39,12 +39,13 @@ const declarationOf = (
   mounts: fields.volumes,
   schedule: scheduleOf(fields.schedule, fields.timezone),
   ...(fields.env === undefined ? {} : { env: fields.env }),
+  ...(fields.idle === undefined ? {} : { idle: fields.idle }),
   ...(source === undefined ? {} : { source }),
 });
 
 /**
- * A deploy as the client declares it: the parsed fields, under their domain names. If `env` is absent, the
- * deployment keeps its environment. `source` is absent only in a plan.
+ * A deploy as the client declares it: the parsed fields, under their domain names. If `env` or `idle` is absent, the
+ * deployment keeps its value. `source` is absent only in a plan.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
@@ -81,6 +82,9 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
+
+const idleIssues = ({ idle }: DeployValues, { idle: feature }: Capabilities): Issue[] =>
+  idle && !feature.supported ? [issue(["idle"], `${feature.reason}; omit idle`, "unsupported")] : [];
 
 const above = (
   field: string,
@@ -132,6 +136,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...needs(valid.use_http2 === true, http2, "use_http2"),
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
+    ...idleIssues(valid, context.capabilities),
   ];
 };
 

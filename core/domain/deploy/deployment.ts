@@ -1,6 +1,7 @@
 /** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
 import { z } from "zod";
 import type { Timestamp } from "../wire/instant.ts";
+import { idleModes } from "./idle.ts";
 import { deployReasonSchema } from "./reason.ts";
 import { type Service, type ServiceSpec, shownTemplate, statusOf, writtenFields } from "./service-template.ts";
 
@@ -49,6 +50,10 @@ export const deploymentSchema = z
       .optional()
       .meta({ description: "Present if the deployment has a schedule and the platform records its fires." }),
     env: z.array(z.string()).meta({ description: "The names of the variables. The API never returns their values." }),
+    idle: z
+      .enum(idleModes)
+      .nullable()
+      .meta({ description: "What happens to an idle instance; null means the platform's default." }),
     last_deploy: z
       .object({
         deploy_id: z.string(),
@@ -92,6 +97,7 @@ const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
     volumes: written.volumes,
     schedule: written.schedule,
     env: Object.keys(spec.env).sort(),
+    idle: written.idle,
     ...(status.cron === undefined ? {} : { cron: status.cron }),
     last_deploy: status.last_deploy,
   };

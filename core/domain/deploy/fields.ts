@@ -18,6 +18,7 @@ import {
   type VolumeName,
 } from "../wire/names.ts";
 import { readEnvironment } from "./environment.ts";
+import { idleModes, parseIdleField } from "./idle.ts";
 import { formatMemory, memoryShape, parseMemory } from "./resources.ts";
 
 const deploymentName = readField<DeploymentName>(
@@ -91,6 +92,15 @@ const environment = jsonField(
   },
 );
 
+const idle = parsedField(parseIdleField, {
+  description:
+    "Whether an idle instance is frozen until its next request, or stops. `null` selects the platform's default. Omit " +
+    "the field to keep the current value.",
+  examples: [...idleModes],
+  type: ["string", "null"],
+  enum: [...idleModes, null],
+});
+
 /** Empty text and `null` count as absent. */
 const volumesOrMissing = z.preprocess((raw) => (raw === "" || raw === null ? undefined : raw), volumes);
 
@@ -120,6 +130,7 @@ export const serviceFields = {
   use_http2: booleanField(false, "Uses HTTP/2 (h2c) for requests to the service."),
   volumes: volumesOrMissing,
   env: environment.optional(),
+  idle: idle.optional(),
 } as const;
 
 const scheduleFields = {

@@ -8,7 +8,13 @@ import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import type { VolumeName } from "../wire/names.ts";
 import type { DeployDeclaration } from "./declaration.ts";
 import { type Adjustment, explainFit, fitResources } from "./resources.ts";
-import { type Declared, type Service, type ServiceSpec, shownTemplate, writtenFields } from "./service-template.ts";
+import {
+  type Service,
+  type ServiceSpec,
+  shownTemplate,
+  type WritableFields,
+  writtenFields,
+} from "./service-template.ts";
 
 /** The state of the service that a conditional write requires. */
 export type Expected = "absent" | { readonly etag: string; readonly owner: AccountId };
@@ -60,7 +66,7 @@ const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] 
 };
 
 /** Returns the fields that differ, except the environment. */
-export const changedFields = (from: Omit<Declared, "env">, to: Omit<Declared, "env">): Change[] => {
+export const changedFields = (from: WritableFields, to: WritableFields): Change[] => {
   const before: Readonly<Record<string, unknown>> = writtenFields(from);
   const after: Readonly<Record<string, unknown>> = writtenFields(to);
   const fields = Object.keys(after).filter((field) => !sameValue(before[field], after[field]));
@@ -76,11 +82,11 @@ const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
 /**
- * Returns the changes that reset earlier settings of the deployment. Omits a change to the environment that removes no
- * variable, because new variables and new values are intentional.
+ * Returns the changes that reset earlier settings of the deployment. Omits a change to `idle`, and a change to the
+ * environment that removes no variable, because both are intentional: a deploy that omits the fields keeps their values.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
-  changes.filter((change) => change.field !== "env" || takesVariables(change));
+  changes.filter((change) => change.field !== "idle" && (change.field !== "env" || takesVariables(change)));
 
 /** Formats a value for a sentence. */
 export const formatValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
@@ -127,8 +133,15 @@ export const planDeploy = (
   // `declareDeploy` has rejected declarations that fit no size of the provider.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
-  const { writtenName: _writtenName, source: _source, ...declared } = declaration;
-  const spec: ServiceSpec = { ...declared, ...fitted, owner, env: declaration.env ?? present?.env ?? {} };
+  const { writtenName: _writtenName, source: _source, idle: declaredIdle, ...declared } = declaration;
+  const idle = declaredIdle === undefined ? present?.idle : declaredIdle;
+  const spec: ServiceSpec = {
+    ...declared,
+    ...fitted,
+    owner,
+    env: declaration.env ?? present?.env ?? {},
+    ...(idle ? { idle } : {}),
+  };
   const mounted = volumesOf(spec);
   const planned = mounted.map((name) => ({ name, id: volumes.find((one) => one.name === name)?.id ?? null }));
   return {

@@ -10,6 +10,7 @@ import type { Timestamp } from "../wire/instant.ts";
 import type { DeploymentName } from "../wire/names.ts";
 import type { EnvAliases, Environment } from "./environment.ts";
 import type { DeployOutcome } from "./events.ts";
+import type { IdleMode } from "./idle.ts";
 import type { DeployReason } from "./reason.ts";
 import { formatMemory } from "./resources.ts";
 
@@ -29,6 +30,8 @@ export interface Declared {
   readonly mounts: readonly Mount[];
   readonly schedule: Schedule | null;
   readonly env: Environment;
+  /** Absent: the platform's default. */
+  readonly idle?: IdleMode;
 }
 
 /** The declaration of a service after all adjustments. */
@@ -37,8 +40,13 @@ export interface ServiceSpec extends Declared {
   readonly owner: AccountId;
 }
 
+/** The declared fields except the environment. `idle` may be null, as in a declaration. */
+export interface WritableFields extends Omit<Declared, "env" | "idle"> {
+  readonly idle?: IdleMode | null;
+}
+
 /** Returns the fields in their wire format. Omits the environment, because its values are secrets. */
-export const writtenFields = (declared: Omit<Declared, "env">) => ({
+export const writtenFields = (declared: WritableFields) => ({
   port: declared.port,
   memory: formatMemory(declared.memory),
   cpu: declared.cpu,
@@ -49,6 +57,7 @@ export const writtenFields = (declared: Omit<Declared, "env">) => ({
   use_http2: declared.useHttp2,
   volumes: renderMounts(declared.mounts),
   schedule: declared.schedule,
+  idle: declared.idle ?? null,
 });
 
 /** Everything that a platform needs to run a revision of a service. */

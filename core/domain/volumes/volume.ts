@@ -25,7 +25,7 @@ export type Volume = z.output<typeof volumeSchema>;
 export const createdVolumeSchema = z
   .object({
     name: z.string(),
-    created: z.boolean().meta({ description: "False if the volume existed already." }),
+    created: z.boolean().meta({ description: "False if the volume already existed." }),
     created_at: time,
   })
   .readonly();

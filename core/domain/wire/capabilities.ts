@@ -47,6 +47,10 @@ export const capabilitiesSchema = z
       note: z.string().optional().meta({ description: "Other limits on the number of instances." }),
     }),
     scale_to_zero: feature,
+    idle: feature.meta({ description: "A deploy may choose whether an idle instance is frozen or stops." }),
+    busy_leases: feature.meta({
+      description: "A service can take a lease during which its instance is neither frozen nor stopped.",
+    }),
     concurrency_cap: feature.meta({ description: "No instance receives more concurrent requests than declared." }),
     request_timeout: feature.meta({ description: "A request that exceeds the declared timeout receives a 504." }),
     session_affinity: feature,

@@ -35,7 +35,7 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
     .meta({ description });
 };
 
-/** A boolean field. Accepts booleans and the texts `true`, `false`, `1` and `0`, in any letter case. */
+/** A boolean field. Accepts booleans and the strings `true`, `false`, `1` and `0`, in any letter case. */
 export const booleanField = (defaultValue: boolean, description: string) => {
   const words = new Map([
     ["true", true],

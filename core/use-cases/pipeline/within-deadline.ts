@@ -2,8 +2,8 @@
 import type { Clock } from "../../ports/system.ts";
 
 /**
- * Returns the result of `work`, or undefined if the deadline passes or `signal` aborts first. The signal of `work` then
- * aborts too.
+ * Returns the result of `work`, or undefined if the deadline passes or `signal` aborts first. In every case, the signal
+ * passed to `work` aborts when the call ends.
  */
 export const withinDeadline = async <T>(
   clock: Clock,

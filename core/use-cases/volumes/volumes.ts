@@ -4,6 +4,7 @@
 import type { z } from "zod";
 import type { Service } from "../../domain/deploy/service-template.ts";
 import { attachmentsOf, deletionProblem } from "../../domain/volumes/attachments.ts";
+import { isBeingDeleted, nameIsTaken } from "../../domain/volumes/conflicts.ts";
 import { type createdVolumeSchema, type TrashedVolume, trashOf, type Volume } from "../../domain/volumes/volume.ts";
 import type { Capabilities, Feature } from "../../domain/wire/capabilities.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
@@ -38,7 +39,7 @@ export const findOwnVolume = async (
     case "other_account":
       return err(forbidden(`The volume '${name}' belongs to another account.`));
     case "hidden":
-      return err(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
+      return err(isBeingDeleted(name));
     case "free":
       return err(notFound(`Your account has no volume '${name}'.`));
   }
@@ -153,8 +154,7 @@ export const restoreVolume = useCase({
             ? forbidden(`The volume '${name}' belongs to another account.`)
             : notFound(`No deleted volume '${name}' can be restored. Deleted volumes can be restored for 7 days.`),
         );
-      if (kind === "held" || kind === "hidden")
-        return err(conflict(`Your account already has a volume '${name}'. Delete it before you restore another.`));
+      if (kind === "held" || kind === "hidden") return err(nameIsTaken(name));
       yield* await checkQuota(call, name);
       // Read the mounts before the restore, so that a failed read leaves the volume in the trash.
       const running = yield* await services.list(account, options);

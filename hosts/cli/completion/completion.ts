@@ -24,7 +24,7 @@ export const completionOf = (commands: Readonly<Record<string, CommandEntry>>): 
   choices: shells,
   examples: shells.map((shell) => `completion ${shell}`),
   notes: [
-    "Add this line to the configuration file of the shell:",
+    "Add the line for your shell to its configuration file:",
     ...shells.map((shell) => `  ${activation[shell][0].padEnd(26)}  ${activation[shell][1]}`),
   ],
   run: async (input, io) => {

@@ -1,4 +1,4 @@
-/** Words of a command's arguments, for the completion scripts of all shells. */
+/** Completion candidates for a command's arguments, shared by the scripts of all shells. */
 import type { Option } from "../arguments.ts";
 import { type Command, commonOptions, type ListedCommand } from "../command.ts";
 

@@ -13,7 +13,7 @@ import { pluralize } from "../volumes/transfer/format.ts";
 import { mebibytes, packFolder } from "./pack.ts";
 import { planLines, resetLines } from "./plan.ts";
 import { recordPrinter, Spinner, withSpinner } from "./progress.ts";
-import { type Deployable, envOptions, formFields, projectArguments, readDeployable } from "./project.ts";
+import { type Deployable, envOptions, formFields, idleChoices, projectArguments, readDeployable } from "./project.ts";
 import { deployRecords } from "./records.ts";
 import { formBody } from "./upload.ts";
 
@@ -78,11 +78,12 @@ const run = async (input: Input, io: Io): Promise<number> => {
 };
 
 export const command: Command = {
-  usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--plan]",
+  usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--idle MODE] [--plan]",
   options: {
     ...clientOptions,
     name: option("NAME", "Override the name in portside.json"),
     ...envOptions,
+    idle: option("MODE", "Choose what happens to idle instances: freeze, stop or default", { choices: idleChoices }),
     plan: flag("Show the changes without deploying"),
   },
   positionals: { min: 0, max: 1 },

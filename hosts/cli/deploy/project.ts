@@ -1,6 +1,7 @@
 /** The declaration to deploy: `portside.json` of a folder, overridden by the command's flags. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { idleModes } from "../../../core/domain/deploy/idle.ts";
 import { PROJECT_FILE, readProject } from "../../../core/domain/deploy/project-file.ts";
 import type { Issue } from "../../../core/domain/wire/issue.ts";
 import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
@@ -34,6 +35,7 @@ export const projectArguments = (input: Input, io: Io) => {
     /** Each is `K=V`. */
     env: input.texts("env"),
     envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
+    idle: input.text("idle"),
   };
 };
 
@@ -109,6 +111,15 @@ const nameFromFolder = (folder: string): string => {
   return name;
 };
 
+/** The values of `--idle`. */
+export const idleChoices: readonly string[] = [...idleModes, "default"];
+
+const readIdle = (text: string): string | null => {
+  if (!idleChoices.includes(text))
+    throw new UsageError(`Unknown value of --idle: '${text}'. Choose ${idleChoices.join(", ")}.`);
+  return text === "default" ? null : text;
+};
+
 export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectArguments>): Deployable => {
   const problem = folderProblem(folder);
   if (problem !== undefined) throw new UsageError(problem);
@@ -123,6 +134,7 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
   ];
   const fields: Record<string, unknown> = { volumes: {}, ...project?.fields };
   if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };
+  if (flags.idle !== undefined) fields["idle"] = readIdle(flags.idle);
   return {
     name: flags.name ?? project?.name ?? nameFromFolder(folder),
     folder: source,

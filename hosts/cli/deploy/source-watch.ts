@@ -72,7 +72,7 @@ export class SourceWatch {
     }
   }
 
-  /** Returns why the folder cannot be watched. */
+  /** Watches the folder. Returns the error message if that fails; undefined if it succeeds or the folder is deleted. */
   #watch(path: string): string | undefined {
     try {
       const watcher = watch(path, (event, name) => this.#onEvent(path, event, name));

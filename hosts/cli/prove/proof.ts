@@ -1,4 +1,4 @@
-/** The interface of a step, the state that the steps of a run share, and a helper to wait. */
+/** The interface of a step, the state that the steps of a run share, and a function that waits for a condition. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Capabilities, Feature } from "../../../core/domain/wire/capabilities.ts";
 import type { Client } from "../client.ts";
@@ -22,7 +22,7 @@ export interface Proof extends RunNames {
 export interface ProofState {
   /** The service's URL; empty before the first deploy. */
   url: string;
-  /** The version of the source that serves. */
+  /** The version of the source that currently serves requests. */
   version: number;
   /** The number of deploys that ended with DONE. */
   deploys: number;

@@ -17,7 +17,10 @@ export interface Found {
 
 const isEmpty = ({ deployments, volumes }: Found): boolean => deployments.length + volumes.length === 0;
 
-/** Finds resources that runs created and did not delete. @param run all runs if undefined */
+/**
+ * Finds resources that runs created and did not delete.
+ * @param run the run to search for; all runs if undefined
+ */
 export const findCreated = async (client: Client, run: string | undefined, signal: AbortSignal): Promise<Found> => {
   const names = async <T extends { readonly name: string }>(path: string) => {
     const list = await retry(signal, () => client.call<T[]>(path, { signal }));
@@ -48,7 +51,7 @@ const SETTLE_MS = 2000;
 const ROUNDS = 10;
 
 export interface RemoveOptions {
-  /** All runs if undefined. */
+  /** The run whose resources to delete; all runs if undefined. */
   readonly run: string | undefined;
   /** How many empty listings in a row end the deletion: two if requests may still be in flight. */
   readonly emptyListings: number;

@@ -67,8 +67,8 @@ export class ApiPort {
   }
 
   /**
-   * Holds new connections until `passTo` is called. After `millis`, responds to all held connections with 503. While
-   * `MAX_HELD` connections are held, responds to further ones with 503 immediately.
+   * Holds new connections until `passTo` is called. After `millis`, responds to held and new connections with 503.
+   * While `MAX_HELD` connections are held, responds to further ones with 503 immediately.
    */
   hold(millis: number): void {
     this.#pass = (socket, onLost) => {

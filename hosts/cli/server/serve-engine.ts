@@ -41,12 +41,15 @@ class Upgrades {
 
   readonly upgrade: Upgrade = async (say) => {
     if (this.#current !== undefined) throw new UpgradeFailed("Another upgrade is in progress.");
-    const obstacle = upgradeObstacle(process, this.#isSupervised);
+    const obstacle = upgradeObstacle(process);
     if (obstacle !== undefined) throw new UpgradeFailed(obstacle);
-    this.#current = this.#running.promise.then((running) => upgrade(running, { say, cancelled: this.#stopped.signal }));
+    this.#current = this.#running.promise.then((running) =>
+      upgrade(running, { say, cancelled: this.#stopped.signal, isSupervised: this.#isSupervised }),
+    );
     try {
       const pid = await this.#current;
-      // After the caller has received the answer. This process keeps `#current`, because it cannot be upgraded again.
+      // Resolve after the caller has received the result. This process keeps `#current`, because it cannot be upgraded
+      // again.
       setImmediate(this.#replaced.resolve);
       return pid;
     } catch (cause) {
@@ -63,10 +66,14 @@ class Upgrades {
 }
 
 /** Throws a `CommandError` if the settings cannot be applied. */
-export const startEngineAndServer = async (settings: ServeSettings, script: URL): Promise<Serving> => {
+export const startEngineAndServer = async (
+  settings: ServeSettings,
+  script: URL,
+  isSupervised: boolean,
+): Promise<Serving> => {
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();
-  const upgrades = new Upgrades(log, process.connected === true);
+  const upgrades = new Upgrades(log, isSupervised);
   const engine = stack.use(await startLocalEngine(settings, log, upgrades.upgrade).catch(cannotStart));
   const api = new ApiPort();
   stack.defer(() => api.close());
@@ -88,20 +95,21 @@ export const startEngineAndServer = async (settings: ServeSettings, script: URL)
 };
 
 /**
- * Takes over from the parent process, which continues if this process cannot.
- * @param stopped ends the upgrade. After the start of the server, the caller must call `stop` instead.
+ * Takes over from the parent process. If this process fails, the parent continues.
+ * @param stopped ends the upgrade when it aborts. After the server has started, the caller must call `stop` instead.
  */
 export const takeOverEngineAndServer = async (
   settings: ServeSettings,
   script: URL,
   stopped: AbortSignal,
+  isSupervised: boolean,
 ): Promise<Pick<Serving, "replaced" | "stop">> => {
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();
-  const upgrades = new Upgrades(log, false);
+  const upgrades = new Upgrades(log, isSupervised);
   const api = new ApiPort();
   const ready = Promise.withResolvers<void>();
-  // If no parent waits for it, the server tries again later.
+  // If no parent waits for `ready`, a rejection must not crash this process. The server retries later.
   ready.promise.catch(() => undefined);
   const { engine, apiPort, isAlone } = await takeOver({
     ...{ api, stopped, ready: ready.promise },
@@ -112,7 +120,7 @@ export const takeOverEngineAndServer = async (
   const server = new SupervisedServer(script, { settings, engineSocket: engine.socket, port: apiPort }, log);
   stack.defer(() => server.stop());
   const problem = await server.startOver();
-  // systemd must know this process before the parent ends.
+  // Report to systemd before the parent ends, so that systemd keeps this process.
   await reportReady((message) => log.warn(message));
   if (problem === undefined) ready.resolve();
   else ready.reject(problem);

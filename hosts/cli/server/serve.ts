@@ -6,8 +6,8 @@ import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint, warn } from "../terminal/colour.ts";
 import { CommandError, type Io, print, printJson, UsageError } from "../terminal/io.ts";
+import { Lifeline, SUPERVISED } from "./lifeline.ts";
 import type { Serving } from "./serving.ts";
-import type { ReadyMessage } from "./supervise.ts";
 import { reportReady } from "./systemd.ts";
 import { SUCCESSOR } from "./upgrade/messages.ts";
 
@@ -27,10 +27,11 @@ const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, capabi
 };
 
 /** A bundle lacks the server's script, so both parts run in this process. */
-const start = async (settings: ServeSettings): Promise<Serving> => {
+const start = async (settings: ServeSettings, isSupervised: boolean): Promise<Serving> => {
   if (settings.provider === "local" && settings.engine === "process") {
     const { serverScript } = await import("./supervised-server.ts");
-    if (serverScript !== null) return (await import("./serve-engine.ts")).startEngineAndServer(settings, serverScript);
+    if (serverScript !== null)
+      return (await import("./serve-engine.ts")).startEngineAndServer(settings, serverScript, isSupervised);
   }
   return (await import("./serving.ts")).startServing(settings);
 };
@@ -42,29 +43,29 @@ export const stopped = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/**
- * Resolves when the supervisor of `--supervise` ends or closes the IPC channel. Never resolves without a supervisor.
- */
-const disconnected = (): Promise<void> =>
-  new Promise((resolve) => {
-    if (process.connected === false) return resolve();
-    process.once("disconnect", resolve);
-    process.channel?.unref();
-  });
-
 /** Serves in place of the parent process, which an upgrade replaces. */
-const takeOver = async (settings: ServeSettings, stopped: AbortSignal): Promise<Pick<Serving, "replaced" | "stop">> => {
+const takeOver = async (
+  settings: ServeSettings,
+  stopped: AbortSignal,
+  isSupervised: boolean,
+): Promise<Pick<Serving, "replaced" | "stop">> => {
   const { serverScript } = await import("./supervised-server.ts");
   if (settings.provider !== "local" || settings.engine !== "process" || serverScript === null)
     throw new CommandError("An upgrade requires the provider 'local' and the setting --engine process.");
-  return (await import("./serve-engine.ts")).takeOverEngineAndServer(settings, serverScript, stopped);
+  return (await import("./serve-engine.ts")).takeOverEngineAndServer(settings, serverScript, stopped, isSupervised);
 };
 
+const reportTo = (
+  lifeline: Lifeline | undefined,
+  { logLevel }: ServeSettings,
+  { replaced }: Pick<Serving, "replaced">,
+): void => lifeline?.report({ kind: "ready", pid: process.pid, logLevel, canUpgrade: replaced !== undefined });
+
 /** Starts the platform and prints how to reach it. */
-const startNew = async (settings: ServeSettings, input: Input, io: Io): Promise<Serving> => {
-  const serving = await start(settings);
-  // Notify the supervisor before printing. If the supervisor has ended, the call fails and `disconnected` resolves.
-  process.send?.({ logLevel: settings.logLevel } satisfies ReadyMessage, () => undefined);
+const startNew = async (settings: ServeSettings, input: Input, io: Io, lifeline?: Lifeline): Promise<Serving> => {
+  const serving = await start(settings, lifeline !== undefined);
+  // Notify the supervisor before printing.
+  reportTo(lifeline, settings, serving);
   announce(io, input.flag("json"), serving);
   if (!isLoopback(settings.host))
     warn(io, `The platform listens on ${settings.host} without TLS. Put a proxy with TLS in front of it.`);
@@ -82,15 +83,19 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const problem = dataDirProblem(settings.dataDir);
   if (problem !== undefined) throw new UsageError(problem);
   const isSuccessor = process.env[SUCCESSOR] !== undefined && process.connected;
-  delete process.env[SUCCESSOR];
-  const { replaced, stop } = await (isSuccessor ? takeOver(settings, io.signal) : startNew(settings, input, io));
-  if (!isSuccessor) await reportReady((message) => warn(io, message));
-  await Promise.race([
-    stopped(io.signal),
-    ...(isSuccessor ? [] : [disconnected()]),
-    ...(replaced === undefined ? [] : [replaced]),
-  ]);
-  await stop();
+  const lifeline = process.env[SUPERVISED] === undefined ? undefined : new Lifeline();
+  for (const name of [SUCCESSOR, SUPERVISED]) delete process.env[name];
+  const signal = lifeline === undefined ? io.signal : AbortSignal.any([io.signal, lifeline.ended]);
+  const serving = isSuccessor
+    ? await takeOver(settings, signal, lifeline !== undefined)
+    : await startNew(settings, input, io, lifeline);
+  if (isSuccessor) reportTo(lifeline, settings, serving);
+  else await reportReady((message) => warn(io, message));
+  // After an upgrade, leave the lifeline, so that the supervisor waits only for the new process.
+  const replaced = serving.replaced?.then(() => lifeline?.leave());
+  await Promise.race([stopped(signal), ...(replaced === undefined ? [] : [replaced])]);
+  await serving.stop();
+  lifeline?.report({ kind: "stopped" });
   return 0;
 };
 
@@ -99,7 +104,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     supervise: flag("Restart the platform if it ends unexpectedly, for machines without systemd"),
-    "accept-state": flag("Start even if the state is empty or older than the other data in the folder"),
+    "accept-state": flag("Start even if the state is empty, outdated or changed by another program"),
     ...settingOptions,
   },
   examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com", "serve --supervise"],

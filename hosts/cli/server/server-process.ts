@@ -9,8 +9,8 @@ const send = (message: ServerMessage): void => void process.send?.(message);
 
 /**
  * Exits immediately when the engine has ended, so that this process does not report the interrupted deploys as failed.
- * The next server ends them when it starts. Two events call this function, because the engine's sockets can close
- * before the IPC channel does.
+ * The next server ends these deploys when it starts. Two events call this function, because the engine's sockets can
+ * close before the IPC channel does.
  */
 const exit = (): void => process.exit(process.exitCode ?? 1);
 

@@ -95,7 +95,7 @@ const open = async (
       await Promise.race([controlPlane.settle(), late]);
       isDraining = true;
       await sleep(CLOSE_MS);
-      // Deploys that have begun meanwhile.
+      // Also wait for deploys that have begun in the meantime.
       await Promise.race([controlPlane.settle(), late]);
     },
     stop: async () => {
@@ -128,7 +128,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
 export interface PassedServing extends ServingFacts {
   /** Serves a connection to the API's port. */
   accept(socket: Socket): void;
-  /** Waits for running deploys, at most for this time. Then asks clients to close their connections. */
+  /** Waits up to `seconds` for running deploys. Then asks clients to close their connections. */
   drain(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -61,8 +61,8 @@ export class SupervisedServer {
   }
 
   /**
-   * Waits for running deploys, at most for this time. After that, the server continues to serve, but asks clients to
-   * close their connections.
+   * Waits up to `seconds` for running deploys. Afterwards, the server continues to serve, but asks clients to close
+   * their connections.
    */
   async drain(seconds: number): Promise<void> {
     const child = this.#ready;
@@ -73,7 +73,7 @@ export class SupervisedServer {
   }
 
   /**
-   * Stops the server, which first ends running deploys and then waits for requests.
+   * Stops the server. The server ends running deploys, then waits for in-flight requests to finish.
    * @param killAfterMs when to kill a server that still waits; never by default
    */
   async stop(killAfterMs?: number): Promise<void> {
@@ -89,8 +89,8 @@ export class SupervisedServer {
   }
 
   /**
-   * Starts a server, after `stop` or after another process's server has stopped. Resolves when it is ready. If it cannot
-   * start, resolves with the reason, and tries again later.
+   * Starts a server after `stop`, or after the server of another process has stopped. Resolves to undefined when the
+   * server is ready. If it cannot start, resolves to the reason, and retries in the background.
    */
   async startOver(): Promise<unknown> {
     this.#isStopping = false;
@@ -127,7 +127,7 @@ export class SupervisedServer {
     };
     child.on("error", (cause) => {
       this.#log.error({ cause }, "the server's process failed");
-      // A process that could not be created has no exit.
+      // A process that could not be created emits no `exit` event.
       if (child.pid === undefined) onEnd(cause.message);
     });
     child.once("exit", (code, signal) => onEnd(code ?? signal));
@@ -135,7 +135,7 @@ export class SupervisedServer {
     return promise;
   }
 
-  /** Closes this process's handle of a connection. The server has another one, so the connection stays open. */
+  /** Closes this process's handle of a connection. The server holds its own handle, so the connection stays open. */
   #accepted(id: number): void {
     this.#passing.get(id)?.socket.destroy();
     this.#passing.delete(id);
@@ -152,7 +152,7 @@ export class SupervisedServer {
     this.#restart = setTimeout(() => void this.#tryToRun(), restartDelay(this.#failures));
   }
 
-  /** Returns the reason if the server cannot start. */
+  /** Resolves to the reason if the server cannot start, otherwise to undefined. */
   async #tryToRun(): Promise<unknown> {
     try {
       await this.#run();

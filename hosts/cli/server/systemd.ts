@@ -3,9 +3,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 /**
- * Reports that this process is the main process of its unit and is ready. Does nothing without systemd. Node cannot send
- * datagrams to a Unix socket, so the message is sent by systemd's own program, which the unit permits by
- * `NotifyAccess=all`: https://www.freedesktop.org/software/systemd/man/latest/systemd-notify.html
+ * Reports that this process is the main process of its unit and is ready. Does nothing without systemd. Node cannot
+ * send datagrams to a Unix socket, so this function runs `systemd-notify`, which requires `NotifyAccess=all` in the
+ * unit: https://www.freedesktop.org/software/systemd/man/latest/systemd-notify.html
  * @param warn receives the reason if the report fails, for example in a container without that program
  */
 export const reportReady = async (warn: (message: string) => void): Promise<void> => {

@@ -49,8 +49,9 @@ export const addUsageOf = async (
 };
 
 /**
- * Whether the log still covers the whole period. Entries expire after `retentionDays`, but a deployment that is younger
- * has no older entries. A deleted deployment may have existed during the whole period.
+ * Returns whether the log still covers the whole period. Entries expire after `retentionDays`, so a deployment that is
+ * younger than that has lost none. If `deployment` is undefined (deleted), assumes that it existed during the whole
+ * period.
  */
 export const isComplete = (
   period: CostPeriod,

@@ -11,7 +11,7 @@ import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
 import { type ObjectAddress, type PlannedUpload, type Source, uploadObject } from "./transfer/upload.ts";
 import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
-/** Returns undefined if any size is unknown. */
+/** Returns the total size in bytes; undefined if any size is unknown. */
 const totalOf = (uploads: readonly PlannedUpload[]): number | undefined => {
   const total = uploads.reduce((sum, { source }) => sum + (source.size ?? Number.NaN), 0);
   return Number.isNaN(total) ? undefined : total;

@@ -9,7 +9,7 @@ import { openSharedIdentity } from "./keys-database.ts";
 export interface BootstrapKey {
   readonly id: string;
   readonly key: string;
-  /** The caller must show it to the operator. */
+  /** A warning that the caller must show to the operator. */
   readonly warning?: string;
 }
 

@@ -48,7 +48,7 @@ const formError = async (
   return plan.isErr() ? plan.error : error;
 };
 
-/** Reads the form. Returns undefined if the client disconnected or the response is sent already. */
+/** Reads the form. Returns undefined if the client disconnected, or if it has already sent an error response. */
 const receiveForm = async (
   controlPlane: ControlPlane,
   principal: Principal,

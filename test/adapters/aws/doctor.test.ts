@@ -179,8 +179,8 @@ test.each([...LOOKED_AT, "athenaWorkgroup"])("reports a deleted resource with it
       words: expect.stringMatching(/^does not exist/),
       fix: expect.stringContaining(
         part === "athenaWorkgroup"
-          ? "set another one with --aws-athena-workgroup"
-          : `set another one as '${part}' in the section 'aws' of portside.config.json`,
+          ? "set a different workgroup with --aws-athena-workgroup"
+          : `set a different '${part}' in the section 'aws' of portside.config.json`,
       ),
     },
   ]);

@@ -295,9 +295,9 @@ describe("on Cloud Run itself", () => {
   test("requires only CPU between requests and a minimum of instances", async () => {
     const findings = await lookFrom({ template: { ...container(false), scaling: { minInstanceCount: 1 } } });
     expect(missing(findings)).toEqual([]);
-    expect(findings.find(({ words }) => words.includes("because this is Cloud Run"))?.words).toContain(
-      "the bucket p-portside-sources",
-    );
+    expect(
+      findings.find(({ words }) => words.includes("because Cloud Run's file system is in memory"))?.words,
+    ).toContain("the bucket p-portside-sources");
     expect(missing(await lookFrom({ template: container(false), scaling: { minInstanceCount: 1 } }))).toEqual([]);
   });
 

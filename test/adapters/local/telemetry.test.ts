@@ -61,7 +61,7 @@ test("counts instances by state, and waiting requests", async () => {
 });
 
 test("counts a start for waiting requests as a cold start, but not that of a rollout", async () => {
-  const { platform, figures, instances } = await start({ idleSeconds: 0.2 });
+  const { platform, figures, instances } = await start({ idle: "stop", idleSeconds: 0.2 });
   await using _platform = platform;
   const url = await platform.up(nodeSource(server));
   expect(await figures()).toMatchObject({ portside_cold_start_seconds_count: 0 });

@@ -25,11 +25,11 @@ beforeAll(async () => {
     },
   });
   client = await world.clients("services");
-}, 120_000);
+});
 afterAll(async () => {
   await world.close();
   await rm(buckets, { recursive: true, force: true });
-}, 120_000);
+});
 
 const imageOf = async (tag: string, archive: Uint8Array): Promise<string> => {
   const built = await engine.build(archive, () => undefined, new AbortController().signal);

@@ -62,11 +62,15 @@ const listening = (server: Server): Promise<number> =>
 
 const poolAt = (port: number): Pool => {
   const pool = new Pool({
-    ...{ concurrency: 1000, maxInstances: 1, idleMillis: 3_600_000, queueLimit: 100, waitMillis: 60_000 },
+    ...{ concurrency: 1000, maxInstances: 1, queueLimit: 100, waitMillis: 60_000 },
+    ...{ idle: "stop", idleMillis: 3_600_000, stopAfterMillis: 3_600_000 },
     start: () => Promise.reject(new Error("The instance is fake.")),
     acquireBudget: () => false,
     releaseBudget: () => undefined,
     onStarted: () => undefined,
+    onFrozen: () => undefined,
+    onThawed: () => undefined,
+    onSleepFailed: () => undefined,
     onIdle: () => undefined,
     onUnreachable: () => undefined,
     onCrashed: () => undefined,

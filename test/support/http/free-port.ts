@@ -1,20 +1,6 @@
-/** Free ports, and programs that need one as an argument: they start again on another port after a conflict. */
+/** Programs that need a free port as an argument: they start again on another port after a conflict. */
 import type { ChildProcess } from "node:child_process";
-import { randomInt } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
-
-/** A free loopback port below 32768, where the kernel's ephemeral ports begin. */
-export const freePort = async (): Promise<number> => {
-  const port = randomInt(20_000, 32_000);
-  const probe = createServer().listen(port, "127.0.0.1");
-  const free = await once(probe, "listening").then(
-    () => true,
-    () => false,
-  );
-  await new Promise((resolve) => probe.close(resolve));
-  return free ? port : freePort();
-};
+import { freePort } from "../../../adapters/local/instances/free-port.ts";
 
 const answers = async (url: string, child: ChildProcess): Promise<boolean> => {
   while (child.exitCode === null && child.signalCode === null) {

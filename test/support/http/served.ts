@@ -10,7 +10,7 @@ import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 const repository = join(import.meta.dirname, "..", "..", "..");
 
 /** How long a client waits for one response. */
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 
 export interface Served {
   readonly child: ChildProcess;

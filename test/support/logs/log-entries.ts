@@ -19,8 +19,9 @@ export const entriesOf = async (
 export const eventsOf = async (
   platform: Pick<TestPlatform, "local">,
   event: string,
+  service = "app",
 ): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-  (await entriesOf(platform)).flatMap(({ logName, json }) =>
+  (await entriesOf(platform, service)).flatMap(({ logName, json }) =>
     logName === "platform" && json?.["event"] === event ? [json] : [],
   );
 

@@ -1,11 +1,17 @@
 /** The containers, volumes and images of a service in Docker. */
 import Dockerode from "dockerode";
+import { groupsOf, isFrozen } from "../../../adapters/local/sandbox/freezer.ts";
 
 const docker = new Dockerode();
 
 export const containersOf = async (service: string): Promise<string[]> => {
   const filters = { label: [`portside.service=${service}`] };
   return (await docker.listContainers({ all: true, filters })).map(({ Id }) => Id);
+};
+
+export const isFrozenContainer = async (id: string): Promise<boolean> => {
+  const { State } = await docker.getContainer(id).inspect();
+  return State.Paused || isFrozen(groupsOf(State.Pid));
 };
 
 /** The names of the engine's volumes. */

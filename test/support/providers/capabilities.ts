@@ -26,8 +26,10 @@ export const minimalCapabilities: Capabilities = {
   ...fullCapabilities,
   session_affinity: missing("no affinity here"),
   http2: missing("no HTTP/2 here"),
+  idle: missing("no choice of idle here"),
   memory_limit: missing("no memory limit here"),
   cpu_limit: missing("no CPU limit here"),
+  busy_leases: missing("no busy leases here"),
   concurrency_cap: missing("no cap here"),
   request_timeout: missing("no timeout here"),
   volumes: {

@@ -10,8 +10,16 @@ export class FakeInstance {
   readonly id: string;
   readonly exited: Promise<Exit>;
   readonly end: (exit?: Partial<Exit>) => void;
+  readonly calls: string[] = [];
+  thaws: Promise<void> | undefined;
+  cannotFreeze = false;
   stopped = false;
   alive = true;
+  busyUntil = 0;
+  /** Changes the lease, as the service does through its socket. */
+  lease: (until: number) => void = (until) => {
+    this.busyUntil = until;
+  };
 
   constructor(id: string) {
     this.id = id;
@@ -25,6 +33,28 @@ export class FakeInstance {
 
   processes(): number[] {
     return this.alive ? [1] : [];
+  }
+
+  /** Resolves when the test resumes the instance, if it set `thaws`. */
+  async thaw(): Promise<void> {
+    this.calls.push("thaw");
+    await this.thaws;
+  }
+
+  async freeze(): Promise<void> {
+    this.calls.push("freeze");
+    if (this.cannotFreeze) throw new Error("it cannot be paused");
+  }
+
+  onLease(listener: () => void): void {
+    this.lease = (until) => {
+      this.busyUntil = until;
+      listener();
+    };
+  }
+
+  memory(): number {
+    return 1;
   }
 
   stop(): Promise<Exit> {
@@ -45,14 +75,19 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
   const pool = new Pool({
     concurrency: 1,
     maxInstances: 10,
+    idle: "stop",
     idleMillis: 60_000,
+    stopAfterMillis: 600_000,
     queueLimit: 100,
     waitMillis: 600_000,
     acquireBudget: () => budget > 0 && budget-- > 0,
     releaseBudget: () => void budget++,
     start: (signal) => new Promise((resolve) => starting.push({ resolve, signal })),
     onStarted: (instance) => events.push(`started ${instance.id}`),
-    onIdle: (instance) => events.push(`idle ${instance.id}`),
+    onFrozen: (instance) => events.push(`frozen ${instance.id}`),
+    onThawed: (instance) => events.push(`thawed ${instance.id}`),
+    onSleepFailed: (instance, cause) => events.push(`failed ${instance.id} ${(cause as Error).message}`),
+    onIdle: (instance, reason) => events.push(`${reason} ${instance.id}`),
     onUnreachable: (instance) => events.push(`unreachable ${instance.id}`),
     onCrashed: (instance, exit) => events.push(`crashed ${instance.id} ${exit.code ?? exit.signal}`),
     ...config,

@@ -40,13 +40,16 @@ const jobs: Running[] = [];
 const SERVER = "import socket, time; s = socket.create_server(('', 8080)); print('up', flush=True); time.sleep(600)";
 
 const commands: Readonly<Record<string, () => Promise<unknown>>> = {
-  /** Starts a job whose processes would outlive this process, unless the runner ends them. */
+  /**
+   * Starts a job whose process would outlive this one, unless the runner ends it. The job does not fork, because other
+   * tests of the same user may use up the user's processes.
+   */
   start: () =>
     new Promise((resolve) => {
       const job = chosen.runner.start(
         {
           id: `${chosen.mark}.${jobs.length}`,
-          argv: kind === "bubblewrap" ? ["python3", "-c", SERVER] : ["sh", "-c", "echo up; sleep 600 & wait"],
+          argv: kind === "bubblewrap" ? ["python3", "-c", SERVER] : ["sh", "-c", "echo up; exec sleep 600"],
           cwd: kind === "process" ? folder : "/tmp",
           env: { PATH: "/usr/bin:/bin" },
           binds: [],

@@ -8,6 +8,7 @@ import { packagedSource } from "../archives/packages.ts";
 import { portOf } from "../http/clients.ts";
 import { chat, grpcEcho } from "../http/grpc-echo.ts";
 import type { Client } from "../http/served.ts";
+import { numberedLines } from "../logs/all-messages.ts";
 
 /** Echoes bodies and WebSocket messages, streams numbered events, and logs numbered lines. */
 const app = packagedSource(
@@ -162,25 +163,6 @@ const call = (url: string): Numbers => {
   return numbers;
 };
 
-/** The numbers of the lines of each instance, along the cursor. */
-const linesOf = async (client: Client): Promise<Map<string, number[]>> => {
-  const lines = new Map<string, number[]>();
-  for (let since = "2020-01-01T00:00:00Z"; ; ) {
-    const page = { deployment_name: "app", since, limit: 1000 };
-    const { logs, cursor } = await client.post<{ logs: { message: string }[]; cursor: string }>(
-      "/v1/deployment/logs",
-      page,
-    );
-    if (logs.length === 0) return lines;
-    for (const { message } of logs) {
-      const [, instance, n] = /^n (\d+) (\d+)$/.exec(message) ?? [];
-      if (instance === undefined) continue;
-      lines.set(instance, [...(lines.get(instance) ?? []), Number(n)]);
-    }
-    since = cursor;
-  }
-};
-
 const up = async (
   client: Client,
   name: string,
@@ -227,6 +209,6 @@ export const startTraffic = async (client: Client, env: Readonly<Record<string, 
   return {
     traffic,
     openStreams: () => ({ events: followEvents(url), socket: talk(url), grpc: call(grpc) }),
-    linesOf: () => linesOf(client),
+    linesOf: () => numberedLines(client),
   };
 };

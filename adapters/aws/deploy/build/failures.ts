@@ -67,7 +67,7 @@ const hasFailed = ({ phaseStatus }: BuildPhase): boolean =>
   phaseStatus !== undefined && phaseStatus !== "SUCCEEDED" && phaseStatus !== "IN_PROGRESS";
 
 /**
- * Returns why an ended build failed; undefined if it succeeded.
+ * Returns why a finished build failed, or undefined if it succeeded.
  *
  * @param tail the last lines of its log
  */
@@ -85,7 +85,7 @@ export const failureOfBuild = (
   if (undetected !== undefined) return undetected;
   const exitCode = exitCodeOfStep(tail) ?? exitCodeIn(phase);
   const message = tail.some((line) => DOCKER_HUB_LIMIT.test(line))
-    ? "A registry limits anonymous pulls from CodeBuild's shared addresses. Use images of another registry, such as public.ecr.aws/docker/library/node, or deploy again later."
+    ? "A registry limits anonymous pulls from the IP addresses that CodeBuild shares between customers. Use images from another registry, such as public.ecr.aws/docker/library/node, or deploy again later."
     : exitCode === undefined
       ? "A build command failed."
       : `A build command failed with exit code ${exitCode}.`;

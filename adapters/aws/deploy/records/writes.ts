@@ -118,7 +118,7 @@ export interface ConditionalWrite {
   readonly change: (seen: Found) => PromiseLike<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
 }
 
-/** Milliseconds until the next check whether the writer that moves traffic has finished or counts as dead. */
+/** Milliseconds to wait before checking again whether the writer that moves traffic has finished or has timed out. */
 const waitMsOf = ({ state }: HeldRecord, now: Instant): number =>
   Math.min(Math.max(millisOf(parseInstant(state.until) ?? now) - millisOf(now), PAUSE_MS), 1000);
 
@@ -142,7 +142,7 @@ export const writeConditionally = (
     if ("reason" in error) return error;
     if (!isCallState(error)) return failureOfUnavailable(error);
     if (error.code === "invalid" || error.code === "exists") throw error.error;
-    return { reason: "provider_unavailable", message: "Too many concurrent changes of the service. Deploy again." };
+    return { reason: "provider_unavailable", message: "Too many concurrent changes to the service. Deploy again." };
   });
 };
 
@@ -165,6 +165,6 @@ export const amend = (
     .map(() => undefined)
     .mapErr((error) => {
       if (!isCallState(error)) return failureOfUnavailable(error);
-      return { reason: "provider_unavailable", message: "Too many concurrent changes of the service. Try again." };
+      return { reason: "provider_unavailable", message: "Too many concurrent changes to the service. Try again." };
     });
 };

@@ -99,7 +99,7 @@ export class RolloutAttempt {
     return writeConditionally(this.deps, { name, owner, expected, write, isLaterWrite: true, change: next }, retry);
   }
 
-  /** Returns a failure if another writer has changed the record. */
+  /** Returns a failure if another writer has changed the record; otherwise undefined. */
   async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
     const { name, owner } = this.request.template;
     const expected = { etag: etagOf(record), owner };

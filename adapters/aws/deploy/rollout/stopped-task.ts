@@ -30,7 +30,10 @@ const errors: Readonly<Record<string, DeployFailure>> = {
     message:
       "ECS could not set up the service's image, log or volumes. The operator can find the reason in the server's log.",
   },
-  CannotCreateVolumeError: { reason: "volume_unavailable", message: "ECS could not mount a volume of the service." },
+  CannotCreateVolumeError: {
+    reason: "volume_unavailable",
+    message: "ECS could not mount one of the service's volumes.",
+  },
   CannotStartContainerError: {
     reason: "crashed",
     message: "The container did not start. Check the image's command.",

@@ -111,7 +111,7 @@ const mayHaveStopped = (
 
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
- * Fails as soon as a task has failed, because ECS would only start another one. Also fails if the circuit breaker has
+ * Fails as soon as a task has failed, because ECS would only start another task. Also fails if the circuit breaker has
  * tripped, the Fargate quota is exhausted, or the service was deleted. Until `mountsUntil`, a rejected mount does not
  * count as a failure.
  *

@@ -177,7 +177,9 @@ export const createFileSystems = ({ config, clients, runtime }: FileSystemsDeps)
       if (!isDenied(error)) return awsFault(error);
       wasDenied = true;
       if (!hasLoggedDenial)
-        logger.warn("S3 Files denied the deletion of file systems; those of purged volumes remain", { error });
+        logger.warn("S3 Files denied the deletion of file systems; the file systems of purged volumes remain", {
+          error,
+        });
       hasLoggedDenial = true;
       return { kind: "state", code: "not_found" };
     };

@@ -1,5 +1,5 @@
 /**
- * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces while it
+ * A source spool in a bucket, for servers whose file system is in memory. The spool uploads an archive in pieces while it
  * validates the archive, and creates the object only if the archive is valid. Builders copy the object within the
  * cloud.
  */

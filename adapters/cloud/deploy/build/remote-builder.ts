@@ -42,7 +42,7 @@ export interface RunningBuild {
 
 export type RemoteVerdict =
   | { readonly kind: "running" }
-  /** Ended. `failure` receives the last lines and returns undefined if the build succeeded. */
+  /** The build has ended. `failure` receives its last log lines, and returns undefined if the build succeeded. */
   | { readonly kind: "ended"; readonly failure: (tail: readonly string[]) => DeployFailure | undefined };
 
 export interface RemoteBuilds {

@@ -22,7 +22,7 @@ const MAX_BYTES = 1024 ** 2;
 const tooLarge = (path: string): BuildError =>
   new BuildError({
     reason: "build_failed",
-    message: `The ${path} is larger than 1 MiB. Move inline content into separate files in the source.`,
+    message: `The ${path} is larger than 1 MiB. ${path.endsWith(IGNORE) ? "Replace its entries with shorter patterns." : "Move inline content into separate files in the source."}`,
   });
 
 const withoutDot = (path: string): string => path.replace(/^(?:\.\/)+/, "");

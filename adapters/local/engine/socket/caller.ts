@@ -5,7 +5,7 @@ import type { CallName, InputOf } from "./protocol.ts";
 /** Thrown if the engine did not complete a call. */
 export class EngineUnreachable extends Error {}
 
-/** Thrown if the engine is older than the call. */
+/** Thrown if the engine is too old for the call. */
 export class UnknownCall extends Error {}
 
 interface Call {
@@ -46,12 +46,15 @@ export const caller = (agent: Agent, path: string) => {
     const { signal, say } = call;
     try {
       const response = await open(agent, path, name, input, signal);
+      let last: Line | undefined;
+      // The agent reuses the connection only if the response is read to its end.
       for await (const line of linesOf(response)) {
-        if (response.statusCode === 404) throw new UnknownCall(line.error);
-        if (line.say !== undefined) say?.(line.say);
-        else if (line.error === undefined) return line.result;
-        else throw new Error(line.error);
+        if (line.say === undefined) last = line;
+        else say?.(line.say);
       }
+      if (response.statusCode === 404) throw new UnknownCall(last?.error);
+      if (last?.error !== undefined) throw new Error(last.error);
+      if (last !== undefined) return last.result;
       signal?.throwIfAborted();
     } catch (cause) {
       signal?.throwIfAborted();

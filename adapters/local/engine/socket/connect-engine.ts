@@ -23,9 +23,9 @@ const greet = async (answer: unknown) => {
 };
 
 /**
- * Asks the engine of a data folder to replace itself by a new process. Returns the new process id. Throws
- * `EngineUnreachable` if this process cannot connect to an engine, `UnknownCall` if the engine is older than upgrades, and
- * an `Error` with the reason if the upgrade failed and the engine continues.
+ * Asks the engine of a data folder to replace itself with a new process. Returns the new process id. Throws
+ * `EngineUnreachable` if this process cannot connect to an engine, `UnknownCall` if the engine is too old for upgrades,
+ * and an `Error` with the reason if the upgrade failed and the engine keeps running.
  * @param say receives the progress
  */
 export const requestUpgrade = async (dataDir: string, say: (message: string) => void): Promise<number> => {
@@ -46,7 +46,7 @@ const CLOSE_MS = 1000;
 /**
  * Connects to an engine in another process. Throws if no engine listens at the path, or if the engine uses another
  * version of the protocol.
- * @param onEnd called when the engine has ended, before the calls that it interrupted fail. A server that must not
+ * @param onEnd called when the engine has ended, and before its interrupted calls are rejected. A server that must not
  * report these failures can exit here.
  */
 export const connectEngine = async (

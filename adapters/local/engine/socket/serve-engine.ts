@@ -1,16 +1,13 @@
 /** The engine's side of the socket: answers the server's calls. */
 import { once } from "node:events";
 import { chmodSync, rmSync, symlinkSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import type { z } from "zod";
 import type { Logger } from "../../../../core/ports/system.ts";
 import type { OpenedEngine } from "../open-engine.ts";
 import type { Candidate } from "../reconcile.ts";
 import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL } from "./protocol.ts";
-import { isTooLong } from "./socket-path.ts";
+import { placeSocket } from "./socket-path.ts";
 
 /** How long a candidate may wait for the commit of its rollout after its server has disconnected. */
 const ABANDONED_MS = 10_000;
@@ -155,7 +152,7 @@ export interface EngineSocket extends AsyncDisposable {
  * the socket is created in a new temporary folder, and `wanted` becomes a symbolic link to it.
  */
 export const serveEngine = async (served: ServedEngine, wanted: string, logger: Logger): Promise<EngineSocket> => {
-  const path = isTooLong(wanted) ? join(await mkdtemp(join(tmpdir(), "portside-")), "engine.sock") : wanted;
+  const { path, remove } = await placeSocket(wanted);
   const timers = new Set<NodeJS.Timeout>();
   const handlers = handlersOf(served, () => timers.add(abandonCandidates(served.engine, logger)));
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
@@ -169,9 +166,7 @@ export const serveEngine = async (served: ServedEngine, wanted: string, logger: 
   });
   chmodSync(path, 0o600);
   if (path !== wanted) symlinkSync(path, wanted);
-  const closed = once(server, "close").then(async () => {
-    if (path !== wanted) await rm(dirname(path), { recursive: true, force: true });
-  });
+  const closed = once(server, "close").then(remove);
   return {
     path,
     stopListening: () => void server.close(),

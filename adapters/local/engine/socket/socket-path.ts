@@ -1,5 +1,7 @@
-/** The path of the engine's socket in a data folder. */
+/** The paths of sockets, which have a maximum length. */
 import { readlinkSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
@@ -11,7 +13,21 @@ const MAX_PATH = 103;
 /** Returns the path of the socket, or of a symbolic link to it if this path is too long for a socket. */
 export const socketPath = (dataDir: string): string => join(dataDir, "engine", "engine.sock");
 
-export const isTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_PATH;
+const isTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_PATH;
+
+/** A path for a socket. */
+export interface SocketPlace {
+  readonly path: string;
+  /** Removes the temporary folder of the socket, if it has one. */
+  remove(): Promise<void>;
+}
+
+/** Returns `wanted`, or a path in a new temporary folder of this user if `wanted` is too long for a socket. */
+export const placeSocket = async (wanted: string): Promise<SocketPlace> => {
+  if (!isTooLong(wanted)) return { path: wanted, remove: async () => undefined };
+  const folder = await mkdtemp(join(tmpdir(), "portside-"));
+  return { path: join(folder, "socket"), remove: () => rm(folder, { recursive: true, force: true }) };
+};
 
 /** Returns the path that a client can connect to. Throws if the path is too long and not a symbolic link. */
 export const clientPath = (path: string): string => (isTooLong(path) ? readlinkSync(path) : path);

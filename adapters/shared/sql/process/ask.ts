@@ -48,7 +48,7 @@ export const guard = (child: SqlChild, millis: number, signal: AbortSignal | und
   };
 };
 
-/** Runs `work` with the account's process. Waits up to `timeoutMs` until a process is free. */
+/** Runs `work` with a process of the account. Waits up to `timeoutMs` for a free process. */
 export const withProcess = <T>(
   pool: SqlPool,
   { owner }: SqlScope,

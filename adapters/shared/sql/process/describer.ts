@@ -20,7 +20,7 @@ const plainScript = packagedScript(
 export class Describer {
   readonly #pool: SqlPool;
 
-  /** @param script the child process; a provider that translates statements passes its own */
+  /** @param script the script of the processes; a provider that translates statements passes its own */
   constructor(script: URL | null = plainScript) {
     this.#pool = new SqlPool({ script, argsOf: () => [], maxProcesses: MAX_PROCESSES, idleMillis: IDLE_MS });
   }

@@ -3,6 +3,7 @@
  * parent disconnects. It stores only data that can be rebuilt, so the parent may kill it at any time.
  */
 
+import { constants, setPriority } from "node:os";
 import { openDatabase, removeDatabase } from "../database.ts";
 import { aboutText } from "../googlesql/about-text.ts";
 import { ParserTrapped } from "../googlesql/parser.ts";
@@ -22,6 +23,8 @@ export interface SqlProcess {
 type RunRequest = Extract<SqlRequest, { kind: "run" }>;
 
 export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void> => {
+  // Requests to services come first. The database starts its threads later, and they inherit the priority.
+  setPriority(constants.priority.PRIORITY_LOW);
   const connection = await openDatabase(database);
   const readSoFar = await ReadSoFar.of(connection);
 

@@ -50,7 +50,7 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
 };
 
 /**
- * Keeps the first and last positions that the database contains for each service in memory. They stay correct, because
+ * Caches the first and last positions that the database contains for each service. The cache stays correct, because
  * the database has a single writer.
  */
 export class ReadSoFar {

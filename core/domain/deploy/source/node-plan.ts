@@ -8,6 +8,7 @@ const textMap = z.record(z.string(), z.string()).catch({});
 
 const packageSchema = z.object({
   main: z.string().max(archiveLimits.pathBytes).optional().catch(undefined),
+  type: z.string().optional().catch(undefined),
   packageManager: z.string().optional().catch(undefined),
   scripts: textMap.optional(),
   engines: textMap.optional(),
@@ -33,6 +34,8 @@ export interface NodePlan {
   readonly buildScripts: readonly string[];
   /** True if the build installs packages. Development dependencies count only if there are build scripts. */
   readonly installs: boolean;
+  /** The dependencies that are not part of the source, so the build may import them without running the service. */
+  readonly packages: readonly string[];
   readonly lock: NodeLock | undefined;
   /** The npm package and version of the package manager that reads the lock file; undefined for npm. */
   readonly manager: string | undefined;
@@ -109,6 +112,15 @@ const lockWarning = ({ paths }: SourceFiles): string => {
     : `warning: ${unread} is not supported; npm installs the packages, and versions may differ`;
 };
 
+/** Matches a dependency on a folder or archive of the source. */
+const LOCAL_DEPENDENCY = /^((file|link|portal|workspace):|\.|~?\/)/;
+
+/** In a workspace project, any dependency may be part of the source. */
+const packagesOf = ({ dependencies = {}, workspaces }: NodePackage, { paths }: SourceFiles): string[] =>
+  workspaces !== undefined || paths.has("pnpm-workspace.yaml")
+    ? []
+    : Object.keys(dependencies).filter((name) => !LOCAL_DEPENDENCY.test(dependencies[name] ?? ""));
+
 /** @param procfile the Procfile's command, which takes precedence over package.json */
 export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: string | undefined): NodePlan => {
   const script = manifest.scripts?.["start"];
@@ -128,6 +140,7 @@ export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: st
     manifest,
     buildScripts,
     installs,
+    packages: packagesOf(manifest, files),
     lock,
     manager: managerOf(lock, manifest, files),
     warnings: installs && lock === undefined ? [lockWarning(files)] : [],

@@ -21,7 +21,7 @@ export const webCommand = (procfile: string): { readonly command: string } | { r
   const others = processes.filter((one) => one !== web).map(([name]) => `'${name}'`);
   if (others.length > 0)
     return fail(
-      `The Procfile has ${processes.length} processes; a deployment runs one. Keep 'web' and deploy ${others.slice(0, 5).join(", ")} under another name.`,
+      `The Procfile has ${processes.length} processes; a deployment runs one. Keep 'web', and deploy ${others.slice(0, 5).join(", ")} separately.`,
     );
   return { command: web[1] };
 };

@@ -26,5 +26,5 @@ export type UpgradeMessage =
 /** The answer to a message: its result, or the reason why the new process cannot take over. */
 export type UpgradeAnswer = { readonly result: unknown } | { readonly error: string };
 
-/** Set for a process of `portside serve` that replaces its parent. */
+/** The environment variable that is set for a process of `portside serve` that replaces its parent. */
 export const SUCCESSOR = "PORTSIDE_SUCCESSOR";

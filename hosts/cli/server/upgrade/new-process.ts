@@ -1,6 +1,7 @@
 /** The new process of an upgrade, as the running process sees it. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Server } from "node:net";
+import { LIFELINE_FD, SUPERVISED } from "../lifeline.ts";
 import { SUCCESSOR, type UpgradeAnswer, type UpgradeMessage } from "./messages.ts";
 
 /** The maximum time for one answer. The first step starts an instance of each running service. */
@@ -13,9 +14,13 @@ export class NewProcess {
   #waiting: PromiseWithResolvers<unknown> | undefined;
 
   /** Runs the command of this process again, in the version that is installed now. */
-  constructor() {
+  constructor(isSupervised: boolean) {
     const [, script = "", ...args] = process.argv;
-    this.#child = fork(script, args, { serialization: "advanced", env: { ...process.env, [SUCCESSOR]: "1" } });
+    this.#child = fork(script, args, {
+      serialization: "advanced",
+      stdio: ["inherit", "inherit", "inherit", "ipc", ...(isSupervised ? [LIFELINE_FD] : [])],
+      env: { ...process.env, [SUCCESSOR]: "1", ...(isSupervised && { [SUPERVISED]: "1" }) },
+    });
     this.#child.on("message", (answer: UpgradeAnswer) => {
       if ("error" in answer) this.#waiting?.reject(new Error(answer.error));
       else this.#waiting?.resolve(answer.result);
@@ -42,7 +47,7 @@ export class NewProcess {
     );
     void this.#ended.then((how) => reject(new Error(`The new process ended (${how}).`)));
     try {
-      // A channel that closes has an exit, which names the reason.
+      // If the channel has closed, the process exits, which rejects the promise with the reason.
       if (this.#child.connected) this.#child.send(message, handle, { keepOpen: true }, () => undefined);
       return await promise;
     } finally {
@@ -51,13 +56,13 @@ export class NewProcess {
     }
   }
 
-  /** Ends the new process, whose instances end with it. */
+  /** Ends the new process, but not its instances. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#ended;
   }
 
-  /** Closes the channel, and lets this process end before the new one. */
+  /** Closes the channel, and lets this process end while the new one continues. */
   release(): void {
     if (this.#child.connected) this.#child.disconnect();
     this.#child.unref();

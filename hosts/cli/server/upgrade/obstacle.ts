@@ -1,11 +1,7 @@
-/** Why this process cannot be replaced by another one. */
+/** Finds the reason why another process cannot replace this one. */
 
 /** Returns the reason why the end of this process would end the new one too; undefined if there is none. */
-export const upgradeObstacle = (
-  { pid, env }: Pick<NodeJS.Process, "pid" | "env">,
-  isSupervised: boolean,
-): string | undefined => {
-  if (isSupervised) return "'portside serve --supervise' cannot be upgraded while it runs. Restart it.";
+export const upgradeObstacle = ({ pid, env }: Pick<NodeJS.Process, "pid" | "env">): string | undefined => {
   // The kernel ends a PID namespace with its first process.
   if (pid === 1) return "The container would end with this process. Start a container of the new version instead.";
   // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#%24SYSTEMD_EXEC_PID

@@ -11,7 +11,7 @@ export interface TakeOverDeps {
   readonly open: (message: UpgradeMessage & { readonly kind: "open" }) => Promise<Successor>;
   /** Resolves when the server of this process has started, and rejects if it cannot start. */
   readonly ready: Promise<void>;
-  /** A stop of this process ends the upgrade. */
+  /** Aborts when this process must stop, which ends the upgrade. */
   readonly stopped: AbortSignal;
 }
 
@@ -24,7 +24,7 @@ export interface TakenOver {
 
 /**
  * Resolves when the engine of this process has taken over the data folder. Until then, this process exits if its parent
- * ends. Until the server has started, it also exits if it is stopped, and the parent continues.
+ * ends. Until the server has started, it also exits if `stopped` aborts; the parent keeps running.
  */
 export const takeOver = ({ api, open, ready, stopped }: TakeOverDeps): Promise<TakenOver> => {
   const { promise, resolve } = Promise.withResolvers<TakenOver>();
@@ -37,7 +37,7 @@ export const takeOver = ({ api, open, ready, stopped }: TakeOverDeps): Promise<T
     return successor;
   };
   const act = async (message: UpgradeMessage, handle: Server | undefined): Promise<unknown> => {
-    // Ports come before the first await, because the server accepts connections from now on.
+    // Adopt ports before the first await, because the received server accepts connections from now on.
     if (message.kind === "port") opened().adopt(message.port, handle as Server);
     else if (message.kind === "api") {
       api.hold(HOLD_MS);

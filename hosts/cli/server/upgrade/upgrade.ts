@@ -1,4 +1,4 @@
-/** Replaces the engine by a new process while its services continue. */
+/** Replaces the engine with a new process while its services continue. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type StartedEngine, UpgradeFailed } from "../../../composition/local-engine.ts";
 import type { createPino } from "../../../composition/logger.ts";
@@ -21,6 +21,8 @@ export interface UpgradeOptions {
   readonly say: (message: string) => void;
   /** Cancels the upgrade. The running engine then keeps the data folder, but its server does not start again. */
   readonly cancelled: AbortSignal;
+  /** Whether this process has a lifeline, which it passes to the new process. */
+  readonly isSupervised: boolean;
 }
 
 /** How long connections to the API may wait for the new server. */
@@ -50,9 +52,10 @@ const serveAgain = async ({ api, apiPort, server, settings }: RunningServe, canc
 };
 
 /**
- * Hands everything over, in an order in which nothing is served twice or not at all. Resolves when the new server has
- * started.
- * @param undo receives what must happen if a step fails, after the new process has ended
+ * Hands over the ports, the state and the lease. The order ensures that a process always accepts connections, and that
+ * each file has one writer. Resolves when the new server has started.
+ * @param undo collects the actions that undo the completed steps. If a step fails, they run after the new process has
+ * ended.
  */
 const handOver = async (
   next: NewProcess,
@@ -88,7 +91,7 @@ const handOver = async (
 export const upgrade = async (running: RunningServe, options: UpgradeOptions): Promise<number> => {
   const { engine, apiPort, log } = running;
   const { say, cancelled } = options;
-  const next = new NewProcess();
+  const next = new NewProcess(options.isSupervised);
   const cancel = () => void next.kill();
   cancelled.addEventListener("abort", cancel);
   const undo = new AsyncDisposableStack();
@@ -97,6 +100,8 @@ export const upgrade = async (running: RunningServe, options: UpgradeOptions): P
     say("Starting the new version, and an instance of each running service.");
     await next.ask({ kind: "open", running: engine.describe(), apiPort });
     await handOver(next, running, undo, options);
+    // The last answer may arrive after `cancel` has ended the new process.
+    cancelled.throwIfAborted();
   } catch (cause) {
     log.error({ cause }, "the upgrade failed; the running version continues");
     await next.kill();
@@ -105,6 +110,11 @@ export const upgrade = async (running: RunningServe, options: UpgradeOptions): P
       log.fatal({ cause: lost }, "could not continue after the failed upgrade");
       process.exit(1);
     });
+    await engine
+      .endOthers()
+      .catch((left: unknown) =>
+        log.error({ cause: left }, "could not remove everything that the new process left behind"),
+      );
     const message = `The upgrade failed, and the running version continues. ${(cause as Error).message} The server's log has details.`;
     throw new UpgradeFailed(message, { cause });
   } finally {

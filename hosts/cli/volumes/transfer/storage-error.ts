@@ -24,7 +24,7 @@ export interface StorageError {
   readonly message: string;
 }
 
-/** Returns undefined if the body is not such an error. */
+/** Parses an error in XML. Returns undefined if the body is not one. */
 export const parseStorageError = (body: string): StorageError | undefined => {
   const error = /<Error>(.*)<\/Error>/s.exec(body)?.[1];
   const code = error === undefined ? undefined : child(error, "Code");

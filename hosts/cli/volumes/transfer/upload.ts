@@ -6,7 +6,7 @@ import { retry } from "./retry.ts";
 import { complete, expectStatus, withGrant } from "./storage.ts";
 import { putToStorage } from "./storage-put.ts";
 
-/** In bytes. */
+/** A part of a source, in bytes. */
 export interface Range {
   readonly offset: number;
   readonly length: number;

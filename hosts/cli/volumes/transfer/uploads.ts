@@ -35,7 +35,7 @@ const fromFolder = async (path: string, wanted: string | undefined): Promise<Upl
   return { prefix, uploads: await folderFiles(path, prefix) };
 };
 
-/** Throws if any file cannot be uploaded, before the first upload. */
+/** Returns the uploads to perform. Throws before the first upload if any file cannot be uploaded. */
 export const planUploads = async (
   io: Io,
   given: string,

@@ -39,7 +39,11 @@ test("two control planes in one process have separate metrics", async () => {
 
 test("sums the queues of providers while they report them", async () => {
   const metrics = createMetrics({ process: false });
-  const load = { instances: { starting: 1, busy: 2, idle: 3, rolling: 4 }, requestsWaiting: 5, logEntriesWaiting: 6 };
+  const load = {
+    instances: { starting: 1, busy: 2, idle: 3, frozen: 7, rolling: 4 },
+    requestsWaiting: 5,
+    logEntriesWaiting: 6,
+  };
   const stop = metrics.telemetry.watchLoad(() => load);
   metrics.telemetry.watchLoad(() => load);
   expect(figuresIn(await metrics.text())).toMatchObject({

@@ -92,7 +92,7 @@ describe.each(runners)("%s", (runner) => {
 
   test("runs build and prestart once, at build, and the service finds their output", async (context) => {
     needs(context, "npm");
-    await using platform = await startLocal({ runner, idleSeconds: 0.2, drainSeconds: 0.2 });
+    await using platform = await startLocal({ runner, idle: "stop", idleSeconds: 0.2, drainSeconds: 0.2 });
     const scripts = {
       build: "mkdir -p dist && echo built $npm_lifecycle_event >> dist/steps && echo a line from the build",
       prestart: "echo prestart >> dist/steps",

@@ -212,7 +212,7 @@ test.for(runners)(
   "a service of %s that cannot start on a full disk leaves nothing, and starts once there is space",
   async (runner, context) => {
     needs(context, "root");
-    await using small = await startOnSmallDisk("16m", { idleSeconds: 1, runner });
+    await using small = await startOnSmallDisk("16m", { idle: "stop", idleSeconds: 1, runner });
     const { platform, disk, dataDir } = small;
     const url = await platform.up(nodeSource(helloServer("app")));
     // A sandbox has other paths.

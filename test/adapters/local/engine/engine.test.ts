@@ -24,7 +24,7 @@ test("a change that nothing announced is applied, also after a failure", async (
   });
   using db = new DatabaseSync(join(platform.dataDir, "state.sqlite"));
   db.exec("DELETE FROM services");
-  await vi.waitFor(() => expect(fetch(url)).rejects.toThrow("fetch failed"), { timeout: 10_000, interval: 100 });
+  await vi.waitFor(() => expect(fetch(url)).rejects.toThrow("fetch failed"), { timeout: 60_000, interval: 100 });
 });
 
 test("builds have another scope than instances, so the start of one does not end the processes of the other", async () => {

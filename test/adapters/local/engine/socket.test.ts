@@ -169,6 +169,22 @@ test("a failed call fails with a message, and the next one works", async () => {
   expect(await remote.engine.apply()).toEqual({ ports: { app: 4000 } });
 });
 
+test("consecutive calls use one connection", async () => {
+  using folder = folderWith();
+  const path = join(folder.path, "engine.sock");
+  const connections = new Set<unknown>();
+  const server = createServer((request, response) => {
+    connections.add(request.socket);
+    // The response ends later than its last line.
+    response.write('{"result":true}\n', () => response.end());
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  onTestFinished(() => void server.close());
+  const send = batchSender(path);
+  for (let n = 0; n < 5; n++) expect(await send(batch, new AbortController().signal)).toBe(true);
+  expect(connections.size).toBe(1);
+});
+
 test("an aborted start is aborted in the engine, and ends as interrupted", async () => {
   const engine = await open();
   const remote = await connected(engine.path);

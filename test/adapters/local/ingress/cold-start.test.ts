@@ -55,7 +55,7 @@ test("a new server on the same data folder serves at the same URLs from the firs
 
 test("stops an idle instance, and starts another one for the next request", async () => {
   await using callbacks = await startCallbackServer();
-  await using platform = await startLocal({ runner: "process", idleSeconds: 0.3 });
+  await using platform = await startLocal({ runner: "process", idle: "stop", idleSeconds: 0.3 });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });
   const first = Number(callbacks.seen("start")[0]);
   await eventually(() => expect(isAlive(first)).toBe(false));
@@ -69,7 +69,7 @@ test("stops an idle instance, and starts another one for the next request", asyn
 
 test("does not stop an instance during a long request", async () => {
   await using callbacks = await startCallbackServer();
-  await using platform = await startLocal({ runner: "process", idleSeconds: 0.2 });
+  await using platform = await startLocal({ runner: "process", idle: "stop", idleSeconds: 0.2 });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });
   const { status, text } = await send(url, { path: "/slow" });
   expect(status).toBe(200);

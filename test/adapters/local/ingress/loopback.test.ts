@@ -1,5 +1,6 @@
 /** The platform's ports are reserved on both loopback families, so that `localhost` always leads to the platform. */
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -59,6 +60,14 @@ test("assigns another port if a program uses the other family of the previous po
   const after = portOf(await again.up(nodeSource(helloServer("again"))));
   expect(after).not.toBe(before);
   expect(await ask("::1", after, "app.localhost")).toBe("again");
+});
+
+test("chooses ports that no outgoing connection gets, so that a restart finds them free", async () => {
+  const range = await readFile("/proc/sys/net/ipv4/ip_local_port_range", "utf8").catch(() => "32768 60999");
+  const [lowest = 0] = range.split(/\s+/).map(Number);
+  await using platform = await startLocal({ runner: "process" });
+  const own = portOf(await platform.up(nodeSource(helloServer("hi"))));
+  for (const port of [own, platform.local.ingressPort]) expect(port).toBeLessThan(lowest);
 });
 
 test.each(["127.0.0.1", "::1"])("names the program that uses the shared port at %s", async (held) => {

@@ -1,5 +1,6 @@
 /** Searches run next to the server's own work: expensive ones block no one, and can be cancelled. */
-
+import { readdirSync } from "node:fs";
+import { getPriority } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Searches } from "../../../../adapters/local/logs/searches.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -149,6 +150,21 @@ test("positions outside the file's range sort before or after everything", async
   const none = { ...every(), filter: bound(">=", "9999-12-31T23:59:59Z") };
   expect((await logs.newest(scope, none))._unsafeUnwrap().entries).toEqual([]);
 });
+
+/** The priorities of this process's threads, from the first thread on (proc(5)). */
+const threadPriorities = (): number[] => readdirSync("/proc/self/task").map((id) => getPriority(Number(id)));
+
+test.runIf(process.platform === "linux")(
+  "a search runs at the lowest priority, and other threads keep theirs",
+  async () => {
+    expect((await logs.append([line("x")])).isOk()).toBe(true);
+    const before = threadPriorities();
+    await logs.newest(scope, { ...every(), filter: matching("x") });
+    const after = threadPriorities();
+    expect(after.filter((priority) => priority === 19).length).toBe(before.filter((one) => one === 19).length + 1);
+    expect(getPriority()).toBe(before[0]);
+  },
+);
 
 test("in a bundle, without a thread, searches run in this process and yield", async () => {
   const text = catastrophicLines()[0] as string;

@@ -1,7 +1,7 @@
 /** Limits by control groups: with those of this machine, and with files that imitate version 2. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { getPriority, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ControlGroup, findControlGroups, groupFilesOf } from "../../../../adapters/local/sandbox/cgroup.ts";
@@ -48,6 +48,43 @@ describe.each(runners)("limits enforced by the kernel (%s)", (kind) => {
     expect(share).toBeGreaterThan(0);
     expect(share).toBeLessThan(0.5);
   });
+});
+
+const PRINT_PRIORITY = node(`
+  const { execFileSync } = require("child_process");
+  const priority = "require('os').getPriority()";
+  console.log(eval(priority), execFileSync(process.execPath, ["-p", priority]).toString());
+`);
+
+test.for(runners)(
+  "%s: a command that yields CPU time has the lowest priority, and so have its children",
+  async (kind) => {
+    await using bench = await createBench({ kind, limits: "watchdog" });
+    const limits = { memory: 256 * MiB, cpu: 1, processes: 100 };
+    const priorities = async (yieldsCpu: boolean) =>
+      (await bench.run(PRINT_PRIORITY, { limits: { ...limits, yieldsCpu } })).stdout.join(" ").trim().split(/\s+/);
+    expect(await priorities(true)).toEqual(["19", "19"]);
+    const own = String(getPriority());
+    expect(await priorities(false)).toEqual([own, own]);
+  },
+);
+
+test("a group that yields CPU time has a hundredth of the share of the others", async (context) => {
+  needs(context, "cgroups");
+  await using bench = await createBench({ kind: "process", limits: "cgroup" });
+  const shareOf = async (yieldsCpu: boolean) => {
+    const limits = { memory: 256 * MiB, cpu: 1, processes: 100, yieldsCpu };
+    const { running, printed } = bench.start(sh("echo up; exec sleep 60"), { limits });
+    await printed("up");
+    const [pid = 0] = running.processes();
+    const folders = groupFilesOf(pid).map((file) => dirname(file));
+    const file = folders.flatMap((folder) => [join(folder, "cpu.shares"), join(folder, "cpu.weight")]).find(existsSync);
+    const share = Number(readFileSync(file as string, "utf8"));
+    running.kill();
+    await running.exited;
+    return share;
+  };
+  expect(await shareOf(true)).toBeLessThanOrEqual((await shareOf(false)) / 100);
 });
 
 /** CPU time of the processes in hundredths of a second (proc(5)). */
@@ -101,6 +138,8 @@ describe("version 2, as files", () => {
     expect(at("portside-x", "scope.one", "cpu.max")).toBe("300000 100000");
     expect(at("portside-x", "scope.one", "pids.max")).toBe("77");
     expect(group.joinFiles).toEqual([join(mount, "portside-x", "scope.one", "cgroup.procs")]);
+    groups?.create("scope.two", { ...limits, yieldsCpu: true });
+    expect(at("portside-x", "scope.two", "cpu.weight")).toBe("1");
   });
 
   test("disables swap if the kernel counts it", () => {
@@ -125,6 +164,16 @@ describe("version 2, as files", () => {
     expect(group.outOfMemory()).toBe(false);
     writeFileSync(join(folder, "memory.events"), "low 0\nhigh 0\nmax 9\noom 2\noom_kill 1\n");
     expect(group.outOfMemory()).toBe(true);
+  });
+
+  test("freezes and thaws its processes by the kernel's freezer", () => {
+    const mount = version2Tree();
+    const group = findControlGroups("portside-x", mount)?.create("one", limits) as ControlGroup;
+    const written = () => readFileSync(join(mount, "portside-x", "one", "cgroup.freeze"), "utf8");
+    group.freezer?.freeze();
+    expect(written()).toBe("1");
+    group.freezer?.thaw();
+    expect(written()).toBe("0");
   });
 
   test("removes the groups of an earlier server, and the folder of the scope once it is empty", async () => {

@@ -52,7 +52,7 @@ describe.each(runners)("%s", (runner) => {
     expect(names.sort()).toEqual(
       [
         ...["CRON_TOKEN", "EMPTY", "HOME", "K_REVISION", "K_SERVICE", "LANG", "MY_KEY", "NODE_ENV", "PATH"],
-        ...["PORT", "PORTSIDE_INSTANCE", "PORTSIDE_VOLUMES", "PYTHONUNBUFFERED", "TMPDIR"],
+        ...["PORT", "PORTSIDE_BUSY_SOCKET", "PORTSIDE_INSTANCE", "PORTSIDE_VOLUMES", "PYTHONUNBUFFERED", "TMPDIR"],
         ...(runner === "process" ? ["PORTSIDE_MOUNTS"] : []),
       ].sort(),
     );

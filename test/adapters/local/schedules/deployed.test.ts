@@ -50,7 +50,7 @@ test("fires a deployed schedule at the service with its token, logs it, and remo
 
 test("a fire starts a service at zero", async () => {
   const clock = shiftedClock(createSystemClock());
-  platform = await startLocal({ runner: "process", idleSeconds: 0.2 }, {}, { clock });
+  platform = await startLocal({ runner: "process", idle: "stop", idleSeconds: 0.2 }, {}, { clock });
   const { up, controlPlane } = platform;
   await up(nodeContractSources.files(), { schedule: "* * * * *" });
   const count = async (query: string) =>

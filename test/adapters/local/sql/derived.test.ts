@@ -11,10 +11,11 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { allProcesses, treeOf } from "../../../../adapters/local/instances/proc.ts";
 import { createLocalSql } from "../../../../adapters/local/sql/engine.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -22,6 +23,7 @@ import type { ProcessSqlEngine } from "../../../../adapters/shared/sql/process/e
 import { noBilling } from "../../../../adapters/shared/sql/tables/billing.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { argumentsOf } from "../../../support/http/serve-child.ts";
 import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 import { recorder } from "../../../support/providers/memory-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
@@ -68,6 +70,13 @@ const rows = async (statement: string, account = owner) => {
 };
 const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
 const database = () => join(folder, "sql", accountDigest(owner), "logs.duckdb");
+
+test("a query runs at the lowest priority", async () => {
+  await log(1);
+  await count();
+  const children = treeOf(process.pid, allProcesses()).filter((pid) => argumentsOf(pid).includes(database()));
+  expect(children.map((pid) => getPriority(pid))).toEqual([19]);
+});
 
 test("omits entries and services that the retention removed", async () => {
   await log(10);

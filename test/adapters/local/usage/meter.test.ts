@@ -16,13 +16,31 @@ const request = (fields: Partial<NewLogEntry> = {}): NewLogEntry => ({
 test("charges the declared size of an instance from start to exit, exactly", async () => {
   using folder = folderWith();
   const { meter, clock, billed } = openBilled(folder.path);
-  const ended = meter.started(sized(2, GiB / 2));
+  const metered = meter.started(sized(2, GiB / 2));
   await clock.advance(1500);
-  ended();
+  metered.end();
   await clock.advance(60_000);
-  ended();
+  metered.end();
   meter.close();
   expect(billed()).toEqual(["2026-01-01 app vCPU-second 3 0.000054", "2026-01-01 app GiB-second 0.75 0.0000015"]);
+});
+
+test("charges a frozen instance for its memory, but not for CPU", async () => {
+  using folder = folderWith();
+  const { meter, clock, billed } = openBilled(folder.path);
+  const metered = meter.started(sized(1, GiB));
+  await clock.advance(1000);
+  metered.freeze();
+  await clock.advance(10_000);
+  meter.flush();
+  await clock.advance(10_000);
+  metered.thaw();
+  await clock.advance(2000);
+  metered.end();
+  metered.freeze();
+  await clock.advance(60_000);
+  meter.close();
+  expect(billed().map((row) => row.split(" ").slice(2, 4).join(" "))).toEqual(["vCPU-second 3", "GiB-second 23"]);
 });
 
 test("counts a running instance continuously, split by UTC day", async () => {
@@ -65,9 +83,9 @@ test("continues from the file after a restart, and counts nothing again", async 
   first.file.close();
   await clock.advance(50_000);
   const second = openBilled(folder.path, clock);
-  const ended = second.meter.started(sized(1, GiB));
+  const metered = second.meter.started(sized(1, GiB));
   await clock.advance(5000);
-  ended();
+  metered.end();
   second.meter.close();
   second.meter.flush();
   expect(second.billed()[0]).toBe("2026-01-01 app vCPU-second 15 0.00027");

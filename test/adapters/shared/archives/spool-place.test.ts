@@ -17,7 +17,7 @@ test("uses a disk, unless the settings choose the bucket", () => {
 test("uses the bucket on Cloud Run; warns about its disk, with the fix", () => {
   const chosen = spoolPlace("auto", "/data", "the-bucket", onCloudRun);
   expect(chosen).toMatchObject({ in: "bucket", finding: { verdict: "ok" } });
-  expect(chosen.finding.words).toMatch(/the-bucket, because this is Cloud Run/);
+  expect(chosen.finding.words).toMatch(/the-bucket, because Cloud Run/);
   expect(spoolPlace("disk", "/data", "b", onCloudRun)).toMatchObject({
     in: "disk",
     finding: { verdict: "warning", fix: "portside serve --source-spool bucket" },

@@ -64,6 +64,15 @@ describe("a complete declaration", () => {
     expect(declared({ env: "{}" }).env).toEqual({});
   });
 
+  test("idle has three meanings: absent keeps, null clears, a mode replaces", () => {
+    expect(declared({})).not.toHaveProperty("idle");
+    expect(declared({ idle: null }).idle).toBeNull();
+    expect(declared({ idle: "null" }).idle).toBeNull();
+    expect(declared({ idle: "freeze" }).idle).toBe("freeze");
+    expect(declared({ idle: "stop" }).idle).toBe("stop");
+    expect(issuesOf({ idle: "frozen" })).toEqual([["idle", "value_error"]]);
+  });
+
   test("the archive is required, except for a plan", () => {
     expect(issuesOf({}, { archive: undefined })).toEqual([["source_archive", "missing"]]);
     expect(declared({}, { archive: undefined, sourceOptional: true })).not.toHaveProperty("source");
@@ -193,6 +202,7 @@ describe("limits of the provider that are lower than the contract's", () => {
     ["schedule", { schedule: "0 9 * * *" }, "no schedules here"],
     ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
     ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
+    ["idle", { idle: "stop" }, "no choice of idle here; omit idle"],
   ])("%s is a 422 with the provider's reason if not supported", (field, fields, reason) => {
     const context = {
       capabilities: minimalCapabilities,
@@ -204,7 +214,14 @@ describe("limits of the provider that are lower than the contract's", () => {
   });
 
   test("accepts features that are unused or only not enforced", () => {
-    const plain = { volumes: "{}", schedule: "", use_http2: "false", source_object: "", session_affinity: "true" };
+    const plain = {
+      volumes: "{}",
+      schedule: "",
+      use_http2: "false",
+      source_object: "",
+      idle: "null",
+      session_affinity: "true",
+    };
     expect(declared(plain, { capabilities: minimalCapabilities }).sessionAffinity).toBe(true);
   });
 });

@@ -59,8 +59,14 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
       const plan = planDeploy(acme, declaration, null, capabilities, []);
       for (const { field, from } of plan.adjustments)
         expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
-      const { writtenName, ...expected } = adjusted(declaration, plan);
-      expect(declarationOf(throughTheDocument(plan))).toEqual({ env: {}, ...expected, writtenName: declaration.name });
+      const { writtenName, idle, ...expected } = adjusted(declaration, plan);
+      expect(declarationOf(throughTheDocument(plan))).toEqual({
+        env: {},
+        ...expected,
+        // A template has no `idle` for the platform's default.
+        ...(idle ? { idle } : {}),
+        writtenName: declaration.name,
+      });
     }),
     runs(500),
   );
@@ -134,6 +140,7 @@ const wireNames = {
   volumes: "mounts",
   schedule: "schedule",
   env: "env",
+  idle: "idle",
 } as const;
 
 const volumesOf = ({ mounts }: ServiceSpec): string[] => [...new Set(mounts.map(({ volume }) => volume))].sort();

@@ -112,6 +112,31 @@ describe("the schedule is part of the declaration", () => {
   });
 });
 
+describe("idle", () => {
+  const current = running({ idle: "stop" });
+
+  test("absent keeps the current value", () => {
+    expect(plan({}, { current })).toMatchObject({ spec: { idle: "stop" }, changes: [] });
+    expect(plan({}).spec).not.toHaveProperty("idle");
+  });
+
+  test("null selects the platform's default, and a value replaces the current one", () => {
+    const cleared = plan({ idle: null }, { current });
+    expect(cleared.spec).not.toHaveProperty("idle");
+    expect(cleared.changes).toEqual([{ field: "idle", from: "stop", to: null }]);
+    expect(plan({ idle: "freeze" }, { current })).toMatchObject({
+      spec: { idle: "freeze" },
+      changes: [{ field: "idle", from: "stop", to: "freeze" }],
+    });
+  });
+
+  test("a change is intentional, so it is not a reset", () => {
+    expect(resetsOf(plan({ idle: "freeze", port: 1 }, { current }).changes).map(({ field }) => field)).toEqual([
+      "port",
+    ]);
+  });
+});
+
 describe("env", () => {
   const current = running({ env: { TOKEN: "s3cret", KEEP: "x" } });
 

@@ -226,7 +226,8 @@ describe("restore", () => {
     (await create(platform))._unsafeUnwrap();
     expect((await restore(platform))._unsafeUnwrapErr()).toEqual({
       kind: "conflict",
-      message: "Your account already has a volume 'data'. Delete it before you restore another.",
+      message:
+        "Your account already has a volume 'data'. Delete it before you restore a deleted volume of the same name.",
     });
   });
 

@@ -50,6 +50,37 @@ describe("a folder with portside.json", () => {
     });
   });
 
+  test("keeps the idle mode until another deploy changes it", async () => {
+    await using api = await serveMemory();
+    using folder = folderWith(project());
+    const env = await envOf(api);
+    const deploy = (...args: string[]) => portside(["deploy", folder.path, ...args], { env });
+    for (const [args, idle] of [
+      [[], null],
+      [["--idle", "stop"], "stop"],
+      [[], "stop"],
+      [["--idle", "default"], null],
+    ] as const) {
+      expect(await deploy(...args)).toMatchObject({ code: 0 });
+      expect(await listed(api)).toMatchObject([{ name: "my-app", idle }]);
+    }
+    expect(await deploy("--idle", "sleep")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Unknown value of --idle: 'sleep'. Choose freeze, stop, default."),
+    });
+  });
+
+  test("a folder without portside.json sets only the idle mode", async () => {
+    await using api = await serveMemory();
+    using folder = folderWith({ "package.json": "{}" });
+    const env = await envOf(api);
+    for (const idle of ["stop", "freeze"]) {
+      const args = ["deploy", folder.path, "--name", "my-app", "--idle", idle];
+      expect(await portside(args, { env })).toMatchObject({ code: 0 });
+      expect(await listed(api)).toMatchObject([{ idle }]);
+    }
+  });
+
   test("shows its plan with --plan, without deploying", async () => {
     await using api = await serveMemory();
     using folder = folderWith(project({ memory: "8Gi" }));

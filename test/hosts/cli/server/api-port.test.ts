@@ -49,17 +49,15 @@ test("connections wait in the process that adopts the port, unread, and are serv
   const held: Asked[] = [];
   for (let index = 0; index < 20; index++) held.push(await ask(old.port, hosts[index % hosts.length]));
   await child.send("serve");
+  // The last request goes to the first host, as every other one.
   const texts = await Promise.all([...held, await ask(old.port)].map(({ text }) => text));
   const replies = texts.map(replyOf);
   for (const reply of replies) expect(reply).toMatchObject({ readBefore: 0, allowHalfOpen: true });
   // The kernel has one queue for each address, so connections have an order only in one of them.
   for (const host of hosts) {
-    const order = replies
-      .slice(0, 20)
-      .flatMap(({ connection }, index) => (hosts[index % hosts.length] === host ? connection : []));
+    const order = replies.flatMap(({ connection }, index) => (hosts[index % hosts.length] === host ? connection : []));
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   }
-  expect(replies.at(-1)?.connection).toBe(20);
 });
 
 const refused = /^HTTP\/1\.1 503 .*Retry-After: 2\r\n/is;

@@ -193,6 +193,52 @@ test("a second SIGTERM ends the engine without waiting for requests", async () =
   await cut;
 });
 
+/** Upgrades by a signal to the supervisor. Returns the new engine. */
+const upgrade = async ({ pid, errors }: Supervised): Promise<number> => {
+  const before = errors.filter((line) => line.includes("a new process serves")).length;
+  process.kill(pid, "SIGHUP");
+  const lines = () => errors.filter((line) => line.includes("a new process serves")).slice(before);
+  await expect.poll(lines, { timeout: 60_000 }).toHaveLength(1);
+  return (JSON.parse(lines()[0] as string) as { pid: number }).pid;
+};
+
+test("a supervisor continues to watch the platform after an upgrade, and starts it again", async () => {
+  using folder = folderWith();
+  await using served = await supervise(folder.path, { "log-level": "info", "drain-seconds": "1" });
+  const service = await deploy(served);
+  const first = engineOf(served.pid) as number;
+  const second = await upgrade(served);
+  await expect.poll(() => isAlive(first)).toBe(false);
+  const third = await upgrade(served);
+  await expect.poll(() => isAlive(second)).toBe(false);
+  expect(await (await fetch(service)).text()).toBe("app");
+  expect(served.restarts()).toEqual([]);
+  const ready = served.nextReady();
+  process.kill(third, "SIGKILL");
+  expect(await ready).toMatchObject({ event: "ready", url: served.url });
+  expect(await (await fetch(service)).text()).toBe("app");
+  expect(served.restarts().map(({ how }) => how)).toEqual(["unknown"]);
+});
+
+test.each([
+  ["SIGTERM to the supervisor", ({ pid }: Supervised) => process.kill(pid, "SIGTERM"), [0, null]],
+  ["SIGTERM to the engine", (_: Supervised, engine: number) => process.kill(engine, "SIGTERM"), [0, null]],
+  ["SIGKILL to the supervisor", ({ pid }: Supervised) => process.kill(pid, "SIGKILL"), [null, "SIGKILL"]],
+] as const)("after an upgrade, %s stops everything, after running requests", async (_, stop, end) => {
+  using folder = folderWith();
+  await using served = await supervise(folder.path, { "log-level": "info" });
+  const service = await deploy(served);
+  const engine = await upgrade(served);
+  const request = await startRequest(`${service}/slow`);
+  const pids = [engine, ...descendantsOf(engine)];
+  const ended = once(served.child, "exit");
+  stop(served, engine);
+  expect(await request.text).toBe(".done");
+  expect(await ended).toEqual(end);
+  await expect.poll(() => pids.filter(isAlive)).toEqual([]);
+  expect(served.restarts()).toEqual([]);
+});
+
 test("a first start that fails ends with the engine's exit code and its only message", async () => {
   using folder = folderWith();
   const other = createServer().listen(0, "127.0.0.1");

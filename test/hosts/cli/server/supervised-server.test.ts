@@ -86,7 +86,7 @@ test("a stop during a restart ends both, and a server that cannot start again le
   // A newer Portside has changed the format.
   using db = new DatabaseSync(join(folder.path, "state.sqlite"));
   db.exec("PRAGMA user_version = 1000");
-  await expect.poll(() => errors.join("\n"), { timeout: 20_000 }).toContain("the server could not start again");
+  await expect.poll(() => errors.join("\n")).toContain("the server could not start again");
   expect(await (await fetch(service)).text()).toBe("app");
   expect(await statusOf(`${url}/health`)).toBe(503);
   const ended = once(child, "exit");

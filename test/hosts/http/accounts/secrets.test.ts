@@ -70,7 +70,7 @@ beforeAll(async () => {
   }
   await post("/v1/key/revoke", key, { id: made.id });
   await eventually(() => expect(lines().at(-1)?.path).toBe("/v1/key/revoke"));
-}, 120_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -121,6 +121,7 @@ describe("the schema of portside.json", () => {
     volumes: { "/data": "my-volume", "/cache": { name: "cache", read_only: true, sub_path: "a/b" } },
     schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
     env: { LOG_LEVEL: "debug" },
+    idle: "stop",
     source: "src",
   };
 
@@ -131,7 +132,7 @@ describe("the schema of portside.json", () => {
   });
 
   test("accepts what the platform accepts", () => {
-    for (const file of [full, { name: "app", volumes: {} }]) {
+    for (const file of [full, { name: "app", volumes: {} }, { name: "app", volumes: {}, idle: null }]) {
       expect(violations(file, schema)).toEqual([]);
       expect(readProject(file).issues).toEqual([]);
     }
@@ -156,6 +157,7 @@ describe("the schema of portside.json", () => {
     ["a schedule with more in it", { ...full, schedule: { cron: "0 9 * * *", zone: "UTC" } }],
     ["a mount with more in it", { ...full, volumes: { "/d": { name: "v", readonly: true } } }],
     ["a number in the environment", { ...full, env: { PORT: 80 } }],
+    ["an unknown idle mode", { ...full, idle: "sleep" }],
     ["an empty source", { ...full, source: "" }],
     ["a list", [] as object],
   ])("rejects %s, as the platform does", (_what, file) => {

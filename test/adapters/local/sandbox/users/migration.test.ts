@@ -129,12 +129,19 @@ test("resumes after repeated kills while a volume changes owner, and leaves no m
     const reached = order[Math.floor(folders * part * random())] as string;
     const { child } = await serve(dataDir, { runner: "bubblewrap" });
     const ended = once(child, "exit");
-    const called = fetch(url).catch(() => undefined);
-    await expect.poll(() => lstatSync(join(volume, reached, "f0")).uid, { interval: 1 }).not.toBe(0);
+    let answer: string | undefined;
+    const called = fetch(url)
+      .then((response) => response.text(), String)
+      .then((text) => {
+        answer = text;
+      });
+    const uid = () => lstatSync(join(volume, reached, "f0")).uid;
+    await expect.poll(() => uid() !== 0 || answer !== undefined, { interval: 1 }).toBe(true);
+    expect(uid(), answer).not.toBe(0);
     child.kill("SIGKILL");
     expect(await ended).toEqual([null, "SIGKILL"]);
     await called;
-    users.add(lstatSync(join(volume, reached, "f0")).uid);
+    users.add(uid());
     // The walk changes the folder itself last. It may be faster than the kill.
     if (lstatSync(volume).uid === 0) cut++;
   }

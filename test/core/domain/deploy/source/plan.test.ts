@@ -429,6 +429,16 @@ describe("a Node source", () => {
     expect(warningsOf(node(start))).toBe("");
   });
 
+  test("imports only dependencies that are not part of the source", () => {
+    const remote = { a: "~1.2.0", b: "npm:c@1", "@d/e": "github:d/e", f: "https://example.com/f.tgz", g: "" };
+    const local = { h: "file:./h", i: "../i", j: "~/j", k: "/k", l: "link:l", m: "workspace:*", n: "portal:n" };
+    const dependencies = { ...remote, ...local };
+    expect(planOf(node({ ...start, dependencies }))).toMatchObject({ packages: Object.keys(remote) });
+    expect(planOf(node({ ...start, dependencies, workspaces: ["h"] }))).toMatchObject({ packages: [] });
+    expect(planOf(node({ ...start, dependencies }, { "pnpm-workspace.yaml": "" }))).toMatchObject({ packages: [] });
+    expect(planOf(node({ ...start, devDependencies: remote }))).toMatchObject({ packages: [] });
+  });
+
   test("installs development dependencies only for build scripts", () => {
     const tools = { ...start, devDependencies: { typescript: "6" } };
     expect(planOf(node(tools))).toMatchObject({ installs: false, buildScripts: [] });

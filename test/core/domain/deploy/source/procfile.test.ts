@@ -18,7 +18,7 @@ describe("a Procfile", () => {
     const outcome = webCommand("web: node server.js\nworker: node worker.js\n");
     expect(outcome).toMatchObject({ failure: { reason: "build_failed" } });
     expect(words(outcome)).toBe(
-      "The Procfile has 2 processes; a deployment runs one. Keep 'web' and deploy 'worker' under another name.",
+      "The Procfile has 2 processes; a deployment runs one. Keep 'web', and deploy 'worker' separately.",
     );
     expect(words(webCommand("release: x\nweb: y\nclock: z"))).toContain("3 processes");
     expect(words(webCommand("web: one\nweb: two"))).toContain("2 processes");

@@ -2,11 +2,10 @@ import { expect, test } from "vitest";
 import { upgradeObstacle } from "../../../../../hosts/cli/server/upgrade/obstacle.ts";
 
 test.for([
-  ["a supervised process", { pid: 7, env: {} }, true, "--supervise"],
-  ["the first process of a container", { pid: 1, env: {} }, false, "container"],
-  ["the main process of a unit without Type=notify", { pid: 7, env: { SYSTEMD_EXEC_PID: "7" } }, false, "Type=notify"],
-] as const)("%s cannot be replaced", ([, process, isSupervised, message]) => {
-  expect(upgradeObstacle(process, isSupervised)).toContain(message);
+  ["the first process of a container", { pid: 1, env: {} }, "container"],
+  ["the main process of a unit without Type=notify", { pid: 7, env: { SYSTEMD_EXEC_PID: "7" } }, "Type=notify"],
+] as const)("%s cannot be replaced", ([, process, message]) => {
+  expect(upgradeObstacle(process)).toContain(message);
 });
 
 test.for([
@@ -14,5 +13,5 @@ test.for([
   ["the main process of a unit with Type=notify", { SYSTEMD_EXEC_PID: "7", NOTIFY_SOCKET: "/run/systemd/notify" }],
   ["a process of another unit's shell", { SYSTEMD_EXEC_PID: "3" }],
 ] as const)("%s can be replaced", ([, env]) => {
-  expect(upgradeObstacle({ pid: 7, env }, false)).toBeUndefined();
+  expect(upgradeObstacle({ pid: 7, env })).toBeUndefined();
 });
