@@ -6,6 +6,7 @@ import type { Say } from "../../shared/runtime/channel.ts";
 import { describeDiskFault } from "../../shared/runtime/disk-fault.ts";
 import type { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { ranOutOfMemory } from "../instances/describe-exit.ts";
+import { linesIn } from "../instances/read-lines.ts";
 import type { Bind, Exit, Limits, Runner } from "../sandbox/runner.ts";
 import { chownFolder } from "../tenant-files/chown-tree.ts";
 import type { Toolchain } from "./toolchain.ts";
@@ -126,10 +127,12 @@ export const runCommand = async (context: BuildContext, command: Command): Promi
       limits: context.limits,
       hostPorts: loopbackPortsIn(context.network),
     },
-    (_stream, line) => {
-      tail.push(line);
-      if (tail.length > TAIL) tail.shift();
-      return context.print(line);
+    async (_stream, lines) => {
+      for (const line of linesIn(lines)) {
+        tail.push(line);
+        if (tail.length > TAIL) tail.shift();
+        await context.print(line);
+      }
     },
   );
   const stop = () => running.kill();

@@ -7,7 +7,7 @@ import type { Container } from "dockerode";
 import { type Instant, splitInstant } from "../../../core/domain/wire/instant.ts";
 import { type Brake, paceOutput } from "../instances/pace-output.ts";
 import { LineSplitter } from "../instances/read-lines.ts";
-import type { OnLine, OutputStream } from "../sandbox/runner.ts";
+import type { OnOutput, OutputStream } from "../sandbox/runner.ts";
 import { framesOf } from "./frames.ts";
 
 /** Formats an instant for the engine, as seconds with nine fractional digits. */
@@ -35,8 +35,8 @@ export class ContainerLog {
   #last: Instant | undefined;
   #lastOutputAt = performance.now();
 
-  constructor(onLine: OnLine) {
-    const splitter = (stream: OutputStream) => new LineSplitter((line) => onLine(stream, line, this.#last));
+  constructor(onOutput: OnOutput) {
+    const splitter = (stream: OutputStream) => new LineSplitter((lines) => onOutput(stream, lines, this.#last));
     this.#streams = { stdout: splitter("stdout"), stderr: splitter("stderr") };
   }
 

@@ -13,7 +13,7 @@ import type { Logger } from "../../../core/ports/system.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import { ownerFolder } from "../builds/image-store.ts";
 import { containerFreezer, groupsOf } from "../sandbox/freezer.ts";
-import { type Bind, type Job, MARKER, type OnLine, type OpenBind } from "../sandbox/runner.ts";
+import { type Bind, type Job, MARKER, type OnOutput, type OpenBind } from "../sandbox/runner.ts";
 import { type ContainerJob, imageCapabilities } from "./create-options.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
 import { ensureNetwork, SCOPE } from "./ensure-network.ts";
@@ -220,10 +220,10 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     folder,
     allowedPorts,
     engine,
-    start: (job: Job, onLine: OnLine) =>
-      new RunningContainer(engine, { id: job.id, prepare: () => hostJob(job), remove, onLine }),
-    startImage: (job: ImageJob, onLine: OnLine) =>
-      new RunningContainer(engine, { id: job.id, prepare: () => imageJob(job), remove, onLine }),
+    start: (job: Job, onOutput: OnOutput) =>
+      new RunningContainer(engine, { id: job.id, prepare: () => hostJob(job), remove, onOutput }),
+    startImage: (job: ImageJob, onOutput: OnOutput) =>
+      new RunningContainer(engine, { id: job.id, prepare: () => imageJob(job), remove, onOutput }),
     /** Returns a single label, because the classic builder creates a layer for each label. */
     imageLabels: ({ owner, ...image }: BuiltImage) => ({
       [IMAGE]: JSON.stringify({ scope: imageScope, owner: ownerFolder(owner), ...image }),

@@ -9,7 +9,7 @@ import { exitOf } from "../instances/exit-code.ts";
 import { type Address, judgeListeners, type ListenState, loopback, staysOpen } from "../instances/listen-state.ts";
 import { allProcesses, memoryOfAll, treeOf } from "../instances/proc.ts";
 import { containerFreezer, groupsOf } from "../sandbox/freezer.ts";
-import type { Exit, OnLine, Running } from "../sandbox/runner.ts";
+import type { Exit, OnOutput, Running } from "../sandbox/runner.ts";
 import { ContainerLog } from "./container-log.ts";
 import { type ContainerJob, createOptions } from "./create-options.ts";
 import type { ContainerEngine } from "./engine.ts";
@@ -27,7 +27,7 @@ export interface ContainerStart {
   readonly prepare: () => Promise<PreparedContainer>;
   /** Removes the container. After an error, retries until the container is removed or the server closes. */
   readonly remove: (container: Container) => Promise<void>;
-  readonly onLine: OnLine;
+  readonly onOutput: OnOutput;
 }
 
 const LOG_DRAIN_MS = 2000;
@@ -130,11 +130,11 @@ export class RunningContainer implements Running {
     this.#container?.kill({ signal }).catch(() => undefined);
   }
 
-  async #live({ prepare, remove, onLine }: ContainerStart): Promise<Exit> {
+  async #live({ prepare, remove, onOutput }: ContainerStart): Promise<Exit> {
     let prepared: PreparedContainer | undefined;
     try {
       prepared = await prepare();
-      return await this.#run(prepared.job, onLine);
+      return await this.#run(prepared.job, onOutput);
     } catch (error) {
       return refusedStart(this.#engine, error);
     } finally {
@@ -144,7 +144,7 @@ export class RunningContainer implements Running {
     }
   }
 
-  async #run(job: ContainerJob, onLine: OnLine): Promise<Exit> {
+  async #run(job: ContainerJob, onOutput: OnOutput): Promise<Exit> {
     const docker = await this.#engine.docker();
     const container = await docker.createContainer(createOptions(job, this.#engine));
     this.#container = container;
@@ -165,7 +165,7 @@ export class RunningContainer implements Running {
       ? undefined
       : this.#watchDisk(docker, container, anonymousVolumes({ Mounts }), job.disk);
     try {
-      const { ExitCode, OOMKilled } = await this.#follow(container, onLine);
+      const { ExitCode, OOMKilled } = await this.#follow(container, onOutput);
       return {
         ...exitOf(ExitCode, null),
         outOfMemory: OOMKilled,
@@ -206,8 +206,8 @@ export class RunningContainer implements Running {
    * Reads the log until the container ends, and returns the container's final state. Continues after a restart of
    * the engine.
    */
-  async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
-    const log = new ContainerLog(onLine);
+  async #follow(container: Container, onOutput: OnOutput): Promise<ContainerInspectInfo["State"]> {
+    const log = new ContainerLog(onOutput);
     using over = new DisposableStack();
     const leaving = new AbortController();
     over.defer(() => leaving.abort());

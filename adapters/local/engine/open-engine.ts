@@ -18,7 +18,7 @@ import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
 import { Ingress, type IngressPort } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
-import type { LogWriter } from "../logs/log-writer.ts";
+import type { EngineLogs } from "../logs/log-writer.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
 import { joinScope, scopeName, takeScope, withoutScope } from "../sandbox/scope.ts";
 import { assignedUsers } from "../sandbox/users/account-users.ts";
@@ -44,6 +44,8 @@ export interface EngineOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** False if closing must delete the images in the container engine. */
   readonly keepsImages: boolean;
+  /** True if a separate thread must write the logs, so that the output of one service does not slow others down. */
+  readonly logsInThread?: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -53,7 +55,7 @@ export interface EngineOptions {
 /** The part of the engine that the server uses. */
 export interface EngineConnection {
   readonly engine: Engine;
-  readonly logs: Pick<LogWriter, "append" | "writeAll" | "repair">;
+  readonly logs: Pick<EngineLogs, "append" | "writeAll" | "repair">;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
   /** The port for signed URLs. */
@@ -69,7 +71,7 @@ export interface EngineConnection {
 export interface OpenedEngine extends EngineConnection, AsyncDisposable {
   readonly engine: LocalEngine;
   /** Throws if this engine does not hold the lease. */
-  readonly logs: LogWriter;
+  readonly logs: EngineLogs;
   readonly state: StoredState;
   readonly lease: Pick<Lease, "receive" | "forwardTo">;
   readonly ingress: Ingress;
@@ -202,7 +204,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   const { scope, storageKey, ...place } = await (replaces === undefined ? takePlace : joinPlace)(options, stack);
   const state = stack.use(new StoredState(dataDir));
   const { logRetentionDays, logMaxBytes } = config;
-  const files = { logRetentionDays, logMaxBytes, prices: loadPrices(config.priceList) };
+  const { logsInThread = false } = options;
+  const files = { logRetentionDays, logMaxBytes, prices: loadPrices(config.priceList), logsInThread };
   const openFiles = () => openLeasedFiles({ ...files, dataDir, clock, logger, telemetry });
   const lease = new Lease({ open: openFiles, clock, ids, logger, telemetry });
   stack.defer(() => lease.close());
@@ -254,7 +257,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     cacheDir: at("cache"),
     mark: chosen.mark,
     ids,
-    log: (entry, time) => lease.log(entry, time),
+    log: (entry) => lease.log(entry),
+    logOutput: (output, at) => lease.logOutput(output, at),
     logger,
     meter: (template) => meter.started(template),
     graceMillis: config.graceSeconds * 1000,
@@ -326,7 +330,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
     checkFiles: async () => lease.files.check(),
-    losesLogs: async () => lease.files.logs.isLosing,
+    losesLogs: () => lease.files.logs.isLosing(),
     metrics: () => telemetry.snapshot(),
     state,
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),

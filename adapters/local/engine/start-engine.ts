@@ -61,7 +61,7 @@ const optionsOf = (
   const config = localConfigSchema.parse(input);
   const dataDir = resolve(config.dataDir);
   const system = { clock: createSystemClock(), ids: randomIds };
-  return { ...system, config, dataDir, environment, logger, telemetry, keepsImages: true };
+  return { ...system, config, dataDir, environment, logger, telemetry, keepsImages: true, logsInThread: true };
 };
 
 type Options = ReturnType<typeof optionsOf>;

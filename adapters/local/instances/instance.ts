@@ -8,6 +8,7 @@ import type { Ids, Logger } from "../../../core/ports/system.ts";
 import type { Image } from "../builds/image-store.ts";
 import type { Toolchain } from "../builds/toolchain.ts";
 import type { Containers } from "../containers/containers.ts";
+import type { ServiceOutput } from "../logs/service-output.ts";
 import type { VolumeFolders } from "../sandbox/mounts.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
@@ -34,8 +35,9 @@ export interface InstanceDeps {
   /** The prefix of the ids of this engine's jobs, up to a dot. */
   readonly mark: string;
   readonly ids: Ids;
-  /** @param at the time of the entry, if another process, such as a container engine, recorded the time */
-  readonly log: (entry: NewLogEntry, at?: Instant) => Promise<void> | undefined;
+  readonly log: (entry: NewLogEntry) => Promise<void> | undefined;
+  /** @param at the time of the output, if another process, such as a container engine, recorded the time */
+  readonly logOutput: (output: ServiceOutput, at?: Instant) => Promise<void> | undefined;
   readonly logger: Logger;
   /** Starts metering an instance. Undefined if usage is not metered. */
   readonly meter?: (template: ServiceTemplate) => Metered;

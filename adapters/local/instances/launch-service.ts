@@ -2,18 +2,18 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";
-import { readLine } from "../../../core/domain/logs/line.ts";
 import { COMPILE_CACHE } from "../builds/build-node.ts";
 import type { UnpackedImage } from "../builds/image-store.ts";
 import { APP, programBinds } from "../builds/run-command.ts";
 import { execLast } from "../sandbox/exec-last.ts";
 import type { InstanceMounts } from "../sandbox/mounts.ts";
-import type { Bind, Limits, OnLine, Running } from "../sandbox/runner.ts";
+import type { Bind, Limits, OnOutput, Running } from "../sandbox/runner.ts";
 import { withoutScope } from "../sandbox/scope.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { BusySocket } from "./busy-socket.ts";
 import { Instance, type InstanceDeps, type InstanceSpec } from "./instance.ts";
 import { noteInstance } from "./instance-notes.ts";
+import { lastLinesIn } from "./read-lines.ts";
 
 const TAIL = 20;
 const PROCESSES = 1024;
@@ -26,7 +26,7 @@ interface Launch {
   readonly port: number;
   readonly mounts: InstanceMounts;
   readonly busySocket: BusySocket | undefined;
-  readonly onLine: OnLine;
+  readonly onOutput: OnOutput;
 }
 
 /** The path of the busy socket in a sandbox or container. */
@@ -95,7 +95,7 @@ const limitsOf = ({ spec: { template } }: Launch): Limits => ({
 });
 
 const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
-  const { deps, spec, job, port, mounts, onLine } = launch;
+  const { deps, spec, job, port, mounts, onOutput } = launch;
   const sandboxed = deps.runner.mapsPaths;
   const app = sandboxed ? APP : image.app;
   const home = sandboxed ? "/tmp" : join(deps.runDir, withoutScope(job));
@@ -121,14 +121,14 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       port,
       names: deps.namesFor(spec.template.owner),
     },
-    onLine,
+    onOutput,
   );
   if (!sandboxed) void running.exited.then(() => removeHome(deps, home));
   return running;
 };
 
 const launchImage = (launch: Launch, image: string): Running => {
-  const { deps, spec, job, port, mounts, onLine } = launch;
+  const { deps, spec, job, port, mounts, onOutput } = launch;
   const { template, revision } = spec;
   if (typeof deps.containers === "string") throw new Error(deps.containers);
   return deps.containers.startImage(
@@ -143,7 +143,7 @@ const launchImage = (launch: Launch, image: string): Running => {
       port: { inside: template.port, host: port },
       labels: { "portside.service": template.name, "portside.revision": revision },
     },
-    onLine,
+    onOutput,
   );
 };
 
@@ -166,13 +166,13 @@ export const launchService = (
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
   const job = `${deps.mark}.${id}`;
   const tail: string[] = [];
-  const onLine: OnLine = (stream, line, at) => {
-    tail.push(line.slice(0, 2000));
-    if (tail.length > TAIL) tail.shift();
-    const { owner, name: service } = template;
-    return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
+  const { owner, name: service } = template;
+  const onOutput: OnOutput = (stream, lines, at) => {
+    tail.push(...lastLinesIn(lines, TAIL).map((line) => line.slice(0, 2000)));
+    tail.splice(0, tail.length - TAIL);
+    return deps.logOutput({ owner, service, revision, instance: id, logName: stream, lines }, at);
   };
-  const launch = { deps, spec, job, port, mounts, busySocket, onLine };
+  const launch = { deps, spec, job, port, mounts, busySocket, onOutput };
   // Write the note before the start, because `portside shell` does not find an instance without a note.
   const forget = noteInstance(deps.runDir, { service: template.name, job }, deps.logger);
   let running: Running;

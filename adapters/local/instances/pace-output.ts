@@ -94,8 +94,14 @@ export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake):
       const piece = await (pressure === undefined ? next() : pressure.watch(next));
       if (piece.done === true) return;
       const begun = performance.now();
+      let ended: number | undefined;
+      // The consumer has finished its work, or waits for something, when the event loop continues.
+      const turn = setImmediate(() => {
+        ended = performance.now();
+      });
       yield piece.value;
-      const millis = performance.now() - begun;
+      clearImmediate(turn);
+      const millis = (ended ?? performance.now()) - begun;
       await allowance.spend(millis, Math.min(millis, MAX_WORK_MS));
     }
   } finally {

@@ -1,18 +1,13 @@
 /**
- * Splits a byte stream into lines. Replaces invalid UTF-8, cuts a line that exceeds the limit into pieces, and applies
- * backpressure while `onLine` is busy.
+ * Cuts a byte stream into blocks of whole lines, and blocks into lines. Replaces invalid UTF-8, cuts a line that exceeds
+ * the limit into pieces, and applies backpressure while `onLines` is busy.
  */
 import type { Readable } from "node:stream";
 import { paceOutput } from "./pace-output.ts";
 
 const MAX_LINE_BYTES = 256 * 1024;
 const NEWLINE = 10;
-
-/** Decodes a line, or the last piece of a line that was cut. */
-const lineOf = (bytes: Buffer): string => {
-  const line = bytes.toString("utf8");
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
-};
+const LINE_BREAK = Buffer.from("\n");
 
 /** Returns the last position up to `limit` that does not split a UTF-8 sequence. */
 const cutAt = (bytes: Buffer, limit: number): number => {
@@ -30,43 +25,84 @@ const wholeBytes = (bytes: Buffer): number => {
   return at + width > bytes.length ? at : bytes.length;
 };
 
+const withoutReturn = (line: string): string => (line.endsWith("\r") ? line.slice(0, -1) : line);
+
+/** Splits one line that may exceed the limit. */
+const piecesOf = (line: Buffer): string[] => {
+  const pieces: string[] = [];
+  let at = 0;
+  while (line.length - at > MAX_LINE_BYTES) {
+    const cut = cutAt(line, at + MAX_LINE_BYTES);
+    pieces.push(line.toString("utf8", at, cut));
+    at = cut;
+  }
+  pieces.push(line.toString("utf8", at));
+  return pieces;
+};
+
+/**
+ * Returns the lines of a block, without their line breaks. A block without a line break at its end is a piece of an
+ * overlong line.
+ */
+export const linesIn = (block: Buffer): string[] => {
+  const isEnded = block.at(-1) === NEWLINE;
+  if (!isEnded) return piecesOf(block);
+  if (block.length <= MAX_LINE_BYTES)
+    return block
+      .toString("utf8", 0, block.length - 1)
+      .split("\n")
+      .map(withoutReturn);
+  const lines: string[] = [];
+  for (let from = 0; from < block.length; ) {
+    const end = block.indexOf(NEWLINE, from);
+    const pieces = piecesOf(block.subarray(from, end));
+    lines.push(...pieces.slice(0, -1), withoutReturn(pieces.at(-1) as string));
+    from = end + 1;
+  }
+  return lines;
+};
+
+/** Returns the last lines of a block, at most `count`. */
+export const lastLinesIn = (block: Buffer, count: number): string[] => {
+  let from = block.length - 1;
+  for (let left = count; left > 0 && from >= 0; left--) from = from === 0 ? -1 : block.lastIndexOf(NEWLINE, from - 1);
+  return linesIn(block.subarray(from + 1)).slice(-count);
+};
+
 /** After this time without output, an unfinished line is delivered. It may be a prompt or a progress indicator. */
 const SILENCE_MS = 1000;
 
-type OnLine = (line: string) => Promise<void> | undefined;
+type OnLines = (lines: Buffer) => Promise<void> | undefined;
 
 export class LineSplitter {
-  readonly #onLine: OnLine;
+  readonly #onLines: OnLines;
   #rest: Buffer = Buffer.alloc(0);
   /** True if the silence timeout has delivered the beginning of the current line. */
   #begun = false;
   #silence: NodeJS.Timeout | undefined;
   #busy: Promise<void> | undefined;
 
-  constructor(onLine: OnLine) {
-    this.#onLine = onLine;
+  constructor(onLines: OnLines) {
+    this.#onLines = onLines;
   }
 
   async take(chunk: Buffer): Promise<void> {
     this.#stopWaiting();
     if (this.#busy !== undefined) await this.#busy;
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    let from = 0;
-    for (let end = this.#rest.indexOf(NEWLINE); end >= 0; end = this.#rest.indexOf(NEWLINE, from)) {
-      if (end - from > MAX_LINE_BYTES) from = await this.#cut(from, end);
-      // Awaiting every line would be slow.
-      const busy = this.#end(lineOf(this.#rest.subarray(from, end)));
-      if (busy !== undefined) await busy;
-      from = end + 1;
-    }
-    this.#rest = this.#rest.subarray(await this.#cut(from, this.#rest.length));
+    const end = this.#rest.lastIndexOf(NEWLINE) + 1;
+    const lines = this.#rest.subarray(0, end);
+    this.#rest = this.#rest.subarray(end);
+    const busy = this.#deliver(lines);
+    if (busy !== undefined) await busy;
+    await this.#cut();
     if (this.#rest.length > 0) this.#waitForEnd();
   }
 
   async end(): Promise<void> {
     this.#stopWaiting();
     if (this.#busy !== undefined) await this.#busy;
-    if (this.#rest.length > 0) await this.#end(lineOf(this.#rest));
+    if (this.#rest.length > 0) await this.#deliver(Buffer.concat([this.#rest, LINE_BREAK]));
   }
 
   #waitForEnd(): void {
@@ -84,37 +120,42 @@ export class LineSplitter {
     this.#silence = undefined;
   }
 
-  /** Delivers all pieces of an overlong line except the last. Returns the position of the last piece. */
-  async #cut(from: number, end: number): Promise<number> {
-    let at = from;
-    while (end - at > MAX_LINE_BYTES) {
-      const cut = cutAt(this.#rest, at + MAX_LINE_BYTES);
-      await this.#onLine(this.#rest.toString("utf8", at, cut));
-      at = cut;
+  /** Delivers all pieces of an overlong unfinished line except the last. */
+  async #cut(): Promise<void> {
+    while (this.#rest.length > MAX_LINE_BYTES) {
+      const cut = cutAt(this.#rest, MAX_LINE_BYTES);
+      const piece = this.#rest.subarray(0, cut);
+      this.#rest = this.#rest.subarray(cut);
+      await this.#onLines(piece);
     }
-    return at;
   }
 
-  /** Delivers the end of a line. Skips an empty end if the silence timeout has delivered the beginning. */
-  #end(line: string): Promise<void> | undefined {
-    const empty = this.#begun && line === "";
+  /** Delivers whole lines. Skips an empty first line if the silence timeout has delivered its beginning. */
+  #deliver(lines: Buffer): Promise<void> | undefined {
+    if (lines.length === 0) return undefined;
+    const skipped = this.#begun ? lines.indexOf(NEWLINE) + 1 : 0;
     this.#begun = false;
-    return empty ? undefined : this.#onLine(line);
+    const isEmpty = skipped === 1 || (skipped === 2 && lines.toString("latin1", 0, 1) === "\r");
+    const left = isEmpty ? lines.subarray(skipped) : lines;
+    return left.length === 0 ? undefined : this.#onLines(left);
   }
 
   #show(): void {
     this.#silence = undefined;
     const whole = wholeBytes(this.#rest);
     if (whole === 0) return;
-    this.#busy = this.#onLine(lineOf(this.#rest.subarray(0, whole)));
+    this.#busy = this.#onLines(Buffer.concat([this.#rest.subarray(0, whole), LINE_BREAK]));
     this.#rest = this.#rest.subarray(whole);
     this.#begun = true;
   }
 }
 
-/** Calls `onLine` for each line, and for an unfinished line after `SILENCE_MS`. Resolves at the end of the stream. */
-export const readLines = async (stream: Readable, onLine: OnLine): Promise<void> => {
-  const lines = new LineSplitter(onLine);
+/**
+ * Calls `onLines` for each block of lines, and for an unfinished line after `SILENCE_MS`. Resolves at the end of the
+ * stream.
+ */
+export const readLines = async (stream: Readable, onLines: OnLines): Promise<void> => {
+  const lines = new LineSplitter(onLines);
   try {
     for await (const chunk of paceOutput(stream)) await lines.take(chunk);
   } catch {

@@ -6,7 +6,6 @@ export interface Amount {
   readonly letters: number;
 }
 
-/** When this much is waiting, backpressure stops writers until half of it remains. */
 const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
 
 /** Returns whether an amount reaches this part of the bound. */
@@ -17,6 +16,12 @@ export class Backlog implements Amount {
   #entries = 0;
   #letters = 0;
   #room: PromiseWithResolvers<void> | undefined;
+  readonly #full: Amount;
+
+  /** @param full when this much is waiting, backpressure stops writers until half of it remains */
+  constructor(full = FULL) {
+    this.#full = full;
+  }
 
   get entries(): number {
     return this.#entries;
@@ -28,7 +33,7 @@ export class Backlog implements Amount {
 
   /** True if the backlog has reached twice the size at which writers must wait. */
   get overflows(): boolean {
-    return reaches(this, FULL, 2);
+    return reaches(this, this.#full, 2);
   }
 
   add(letters: number): void {
@@ -43,14 +48,14 @@ export class Backlog implements Amount {
 
   /** Returns a promise if the backlog is full. The promise resolves when only half of the backlog remains. */
   room(): Promise<void> | undefined {
-    if (!reaches(this, FULL)) return undefined;
+    if (!reaches(this, this.#full)) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
   }
 
   /** Lets the writers continue if there is room. */
   release(): void {
-    if (reaches(this, FULL, 0.5)) return;
+    if (reaches(this, this.#full, 0.5)) return;
     this.#room?.resolve();
     this.#room = undefined;
   }

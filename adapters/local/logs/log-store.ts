@@ -12,7 +12,7 @@ import { ResultAsync } from "../../../core/result.ts";
 import { fileIdOf } from "../data-folder/file-id.ts";
 import { LogPages } from "./log-pages.ts";
 import { logPath } from "./log-path.ts";
-import type { LogWriter } from "./log-writer.ts";
+import type { EngineLogs } from "./log-writer.ts";
 import { type LogSearch, unlessDamaged } from "./scan.ts";
 import { Searches } from "./searches.ts";
 
@@ -21,7 +21,7 @@ const MAX_OPEN = 100;
 
 export interface LocalLogsConfig {
   readonly folder: string;
-  readonly writer: Pick<LogWriter, "append" | "writeAll" | "repair">;
+  readonly writer: Pick<EngineLogs, "append" | "writeAll" | "repair">;
 }
 
 interface OpenFile {

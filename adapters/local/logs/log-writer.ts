@@ -1,6 +1,6 @@
 /**
- * Writes the accounts' log files. Assigns a position to each entry when the platform reads the entry. Keeps entries in
- * memory for about a fifth of a second, and writes them in batches.
+ * Writes the accounts' log files in the caller's thread. Assigns a position to each entry when the platform reads the
+ * entry. Keeps entries in memory for about a fifth of a second, and writes them in batches.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,15 +21,28 @@ import { LogFile } from "./log-file.ts";
 import { LOG_ENDING, logPath } from "./log-path.ts";
 import { LogRepairs } from "./log-repairs.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
+import { entriesIn, type ServiceOutput } from "./service-output.ts";
 
 const FLUSH_MS = 200;
 
-/** Batch size; one write blocks the event loop for about half a millisecond. */
-const BATCH: Amount = { entries: 50, letters: 1024 * 1024 };
-/** Pause between two writes, as a multiple of the first one's duration, so that requests can run meanwhile. */
-const REST = 2;
+/** The size of one write, and the pause after it. */
+export interface Pace {
+  readonly batch: Amount;
+  /** As a multiple of the write's duration. */
+  readonly rest: number;
+}
+
+/** Requests run in the same thread: a write blocks them for about half a millisecond, and the pause lets them run. */
+const besideRequests: Pace = { batch: { entries: 50, letters: 1024 * 1024 }, rest: 2 };
+/** Larger writes are faster in total. */
+export const inOwnThread: Pace = { batch: { entries: 500, letters: 1024 * 1024 }, rest: 0 };
+
 const RETAIN_MS = 10 * 60_000;
 const LOSING_MS = 30_000;
+
+/** Returns whether entries that were lost at the given time count as lost now. */
+export const isRecent = (lostAt: number): boolean => performance.now() - lostAt < LOSING_MS;
+
 /** Minimum time between two attempts to open a file, so that not every entry causes an attempt. */
 const REOPEN_MS = 1000;
 
@@ -42,6 +55,36 @@ export interface LogWriterConfig {
   /** Limit per account, in bytes. */
   readonly maxBytes: number;
 }
+
+/** The log as the engine uses it. */
+export interface EngineLogs {
+  /**
+   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
+   * slowed down to the disk's speed.
+   * @param at when the platform received the entry; undefined if it has just received it
+   */
+  push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined;
+  /** Queues the output of a service, like `push`. */
+  pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined;
+  /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
+  append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]>;
+  /** Resolves when the file contains all entries of the account that were queued before the call. */
+  writeAll(owner: AccountId): Promise<void>;
+  /**
+   * Replaces the account's file if it is still the damaged one. Resolves when the readable entries are recovered.
+   * @param damaged the id of the damaged file; two readers may report the same file
+   */
+  repair(owner: AccountId, damaged: string): Promise<void>;
+  /** Number of entries not yet written to a file. */
+  readonly waiting: number;
+  /** Whether entries were lost within the last 30 seconds. */
+  isLosing(): Promise<boolean>;
+  /** Writes all waiting entries and closes the files. */
+  close(): Promise<void>;
+}
+
+/** The error of `append` if the entries may not be in the file. */
+export const unwritable = () => unavailable("The log cannot be written. Try again.", 5);
 
 interface AccountLog {
   file: LogFile;
@@ -58,10 +101,10 @@ interface Batch {
 }
 
 /** Adds a row to the last batch, or to a new batch if the last one is full. */
-const addRow = (batches: Batch[], row: NewRow): void => {
+const addRow = (batches: Batch[], row: NewRow, bound: Amount): void => {
   const letters = lettersOf(row);
   const last = batches.at(-1);
-  if (last === undefined || last.rows.length === BATCH.entries || last.letters + letters > BATCH.letters)
+  if (last === undefined || last.rows.length === bound.entries || last.letters + letters > bound.letters)
     batches.push({ rows: [row], letters });
   else {
     last.rows.push(row);
@@ -69,12 +112,16 @@ const addRow = (batches: Batch[], row: NewRow): void => {
   }
 };
 
+/** If another process's clock is ahead, its time would shift all later entries. Uses this machine's time instead. */
+const timeOf = (now: Instant, at: Instant | undefined): Instant => (at === undefined || at > now ? now : at);
+
 /** Returns the age of the first row, which is the oldest. */
 const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
   first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
 
-export class LogWriter {
+export class LogWriter implements EngineLogs {
   readonly #config: LogWriterConfig;
+  readonly #pace: Pace;
   readonly #telemetry: Telemetry;
   readonly #accounts = new Map<AccountId, AccountLog>();
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
@@ -86,47 +133,42 @@ export class LogWriter {
   #retaining = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(config: LogWriterConfig) {
+  constructor(config: LogWriterConfig, pace = besideRequests) {
     this.#config = config;
+    this.#pace = pace;
     this.#telemetry = config.telemetry ?? noTelemetry;
     this.#repairs = new LogRepairs(config);
     this.#repairs.resume(config.folder);
     this.#retention = setInterval(() => void this.#retain(), RETAIN_MS).unref();
   }
 
-  /**
-   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
-   * slowed down to the disk's speed.
-   */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
-    const now = this.#config.clock.now();
-    // If another process's clock is ahead, its time would shift all later entries. Use this machine's time instead.
-    this.#take(entry, at === undefined || at > now ? now : at);
+    this.#take(entry, timeOf(this.#config.clock.now(), at));
     return this.#backlog.room();
   }
 
-  /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
+  pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined {
+    for (const [entry, instant] of entriesIn(output, timeOf(this.#config.clock.now(), at))) this.#take(entry, instant);
+    return this.#backlog.room();
+  }
+
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
     const now = this.#config.clock.now();
     const taken = entries.map((entry) => this.#take(entry, now));
-    const refused = unavailable("The log cannot be written. Try again.", 5);
-    if (!taken.every(Boolean)) return errAsync(refused);
+    if (!taken.every(Boolean)) return errAsync(unwritable());
     const owners = [...new Set(entries.map(({ owner }) => owner))];
     const written = Promise.all(owners.map((owner) => this.#written(this.#account(owner))));
-    return ResultAsync.fromPromise(written, () => refused).map(() => undefined);
+    return ResultAsync.fromPromise(written, unwritable).map(() => undefined);
   }
 
-  /** Number of entries not yet written to a file. */
   get waiting(): number {
     return this.#backlog.entries;
   }
 
-  /** True if entries were lost within the last 30 seconds. */
-  get isLosing(): boolean {
-    return performance.now() - this.#lostAt < LOSING_MS;
+  async isLosing(): Promise<boolean> {
+    return isRecent(this.#lostAt);
   }
 
-  /** Resolves when the file contains all entries of the account that were queued before the call. */
   async writeAll(owner: AccountId): Promise<void> {
     const repair = this.#repairs.running(this.#pathOf(owner));
     // Awaiting undefined would delay the write by a microtask.
@@ -135,10 +177,6 @@ export class LogWriter {
     if (account !== undefined) await this.#written(account);
   }
 
-  /**
-   * Replaces the account's file if it is still the damaged one. Resolves when the readable entries are recovered.
-   * @param damaged the id of the damaged file; two readers may report the same file
-   */
   async repair(owner: AccountId, damaged: string): Promise<void> {
     const path = this.#pathOf(owner);
     if (!this.#closed && fileIdOf(path) === damaged) {
@@ -185,7 +223,7 @@ export class LogWriter {
       // Convert the entry now, so that an invalid entry cannot fail its whole batch.
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
-      addRow(account.waiting, row);
+      addRow(account.waiting, row, this.#pace.batch);
       this.#backlog.add(lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
@@ -252,10 +290,10 @@ export class LogWriter {
       done = { entries: done.entries + entries, letters: done.letters + letters };
       this.#accounts.delete(owner);
       this.#accounts.set(owner, account);
-      if (reaches(done, BATCH)) break;
+      if (reaches(done, this.#pace.batch)) break;
     }
     if (this.#backlog.entries > 0)
-      this.#timer = setTimeout(() => this.#flushSome(), (performance.now() - begun) * REST);
+      this.#timer = setTimeout(() => this.#flushSome(), (performance.now() - begun) * this.#pace.rest);
     this.#backlog.release();
   }
 

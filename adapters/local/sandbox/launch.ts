@@ -24,7 +24,7 @@ import { readLines } from "../instances/read-lines.ts";
 import type { ControlGroup } from "./cgroup.ts";
 import { namespacesOf } from "./network/enter-network.ts";
 import type { Network } from "./network/pasta.ts";
-import { type Exit, type Job, MARKER, type OnLine, type Running } from "./runner.ts";
+import { type Exit, type Job, MARKER, type OnOutput, type Running } from "./runner.ts";
 import type { Watchdog, Watched } from "./watchdog.ts";
 
 /** A descriptor that a command inherits in addition to its standard streams. */
@@ -185,7 +185,7 @@ class Launched implements Running {
   /** The processes that `freeze` stopped by signal, parents first. */
   #stopped: readonly number[] = [];
 
-  constructor(launch: Launch, onLine: OnLine) {
+  constructor(launch: Launch, onOutput: OnOutput) {
     this.#launch = launch;
     this.id = launch.job.id;
     const { descriptors = [] } = launch;
@@ -205,7 +205,7 @@ class Launched implements Running {
       this.accepts = () => this.#listens();
       void this.#followNetwork(launch.network);
     }
-    this.exited = this.#follow(onLine);
+    this.exited = this.#follow(onOutput);
   }
 
   processes(): number[] {
@@ -323,13 +323,13 @@ class Launched implements Running {
     this.#unwatch = watchdog.watch(watched);
   }
 
-  async #follow(onLine: OnLine): Promise<Exit> {
+  async #follow(onOutput: OnOutput): Promise<Exit> {
     const { group, job } = this.#launch;
     const child = this.#child;
     this.#watch();
     const output = Promise.all([
-      readLines(child.stdout as Readable, (line) => onLine("stdout", line)),
-      readLines(child.stderr as Readable, (line) => onLine("stderr", line)),
+      readLines(child.stdout as Readable, (lines) => onOutput("stdout", lines)),
+      readLines(child.stderr as Readable, (lines) => onOutput("stderr", lines)),
     ]);
     const ended = await new Promise<Exit>((resolve) => {
       child.once("error", () => resolve({ code: 127, signal: null, outOfMemory: false }));
@@ -354,4 +354,4 @@ class Launched implements Running {
   }
 }
 
-export const launch = (what: Launch, onLine: OnLine): Running => new Launched(what, onLine);
+export const launch = (what: Launch, onOutput: OnOutput): Running => new Launched(what, onOutput);

@@ -71,10 +71,10 @@ export interface Job {
 export type OutputStream = "stdout" | "stderr";
 
 /**
- * Receives a line of output without its line break, and the line's time if a container engine recorded the time. If the
- * function returns a promise, the runner reads more output only after the promise has resolved.
+ * Receives one or more lines of output, which `linesIn` splits, and their time if a container engine recorded the time.
+ * If the function returns a promise, the runner reads more output only after the promise has resolved.
  */
-export type OnLine = (stream: OutputStream, line: string, at?: Instant) => Promise<void> | undefined;
+export type OnOutput = (stream: OutputStream, lines: Buffer, at?: Instant) => Promise<void> | undefined;
 
 /** How a command ended. Exactly one of `code` and `signal` is null. */
 export interface Exit {
@@ -139,7 +139,7 @@ export interface Runner {
   readonly gaps?: readonly string[];
   /** True if each command has a separate network, in which every port is free. */
   readonly ownNetwork: boolean;
-  start(job: Job, onLine: OnLine): Running;
+  start(job: Job, onOutput: OnOutput): Running;
 }
 
 /** Stops a command with SIGTERM, and with SIGKILL if it still runs after `graceMillis`. Thaws a frozen command. */

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { createLocalProvider } from "../../../adapters/local/index.ts";
 import type { LocalLogs } from "../../../adapters/local/logs/log-store.ts";
 import { LogWriter } from "../../../adapters/local/logs/log-writer.ts";
+import { entriesIn } from "../../../adapters/local/logs/service-output.ts";
+import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -82,6 +84,12 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
   const { writer } = local.provider.logs as LocalLogs;
   if (!(writer instanceof LogWriter)) throw new Error("the engine must run in this process");
   const push = writer.push.bind(writer);
+  writer.pushOutput = (output, at) => {
+    let room: Promise<void> | undefined;
+    for (const [entry, instant] of entriesIn(output, at ?? createSystemClock().now()))
+      room = writer.push(entry, instant) ?? room;
+    return room;
+  };
   writer.push = (entry, at) => {
     const { service, instance, severity, logName, text, json, http } = entry;
     const revision = names.get(entry.revision ?? "") ?? serving.get(service) ?? "";

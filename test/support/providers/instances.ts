@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { findToolchain } from "../../../adapters/local/builds/toolchain.ts";
 import type { InstanceDeps, InstanceSpec } from "../../../adapters/local/instances/instance.ts";
 import { startInstance } from "../../../adapters/local/instances/start-instance.ts";
+import { entriesIn } from "../../../adapters/local/logs/service-output.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Bench } from "../sandbox/jobs.ts";
 
@@ -71,6 +73,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     mark: bench.scope,
     ids: randomIds,
     log: (entry) => void entries.push(entry) as undefined,
+    logOutput: (output) => void entries.push(...entriesIn(output, 0n as Instant).map(([entry]) => entry)) as undefined,
     logger: { debug: complain, info: complain, warn: complain, error: complain },
     graceMillis: 500,
     elsewhereMillis: 500,

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { allProcesses, environmentOf } from "../../../adapters/local/instances/proc.ts";
+import { linesIn } from "../../../adapters/local/instances/read-lines.ts";
 import { createBubblewrapRunner } from "../../../adapters/local/sandbox/bubblewrap.ts";
 import { findControlGroups } from "../../../adapters/local/sandbox/cgroup.ts";
 import { killOrphans } from "../../../adapters/local/sandbox/launch.ts";
@@ -92,8 +93,8 @@ export const createBench = async ({ kind, limits }: JobSetup): Promise<Bench> =>
         ...options,
         binds: [...nodeBind, ...(options.binds ?? [])],
       },
-      (stream, line) => {
-        (stream === "stdout" ? stdout : stderr).push(line);
+      (stream, lines) => {
+        (stream === "stdout" ? stdout : stderr).push(...linesIn(lines));
         for (const look of waiting) look();
         return undefined;
       },

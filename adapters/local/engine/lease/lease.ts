@@ -8,6 +8,8 @@ import type { LastFire } from "../../../../core/domain/schedules/fire-policy.ts"
 import { type Instant, parseInstant, type Timestamp, timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
 import type { Telemetry } from "../../../../core/ports/telemetry.ts";
+import type { EngineLogs } from "../../logs/log-writer.ts";
+import { entriesIn, type ServiceOutput } from "../../logs/service-output.ts";
 import type { CronTimers } from "../../schedules/cron-timers.ts";
 import type { PendingFire } from "../../schedules/fire.ts";
 import type { FiredService } from "../../schedules/last-fires.ts";
@@ -78,12 +80,23 @@ export class Lease {
   /**
    * Logs an entry. If the queue is full, returns a promise that resolves when the queue has room. A writer should await
    * the promise before it logs more.
-   * @param at when the platform read the entry
    */
-  log(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
-    // The outbox must deliver earlier entries first.
-    if (this.#held !== undefined && this.#outbox.waiting === 0) return this.#held.files.logs.push(entry, at);
-    return this.#outbox.push({ kind: "entry", at: String(at ?? this.#deps.clock.now()), entry });
+  log(entry: NewLogEntry): Promise<void> | undefined {
+    const logs = this.#ready;
+    return logs === undefined ? this.#forward(entry, this.#deps.clock.now()) : logs.push(entry);
+  }
+
+  /**
+   * Logs the output of a service, like `log`.
+   * @param at when another process received the output; undefined if this process has just received it
+   */
+  logOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined {
+    const logs = this.#ready;
+    if (logs !== undefined) return logs.pushOutput(output, at);
+    let room: Promise<void> | undefined;
+    for (const [entry, instant] of entriesIn(output, at ?? this.#deps.clock.now()))
+      room = this.#forward(entry, instant) ?? room;
+    return room;
   }
 
   /** Counts increments of usage. */
@@ -165,6 +178,15 @@ export class Lease {
   async close(): Promise<void> {
     await this.#outbox.close();
     await this.#held?.files.close();
+  }
+
+  /** The log of this engine, unless the outbox must deliver earlier entries first. */
+  get #ready(): EngineLogs | undefined {
+    return this.#outbox.waiting === 0 ? this.#held?.files.logs : undefined;
+  }
+
+  #forward(entry: NewLogEntry, at: Instant): Promise<void> | undefined {
+    return this.#outbox.push({ kind: "entry", at: String(at), entry });
   }
 
   #holding(): Held {

@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import type { Clock, Logger } from "../../../../core/ports/system.ts";
 import type { Telemetry } from "../../../../core/ports/telemetry.ts";
-import { LogWriter } from "../../logs/log-writer.ts";
+import { canWriteInThread, LogThread } from "../../logs/log-thread.ts";
+import { type EngineLogs, LogWriter } from "../../logs/log-writer.ts";
 import { LastFires } from "../../schedules/last-fires.ts";
 import { openBillingFile } from "../../usage/billing-file.ts";
 import { Ledger } from "../../usage/ledger.ts";
@@ -13,6 +14,8 @@ export interface LeasedFilesOptions {
   readonly dataDir: string;
   readonly logRetentionDays: number;
   readonly logMaxBytes: number;
+  /** True if a separate thread must write the logs, false by default. Ignored in a bundle, which lacks the thread's script. */
+  readonly logsInThread?: boolean;
   readonly prices: Prices;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -20,7 +23,7 @@ export interface LeasedFilesOptions {
 }
 
 export interface LeasedFiles {
-  readonly logs: LogWriter;
+  readonly logs: EngineLogs;
   readonly ledger: Ledger;
   readonly lastFires: LastFires;
   /** Replaces damaged files. */
@@ -36,7 +39,8 @@ export const openLeasedFiles = (options: LeasedFilesOptions): LeasedFiles => {
   const billingFile = openBillingFile(dataDir, logger);
   stack.defer(() => billingFile.close());
   const lastFires = new LastFires(engineFile);
-  const logs = new LogWriter({ folder: join(dataDir, "logs"), clock, logger, telemetry, retentionDays, maxBytes });
+  const config = { folder: join(dataDir, "logs"), clock, logger, telemetry, retentionDays, maxBytes };
+  const logs = options.logsInThread && canWriteInThread ? new LogThread(config) : new LogWriter(config);
   const files = stack.move();
   return {
     logs,

@@ -1,6 +1,7 @@
 /** Output of commands reaches the platform completely and in order. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { linesIn } from "../../../../adapters/local/instances/read-lines.ts";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { principalOf, runners, startLocal } from "../../../support/providers/local-platform.ts";
 import { createBench, jobSetups, node, sh } from "../../../support/sandbox/jobs.ts";
@@ -27,8 +28,8 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     const lines: string[] = [];
     const job = { argv: sh("echo one; echo two; printf three"), cwd: "/", env: {}, binds: [] } as const;
     const limits = { memory: 128 * 1024 ** 2, cpu: 1, processes: 20 };
-    const running = bench.runner.start({ ...job, id: `${bench.scope}.slow`, limits }, (_stream, line) => {
-      lines.push(line);
+    const running = bench.runner.start({ ...job, id: `${bench.scope}.slow`, limits }, (_stream, output) => {
+      lines.push(...linesIn(output));
       return sleep(200);
     });
     await running.exited;

@@ -53,7 +53,8 @@ test("stops a writer that is ahead, and resumes it when the reader has caught up
     while (calls.at(-1) !== "resume") await sleep(1);
   })();
   for await (const _ of paceOutput(flood, brake)) busy(1);
-  expect(calls).toEqual(["pause", "resume"]);
+  // On a busy machine, the reader may fall behind more than once.
+  expect(calls.join(" ")).toMatch(/^pause resume( pause resume)*$/);
 });
 
 test("resumes a stopped writer when its output ends", async () => {

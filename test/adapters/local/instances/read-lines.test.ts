@@ -3,7 +3,7 @@ import { PassThrough, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { readLines } from "../../../../adapters/local/instances/read-lines.ts";
+import { lastLinesIn, linesIn, readLines } from "../../../../adapters/local/instances/read-lines.ts";
 
 const KiB = 1024;
 const LIMIT = 256 * KiB;
@@ -11,8 +11,8 @@ const LIMIT = 256 * KiB;
 const linesOf = async (chunks: readonly (string | Uint8Array)[]): Promise<string[]> => {
   const lines: string[] = [];
   const stream = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
-  await readLines(stream, (line) => {
-    lines.push(line);
+  await readLines(stream, (block) => {
+    lines.push(...linesIn(block));
     return undefined;
   });
   return lines;
@@ -75,6 +75,16 @@ test("delivers the same lines for any chunks", async () => {
   );
 });
 
+test("returns the last lines of a block", () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom("", "a", "bc\r", "é")), fc.integer({ min: 1, max: 5 }), (lines, count) => {
+      const block = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+      if (lines.length > 0) expect(lastLinesIn(block, count)).toEqual(linesIn(block).slice(-count));
+    }),
+  );
+  expect(lastLinesIn(Buffer.from("a piece of a line"), 5)).toEqual(["a piece of a line"]);
+});
+
 test("preserves a carriage return at a cut", async () => {
   const text = `${"x".repeat(LIMIT - 1)}\rrest`;
   expect((await linesOf([text])).join("") === text).toBe(true);
@@ -88,8 +98,8 @@ test("applies backpressure while the reader is busy", async () => {
   const { promise: busy, resolve: free } = Promise.withResolvers<void>();
   const stream = Readable.from(endless(), { highWaterMark: 1 });
   const lines: string[] = [];
-  const reading = readLines(stream, (line) => {
-    lines.push(line);
+  const reading = readLines(stream, (block) => {
+    lines.push(...linesIn(block));
     return lines.length === 10 ? busy : undefined;
   });
   await sleep(50);
@@ -106,7 +116,7 @@ test("delivers the lines before a stream error", async () => {
     throw new Error("EIO");
   }
   const lines: string[] = [];
-  await readLines(Readable.from(breaks()), (line) => void lines.push(line) as undefined);
+  await readLines(Readable.from(breaks()), (block) => void lines.push(...linesIn(block)) as undefined);
   expect(lines).toEqual(["one", "tw"]);
 });
 
@@ -118,7 +128,7 @@ describe("an unfinished line", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const stream = new PassThrough();
     const lines: string[] = [];
-    const reading = readLines(stream, (line) => void lines.push(line) as undefined);
+    const reading = readLines(stream, (block) => void lines.push(...linesIn(block)) as undefined);
     const after: string[][] = [];
     for (const [text, millis] of pieces) {
       stream.write(Buffer.from(text));
@@ -174,9 +184,9 @@ describe("an unfinished line", () => {
     const { promise: busy, resolve: free } = Promise.withResolvers<void>();
     const stream = new PassThrough();
     const lines: string[] = [];
-    const reading = readLines(stream, (line) => {
-      lines.push(line);
-      return line === "wait" ? busy : undefined;
+    const reading = readLines(stream, (block) => {
+      lines.push(...linesIn(block));
+      return lines.at(-1) === "wait" ? busy : undefined;
     });
     stream.write("wait");
     await turns();

@@ -1,0 +1,217 @@
+/**
+ * Writes the accounts' log files in a separate thread, so that the output of services does not delay requests. Output
+ * reaches the thread unsplit, because splitting and parsing lines costs as much as writing them.
+ */
+import { Worker } from "node:worker_threads";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
+import { ResultAsync } from "../../../core/result.ts";
+import { packagedScript } from "../../shared/runtime/packaged-script.ts";
+import { type Amount, Backlog } from "./backlog.ts";
+import { type EngineLogs, isRecent, type LogWriterConfig, unwritable } from "./log-writer.ts";
+import type { ServiceOutput } from "./service-output.ts";
+
+/** What the thread needs of the writer's configuration. */
+export type LogThreadData = Pick<LogWriterConfig, "folder" | "retentionDays" | "maxBytes">;
+
+/** An entry or some output, with the time at which this process received it. */
+export type LogItem = { readonly at: Instant } & (
+  | { readonly entry: NewLogEntry }
+  | { readonly output: ServiceOutput & { readonly lines: Uint8Array } }
+);
+
+/** The calls that the thread answers. */
+export type LogCall =
+  | { readonly name: "append"; readonly entries: readonly NewLogEntry[] }
+  | { readonly name: "writeAll"; readonly owner: AccountId }
+  | { readonly name: "repair"; readonly owner: AccountId; readonly damaged: string }
+  | { readonly name: "isLosing" | "close" };
+
+export type ToLogThread =
+  | { readonly kind: "items"; readonly items: readonly LogItem[]; readonly letters: number }
+  | ({ readonly kind: "call"; readonly id: number } & LogCall);
+
+export type FromLogThread =
+  /** The thread has queued a message of this size, and has room for more. */
+  | ({ readonly kind: "taken" } & Amount)
+  | { readonly kind: "stored"; readonly entries: number; readonly lagSeconds: number; readonly waiting: number }
+  | { readonly kind: "lost"; readonly entries: number; readonly waiting: number }
+  | {
+      readonly kind: "logged";
+      readonly level: keyof Logger;
+      readonly message: string;
+      readonly fields: Parameters<Logger["error"]>[1];
+    }
+  /** The result of a call: false if it has failed. */
+  | { readonly kind: "result"; readonly id: number; readonly result: boolean };
+
+const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread", "adapters/local/logs/write-logs");
+
+/** False in a bundle, which lacks the thread's script. */
+export const canWriteInThread = script !== null;
+
+/** The thread takes this much beforehand. More would delay the calls, which it handles in order. */
+const AHEAD: Amount = { entries: 5000, letters: 1024 * 1024 };
+/** The size of an entry without its text. */
+const ENTRY_LETTERS = 200;
+/** How long to wait before the next thread starts after one has failed. */
+const RESTART_MS = 1000;
+
+export class LogThread implements EngineLogs {
+  readonly #data: LogThreadData;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #telemetry: Telemetry;
+  #worker: Worker | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  readonly #calls = new Map<number, PromiseWithResolvers<boolean>>();
+  #lastCall = 0;
+  /** Items that the next message contains. */
+  #items: LogItem[] = [];
+  #letters = 0;
+  /** Items that the thread has not taken. */
+  #backlog = new Backlog(AHEAD);
+  /** Entries in the thread that are not in a file, as it last reported. */
+  #inThread = 0;
+  #lostAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor({ clock, logger, telemetry = noTelemetry, folder, retentionDays, maxBytes }: LogWriterConfig) {
+    this.#data = { folder, retentionDays, maxBytes };
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#telemetry = telemetry;
+    this.#start();
+  }
+
+  push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
+    return this.#queue({ entry, at: this.#timeOf(at) }, ENTRY_LETTERS + (entry.text?.length ?? 0));
+  }
+
+  pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined {
+    // A copy, because a message contains the whole memory that a buffer is a part of.
+    const lines = new Uint8Array(output.lines);
+    return this.#queue({ output: { ...output, lines: lines as Buffer }, at: this.#timeOf(at) }, lines.length);
+  }
+
+  append(entries: readonly NewLogEntry[]): ReturnType<EngineLogs["append"]> {
+    const written = this.#call({ name: "append", entries }).then((isWritten) => {
+      if (!isWritten) throw unwritable();
+    });
+    return ResultAsync.fromPromise(written, unwritable);
+  }
+
+  async writeAll(owner: AccountId): Promise<void> {
+    await this.#call({ name: "writeAll", owner });
+  }
+
+  async repair(owner: AccountId, damaged: string): Promise<void> {
+    await this.#call({ name: "repair", owner, damaged });
+  }
+
+  get waiting(): number {
+    return this.#backlog.entries + this.#inThread;
+  }
+
+  async isLosing(): Promise<boolean> {
+    return isRecent(this.#lostAt) || this.#call({ name: "isLosing" });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#restart);
+    if (this.#worker === undefined) this.#start();
+    await this.#call({ name: "close" });
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #timeOf(at: Instant | undefined): Instant {
+    const now = this.#clock.now();
+    return at === undefined || at > now ? now : at;
+  }
+
+  #start(): void {
+    const worker = new Worker(script as URL, { name: "portside-logs", workerData: this.#data });
+    this.#worker = worker;
+    // The thread must not keep this process alive, except during a call.
+    worker.unref();
+    worker.on("message", (message: FromLogThread) => this.#receive(message));
+    worker.on("error", (cause) => this.#failed(worker, cause));
+    worker.on("exit", () => this.#failed(worker, new Error("the thread has ended")));
+    this.#send();
+  }
+
+  #queue(item: LogItem, letters: number): Promise<void> | undefined {
+    // Instances may continue after the engine has closed its log.
+    if (this.#closed) return undefined;
+    if (this.#items.length === 0) setImmediate(() => this.#send());
+    this.#items.push(item);
+    this.#letters += letters;
+    this.#backlog.add(letters);
+    return this.#backlog.room();
+  }
+
+  /** Sends the queued items in one message. */
+  #send(): void {
+    if (this.#worker === undefined || this.#items.length === 0) return;
+    const items = this.#items;
+    const moved = items.flatMap((item) => ("output" in item ? [item.output.lines.buffer as ArrayBuffer] : []));
+    const message: ToLogThread = { kind: "items", items, letters: this.#letters };
+    this.#worker.postMessage(message, moved);
+    this.#items = [];
+    this.#letters = 0;
+  }
+
+  #call(call: LogCall): Promise<boolean> {
+    if (this.#worker === undefined) return Promise.resolve(false);
+    this.#send();
+    const id = ++this.#lastCall;
+    const answer = Promise.withResolvers<boolean>();
+    this.#calls.set(id, answer);
+    this.#worker.ref();
+    const message: ToLogThread = { kind: "call", id, ...call };
+    this.#worker.postMessage(message);
+    return answer.promise;
+  }
+
+  #receive(message: FromLogThread): void {
+    if (message.kind === "taken") {
+      this.#backlog.remove(message);
+      this.#backlog.release();
+    } else if (message.kind === "logged") this.#logger[message.level](message.message, message.fields);
+    else if (message.kind === "result") {
+      this.#calls.get(message.id)?.resolve(message.result);
+      this.#calls.delete(message.id);
+      if (this.#calls.size === 0) this.#worker?.unref();
+    } else {
+      this.#inThread = message.waiting;
+      if (message.kind === "stored") this.#telemetry.logStored(message.entries, message.lagSeconds);
+      else this.#telemetry.logLost(message.entries);
+    }
+  }
+
+  /** Counts the entries of the thread as lost, and starts another thread. */
+  #failed(worker: Worker, cause: Error): void {
+    if (worker !== this.#worker) return;
+    this.#worker = undefined;
+    this.#lostAt = performance.now();
+    const lost = {
+      entries: this.#backlog.entries - this.#items.length,
+      letters: this.#backlog.letters - this.#letters,
+    };
+    const entries = lost.entries + this.#inThread;
+    this.#telemetry.logLost(entries);
+    this.#logger.error("lost log entries: the thread that writes them has failed", { entries, cause });
+    this.#inThread = 0;
+    this.#backlog.remove(lost);
+    this.#backlog.release();
+    for (const { resolve } of this.#calls.values()) resolve(false);
+    this.#calls.clear();
+    if (!this.#closed) this.#restart = setTimeout(() => this.#start(), RESTART_MS);
+  }
+}
