@@ -36,7 +36,7 @@ export type ToLogThread =
 
 export type FromLogThread =
   /** The thread has queued a message of this size, and has room for more. */
-  | ({ readonly kind: "taken" } & Amount)
+  | ({ readonly kind: "taken"; readonly waiting: number } & Amount)
   | { readonly kind: "stored"; readonly entries: number; readonly lagSeconds: number; readonly waiting: number }
   | { readonly kind: "lost"; readonly entries: number; readonly waiting: number }
   | {
@@ -62,6 +62,7 @@ const RESTART_MS = 1000;
 
 export class LogThread implements EngineLogs {
   readonly #data: LogThreadData;
+  readonly #script: URL;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #telemetry: Telemetry;
@@ -79,8 +80,11 @@ export class LogThread implements EngineLogs {
   #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor({ clock, logger, telemetry = noTelemetry, folder, retentionDays, maxBytes }: LogWriterConfig) {
+  /** @param worker the thread's script. Outside of tests, check `canWriteInThread` first. */
+  constructor(config: LogWriterConfig, worker = script as URL) {
+    const { clock, logger, telemetry = noTelemetry, folder, retentionDays, maxBytes } = config;
     this.#data = { folder, retentionDays, maxBytes };
+    this.#script = worker;
     this.#clock = clock;
     this.#logger = logger;
     this.#telemetry = telemetry;
@@ -136,7 +140,7 @@ export class LogThread implements EngineLogs {
   }
 
   #start(): void {
-    const worker = new Worker(script as URL, { name: "portside-logs", workerData: this.#data });
+    const worker = new Worker(this.#script, { name: "portside-logs", workerData: this.#data });
     this.#worker = worker;
     // The thread must not keep this process alive, except during a call.
     worker.unref();
@@ -180,6 +184,7 @@ export class LogThread implements EngineLogs {
   }
 
   #receive(message: FromLogThread): void {
+    if ("waiting" in message) this.#inThread = message.waiting;
     if (message.kind === "taken") {
       this.#backlog.remove(message);
       this.#backlog.release();
@@ -188,11 +193,8 @@ export class LogThread implements EngineLogs {
       this.#calls.get(message.id)?.resolve(message.result);
       this.#calls.delete(message.id);
       if (this.#calls.size === 0) this.#worker?.unref();
-    } else {
-      this.#inThread = message.waiting;
-      if (message.kind === "stored") this.#telemetry.logStored(message.entries, message.lagSeconds);
-      else this.#telemetry.logLost(message.entries);
-    }
+    } else if (message.kind === "stored") this.#telemetry.logStored(message.entries, message.lagSeconds);
+    else this.#telemetry.logLost(message.entries);
   }
 
   /** Counts the entries of the thread as lost, and starts another thread. */

@@ -311,6 +311,8 @@ export class LogWriter implements EngineLogs {
     const batch = account.waiting.shift();
     if (batch === undefined) return { entries: 0, letters: 0 };
     const { rows, letters } = batch;
+    const done = { entries: rows.length, letters };
+    this.#backlog.remove(done);
     try {
       const failed = this.#writeRows(account, rows);
       if (failed.length > 0) this.#lost(failed.length, failed[0]);
@@ -318,8 +320,6 @@ export class LogWriter implements EngineLogs {
     } catch (cause) {
       this.#lost(rows.length, cause);
     }
-    const done = { entries: rows.length, letters };
-    this.#backlog.remove(done);
     return done;
   }
 
