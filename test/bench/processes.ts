@@ -39,7 +39,7 @@ process.once("exit", () => {
   for (const child of children) child.kill();
 });
 
-/** Ends a process together with this one, because a benchmark that fails during its setup does not stop it. */
+/** Kills the child when this process exits, because a benchmark that fails during its setup does not stop it. */
 export const killOnExit = (child: ChildProcess): ChildProcess => {
   children.add(child);
   child.once("exit", () => children.delete(child));
@@ -146,7 +146,7 @@ export const wrk = async (
 export const residentMegabytes = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
-/** The memory of Portside's two processes in megabytes. Counts pages that both share once (proportional set size). */
+/** The memory of Portside's two processes in megabytes. Counts shared pages only once (proportional set size). */
 export const megabytesOf = ({ pid, apiPid }: Server): number =>
   [...new Set([pid, apiPid])].reduce(
     (sum, one) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, "utf8"))?.[1]) / 1024,

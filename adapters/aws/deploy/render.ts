@@ -162,7 +162,6 @@ export interface ServiceSettings {
   readonly group: string;
   /** The former revision's number of instances, so that the new revision can take over its load. */
   readonly instances: number;
-  /** Milliseconds. */
   readonly listenDeadlineMs: number;
 }
 
@@ -181,10 +180,11 @@ export const renderService = (
   deploymentConfiguration: {
     minimumHealthyPercent: 100,
     maximumPercent: 200,
-    // A rollback is unnecessary, because the former revision is another service and still has the traffic. The circuit
-    // breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200. With mounts,
-    // more tasks may fail before S3 Files allows the mounts, so the breaker is off and only the rollout's deadline
-    // applies. https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html
+    // A rollback is unnecessary, because the former revision is a separate ECS service and still has the traffic. The
+    // circuit breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200. With
+    // mounts, more tasks may fail before S3 Files allows the mounts, so the breaker is off and only the rollout's
+    // deadline applies:
+    // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html
     deploymentCircuitBreaker: { enable: template.mounts.length === 0, rollback: false },
   },
   networkConfiguration: {
@@ -208,8 +208,8 @@ const checksOf = (present: Partial<TargetGroupInput>): Partial<TargetGroupInput>
   HealthCheckTimeoutSeconds: present.HealthCheckTimeoutSeconds ?? 4,
   HealthyThresholdCount: present.HealthyThresholdCount ?? 2,
   UnhealthyThresholdCount: present.UnhealthyThresholdCount ?? 6,
-  // The load balancer checks only over HTTP. Any response except 5xx shows that the service listens; "the range is
-  // 200-499".
+  // The load balancer checks only over HTTP. Any response except 5xx shows that the service listens. This is the widest
+  // range that AWS accepts.
   Matcher: { HttpCode: present.Matcher?.HttpCode ?? "200-499" },
 });
 

@@ -53,7 +53,7 @@ export interface BackupSummary {
 const MAX_ROUNDS = 20;
 const COPY = "copy.sqlite";
 
-/** Reads a copy of the state, in the format of any release. */
+/** Reads a copy of the state. Supports the formats of all releases. */
 const contentOf = (path: string) => {
   using db = openImmutable(path);
   const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
@@ -181,7 +181,7 @@ class DataFolderBackup {
   }
 
   async #copyDatabases(folder: string): Promise<void> {
-    // Also copies damaged logs, because the retention applies to them.
+    // Also copies damaged log files, because the server keeps them until the log retention ends.
     for (const name of await this.#namesIn(folder))
       if (name.endsWith(".sqlite")) await this.#copyDatabase(`${folder}/${name}`);
       else if (name.includes(".damaged-")) await this.#copyTree(`${folder}/${name}`);

@@ -1,6 +1,7 @@
 /**
  * Copies trees of files into a backup. Services may change a tree during the copy, so the walk opens each folder
- * through its open parent and follows no symbolic links. A symbolic link in a tenant's folder becomes an entry.
+ * through its open parent and follows no symbolic links. The backup stores a symbolic link in a tenant's folder as a
+ * link.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";

@@ -136,7 +136,7 @@ export const noDataFolder = (dataDir: string): DataFolderError =>
 export const explainStartError = (error: unknown, dataDir: string): DataFolderError | undefined => {
   const { path } = error as { path?: unknown };
   const isInside = typeof path === "string" && (path === dataDir || path.startsWith(dataDir + sep));
-  // The code that opens the other SQLite files handles their errors.
+  // An SQLite error must be from state.sqlite, because the code that opens the other SQLite files handles their errors.
   return isInside || sqliteCodeOf(error) !== undefined
     ? explainFileError(error, join(dataDir, "state.sqlite"))
     : error instanceof DataFolderError

@@ -1,6 +1,6 @@
 /**
- * Stores services, with a copy in memory for reads. Each step of a rollout is one transaction. The core decides who may
- * write.
+ * Stores services, with a copy in memory for reads. Each step of a rollout is one transaction. A rollout may begin only
+ * if core's `writeConflict` finds no conflict.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -19,7 +19,7 @@ export interface CronJob {
 }
 
 /**
- * Returns the job of a serving service, or null if it has no schedule.
+ * Returns the job for a service, or null if the service has no schedule.
  * @param providerMax the provider's limit for an attempt, in seconds
  */
 export const cronJobOf = (

@@ -16,7 +16,8 @@ interface OpenStorage {
 export const volumeLifeTests = (storage: string, open: () => Promise<OpenStorage>): void => {
   const startSystem = async () => {
     const { volumes, close } = await open();
-    // The storage checks signatures by the machine's clock. The platform's clock starts there, but tests advance it.
+    // The storage checks signatures by the machine's clock. The platform's clock starts at the same time, but tests
+    // advance it.
     const clock = createManualClock(new Date().toISOString());
     const platform = startMemory({ clock, around: () => ({ volumes }) });
     return {

@@ -37,19 +37,19 @@ interface Request {
 }
 
 /**
- * Service Usage names the project by its number: traffic that k8s-config-connector recorded,
+ * Service Usage names the project by its number, as in traffic that k8s-config-connector recorded:
  * `mockgcp/mockserviceusage/testdata/service/crud/_http.log`.
  */
 const parent = `projects/${PROJECT_NUMBER}`;
 
-/** The metrics of a service's quotas; those of a region have a default and one bucket for each region. */
+/** The metrics of a service's quotas. A regional metric has a default and one bucket for each region. */
 const quotaMetrics = (pathname: string, quotas: ReadonlyMap<string, number>): object => {
   const service = pathname.split("/").at(-2);
   const limitOf = (unit: string, quotaBuckets: readonly object[]) => ({ unit, quotaBuckets });
   const metrics = [...quotas].flatMap(([key, limit]) => {
     const [metric = "", unit = ""] = key.split(" ");
     if (!metric.startsWith(`${service}/`)) return [];
-    // JSON leaves out 0.
+    // Google's JSON omits fields with the value 0.
     const bucket = limit === 0 ? {} : { effectiveLimit: String(limit) };
     const other = { effectiveLimit: "1" };
     const buckets = unit.includes("{region}")

@@ -1,4 +1,4 @@
-/** Unknown paths are 404; a method that a path does not have is 405 and names those it has. */
+/** An unknown path returns 404. A method that a path does not support returns 405 and lists the supported methods. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../hosts/http/endpoints.ts";
 import { serveMemory } from "../../support/http/api.ts";
@@ -21,7 +21,7 @@ describe.each([...paths, ...open])("%s", (path) => {
   const url = path.replace(":deploy_id", "some-deploy");
   const wrong = methods.filter((method) => !has.includes(method));
 
-  test.each(wrong)("has no %s", async (method) => {
+  test.each(wrong)("returns 405 for %s", async (method) => {
     const answer = await api.call(method, url, needsKey ? {} : { key: null });
     detailOf(answer, 405);
     expect(

@@ -67,7 +67,7 @@ const reach = async ({ pid }: Network, host: string): Promise<string> => {
   return (await run(argv[0] as string, argv.slice(1))).stdout.trim();
 };
 
-/** What it receives once it cannot reach the secret any more. */
+/** Retries until the program no longer receives the secret, and returns the last result. */
 const reachOnceClosed = async (network: Network, host: string): Promise<string> => {
   for (;;) {
     const outcome = await reach(network, host);
@@ -87,20 +87,20 @@ heard["container behind the bridge"] = await reach(first, "172.31.9.7");
 heard["metadata service"] = await reach(first, "169.254.169.254");
 
 ip("addr add 198.18.7.1/32 dev lo");
-heard["address that came while it ran"] = await reachOnceClosed(first, "198.18.7.1");
+heard["address added while the network was in use"] = await reachOnceClosed(first, "198.18.7.1");
 addBridge("inner1", "172.31.10.1/24");
-heard["bridge that came while it ran"] = await reachOnceClosed(first, "172.31.10.1");
+heard["bridge added while the network was in use"] = await reachOnceClosed(first, "172.31.10.1");
 
 const making = networks.forService(PORT, readHostNetwork());
 ip("addr add 198.18.7.2/32 dev lo");
-heard["address that came while it was made"] = await reach(await making, "198.18.7.2");
+heard["address added while the network was created"] = await reach(await making, "198.18.7.2");
 
 const before = networksOf(scope);
 networks.prepare(PORT);
 while (![...networksOf(scope)].some(([name, { holder }]) => !before.has(name) && holder !== undefined)) await sleep(20);
 ip("addr add 198.18.7.3/32 dev lo");
 const spare = await networks.forService(PORT, readHostNetwork());
-heard["address that came while it was spare"] = await reach(spare, "198.18.7.3");
+heard["address added while the network was spare"] = await reach(spare, "198.18.7.3");
 
 console.log(JSON.stringify(heard));
 await networks.close();

@@ -47,8 +47,8 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
 };
 
 /**
- * Returns the settings with which a source starts by the same command as on other providers, or the reason why it
- * cannot start. Returns no settings for a source that only the buildpacks support.
+ * Returns settings that start the source with the same command as on other providers, or the reason why the source
+ * cannot start. Returns empty settings for a source that only the buildpacks support.
  */
 export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
   if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;

@@ -1,4 +1,4 @@
-/** The parts of messages between engines, and between an engine and its server. */
+/** Schemas for parts of the messages between engines, and between an engine and its server. */
 import { z } from "zod";
 import {
   type HttpRequestLog,
@@ -42,7 +42,7 @@ const service = z.strictObject({ owner, name, createdAt: timestamp });
 const increment = z.strictObject({ owner: text, deployment: text, day: text, sku: z.enum(skus), grains: integer });
 const attempts = z.int().nonnegative();
 
-/** A report that only the engine with the lease can store or act on. Other engines pass it on. */
+/** A report that only the engine with the lease can store or act on. Other engines forward it. */
 export const report = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("entry"), at: integer, entry }),
   z.strictObject({ kind: z.literal("usage"), increments: z.array(increment) }),

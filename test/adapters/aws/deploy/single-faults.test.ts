@@ -1,4 +1,4 @@
-/** Injects a fault at every single call of a rollout or a removal on ECS: see the suite. */
+/** Injects one fault at a time into the calls of rollouts and removals on ECS. */
 import { expect } from "vitest";
 import { rolloutFaultTests } from "../../../clouds/rollouts/single-faults.ts";
 import { ecsRollouts, type FakeEcsPlatform } from "../../../support/providers/ecs-platform.ts";
@@ -7,7 +7,7 @@ type Tags = readonly { readonly Key: string; readonly Value: string }[] | undefi
 
 const serviceIn = (tags: Tags): string | undefined => tags?.find(({ Key }) => Key === "portside-service")?.Value;
 
-/** Only the serving revision's resources are left in AWS. */
+/** Asserts that AWS contains only the serving revision's resources. */
 const nothingElse = (run: FakeEcsPlatform, name: string, what: string): void => {
   const serving = run.routed(name);
   const services = run.ecs.services().map(({ serviceName }) => serviceName);

@@ -1,4 +1,4 @@
-/** Rollouts succeed however unfriendly Google Cloud is: under each switch of the fakes alone, and under all. */
+/** Rollouts succeed with each adverse behaviour of the fakes, and with all of them together. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../../fakes/gcp/mean.ts";
 import { type FakeCloudRun, openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
 
-/** A friendly first deploy, with its polls, in milliseconds. */
+/** The maximum duration of a first deploy without adverse behaviour, including its polls. */
 const SECONDS_MS = 10_000;
 
 /** The tests of builds, logs and SQL cover these. */
@@ -30,7 +30,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
   });
   afterEach(() => run.close());
 
-  test("the first deploy of an account and a redeploy answer", async () => {
+  test("an account's first deploy and a redeploy succeed", async () => {
     const first = await run.endOf(run.template("app"), "absent", { listenDeadlineMs: 300_000 });
     expect(first).toMatchObject({ kind: "ready" });
     const again = await run.endOf(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"));
@@ -40,7 +40,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     expect(await run.serviceOf("app")).toMatchObject({ rollingOut: null, serving: [{ template: { timeout: 31 } }] });
   });
 
-  test("a failed rollout says why, and the previous revision serves", async () => {
+  test("a failed rollout reports the reason, and the previous revision serves", async () => {
     const first = await run.endOf(run.template("app"), "absent");
     expect(first).toMatchObject({ kind: "ready" });
     const crash = run.template("app", "acme", { image: run.image("exits:7") });
@@ -64,16 +64,16 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     expect((await fetch((await run.serviceOf("app")).url)).status).toBe(200);
   });
 
-  test("a first deploy takes no longer than the delays and a tenth", async () => {
+  test("a first deploy takes at most 1.1 times the delays, plus ten seconds", async () => {
     const begun = millisOf(run.clock.now());
     expect(await run.endOf(run.template("app"), "absent")).toMatchObject({ kind: "ready" });
-    // The identity and public access are late one after the other; everything else takes seconds.
+    // The delay of public access begins after the delay of the identity. Everything else takes seconds.
     const delays = (["identity_late", "public_access_late"] as const).filter((name) => mean.has(name)).length;
     const waited = millisOf(run.clock.now()) - begun;
     expect(waited).toBeLessThanOrEqual(delays * PROPAGATION_MS * 1.1 + SECONDS_MS);
   });
 
-  test("a volume is mounted at the first try", async () => {
+  test("mounts a volume on the first attempt", async () => {
     const template = run.template("app", "acme", { mounts: oneMount, memory: 2 ** 30 });
     expect(await run.endOf(template, "absent")).toMatchObject({ kind: "ready" });
   });

@@ -1,6 +1,6 @@
 /**
- * A full disk: every refusal names it and the next step, nothing partial remains, and everything works once there is
- * space.
+ * A full disk: every error names the disk and the next step, nothing partial remains, and everything works once there
+ * is space.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync, readlinkSync, statSync } from "node:fs";
@@ -25,7 +25,7 @@ const startOnSmallDisk = async (size: string, options: LocalOptions = {}) => {
   // The server reads the key before the disk is full.
   await api.call("GET", "/v1/deployment/list");
   const fill = async (room = 0) => {
-    // Replacing a copy of the state frees space.
+    // Wait until the state has been copied, because replacing the earlier copy frees space.
     await expect.poll(() => statSync(join(dataDir, "state.sqlite-wal")).size).toBe(0);
     disk.fill(room);
   };
@@ -109,7 +109,7 @@ test("returns 507 with the next step for an upload, and keeps the earlier object
   const granted = await api.call("POST", "/v1/volume/upload", { json: { volume: "data", path: "file" } });
   const put = (bytes: Uint8Array<ArrayBuffer>) => fetch(granted.json.url, { method: "PUT", body: bytes });
   expect((await put(Buffer.from("before"))).status).toBe(201);
-  // More than is sent before the response is read, and more than there is space for.
+  // Larger than the free space, and larger than the data that a client sends before it reads the response.
   const large = Buffer.alloc(12 * 1024 * 1024, "x");
   await small.fill(2 * 1024 * 1024);
   const refused = await put(large);
@@ -167,7 +167,7 @@ test("ends the deploy if a build command fills the disk, with the reason and its
   await platform.up(nodeSource(helloServer("modest")));
 });
 
-/** Fills the disk before it listens, once the state with its start is copied. */
+/** A service that waits until the state has been copied, then fills the disk, then listens. */
 const fillingServer = (ballast: string, dataDir: string): string => `
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
@@ -183,7 +183,7 @@ createServer((request, response) => response.end("full")).listen(process.env.POR
 
 test("ends a rollout if the state cannot be written, with the reason, and leaves no instance", async (context) => {
   needs(context, "root");
-  // Space for one instance besides the serving one.
+  // The quota permits one instance besides the serving one.
   await using small = await startOnSmallDisk("24m", { instancesPerAccount: 2 });
   const { platform, api, disk, dataDir } = small;
   const url = await platform.up(nodeSource(helloServer("before")));
@@ -209,13 +209,13 @@ test("ends a rollout if the state cannot be written, with the reason, and leaves
 });
 
 test.for(runners)(
-  "a service of %s that cannot start on a full disk leaves nothing, and starts once there is space",
+  "%s: a service that cannot start on a full disk leaves nothing, and starts once there is space",
   async (runner, context) => {
     needs(context, "root");
     await using small = await startOnSmallDisk("16m", { idle: "stop", idleSeconds: 1, runner });
     const { platform, disk, dataDir } = small;
     const url = await platform.up(nodeSource(helloServer("app")));
-    // A sandbox has other paths.
+    // In a sandbox, the working folder has another path.
     const running = () => (runner === "process" ? processesIn(join(dataDir, "images")) : []);
     const notes = () => readdirSync(join(dataDir, "run")).filter((name) => name.endsWith(".instance"));
     await expect.poll(running).toEqual([]);
@@ -231,7 +231,7 @@ test.for(runners)(
     }
     expect(notes()).toEqual([]);
     disk.free();
-    // Failed starts are retried after a pause.
+    // The engine retries a failed start only after a pause.
     await expect.poll(async () => (await fetch(url)).text()).toBe("app");
   },
 );

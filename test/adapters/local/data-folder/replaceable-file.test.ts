@@ -1,4 +1,4 @@
-/** A file that may be damaged, and is then replaced by a new one. */
+/** Replaces a damaged file with a new one. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -68,7 +68,7 @@ test("repeats the work in a new file if the file is damaged while it is open", (
   write("one");
   file.use((db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   writeFileSync(join(folder.path, "notes.sqlite"), GARBAGE);
-  // SQLite would read from its cache.
+  // Without this, SQLite would read from its cache.
   file.use((db) => db.exec("PRAGMA shrink_memory"));
   write("two");
   expect(read()).toEqual(["two"]);

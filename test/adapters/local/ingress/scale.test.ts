@@ -6,8 +6,8 @@ import { chooseInstance, instancesToStart } from "../../../../adapters/local/ing
 describe("instancesToStart", () => {
   const idle = { waiting: 0, starting: 0, ready: 0, concurrency: 80, maxInstances: 10 };
   test.each([
-    ["none waits", idle, 0],
-    ["one waits at zero", { ...idle, waiting: 1 }, 1],
+    ["no request waits", idle, 0],
+    ["one request waits, and no instance runs", { ...idle, waiting: 1 }, 1],
     ["one instance suffices exactly", { ...idle, waiting: 80 }, 1],
     ["one request more than an instance takes", { ...idle, waiting: 81 }, 2],
     ["starting instances suffice", { ...idle, waiting: 80, starting: 1 }, 0],
@@ -30,7 +30,7 @@ describe("instancesToStart", () => {
         expect(up + starting + count).toBeLessThanOrEqual(maxInstances);
         const roomForAll = (starting + count) * concurrency >= waiting;
         expect(roomForAll || up + starting + count === maxInstances).toBe(true);
-        // And not too many: without one of them, a request would have no place.
+        // No surplus: with one instance fewer, a request would have no place.
         expect(count === 0 || (starting + count - 1) * concurrency < waiting).toBe(true);
       }),
     );
@@ -39,7 +39,7 @@ describe("instancesToStart", () => {
 
 describe("chooseInstance", () => {
   test.each([
-    ["there is none", [], 80, undefined],
+    ["no instance runs", [], 80, undefined],
     ["an idle one", [0], 80, 0],
     ["the older one is filled first", [10, 0], 80, 0],
     ["past its fill level, the younger one gets the next", [48, 0], 80, 1],

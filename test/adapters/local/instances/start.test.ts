@@ -1,4 +1,4 @@
-/** Starts an instance until it listens, and fails for reasons that are not the service's. */
+/** Starts of instances, including starts that fail for reasons outside of the service. */
 import { existsSync, readdirSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ const robbed = (runner: Runner, times: number): Runner & { starts: number } => (
   start(job, onLine) {
     if (++this.starts <= times) {
       const thief = createServer().listen(Number(job.env["PORT"]), "127.0.0.1");
-      // Ignore errors: if another program was faster, the port is taken, too.
+      // Ignore errors: if another program was faster, the port is taken anyway.
       thief.on("error", () => undefined);
       thieves.push(thief);
     }
@@ -54,22 +54,19 @@ describe.each(runners)("%s", (kind) => {
 
   test.each([
     ["exits", hello],
-    ["takes no notice", `process.on("uncaughtException", () => setInterval(() => {}, 1000)); ${hello}`],
-  ])(
-    "retries with another port if another program takes the port first, where the service %s",
-    async (_how, server) => {
-      await using bench = await createBench(setup);
-      const runner = robbed(bench.runner, 2);
-      const instances = createInstances(bench, { runner });
-      const instance = started(await instances.start(server));
-      expect(runner.starts).toBe(3);
-      expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
-      await instance.stop();
-      expect(bench.survivors()).toEqual([]);
-    },
-  );
+    ["ignores the error", `process.on("uncaughtException", () => setInterval(() => {}, 1000)); ${hello}`],
+  ])("retries with another port if another program takes the port first and the service %s", async (_how, server) => {
+    await using bench = await createBench(setup);
+    const runner = robbed(bench.runner, 2);
+    const instances = createInstances(bench, { runner });
+    const instance = started(await instances.start(server));
+    expect(runner.starts).toBe(3);
+    expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
+    await instance.stop();
+    expect(bench.survivors()).toEqual([]);
+  });
 
-  test("fails with a message if the ports are taken again and again", async () => {
+  test("fails with a message if other programs repeatedly take the port", async () => {
     await using bench = await createBench(setup);
     const runner = robbed(bench.runner, 99);
     const outcome = await createInstances(bench, { runner }).start(hello);

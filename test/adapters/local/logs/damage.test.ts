@@ -144,7 +144,7 @@ test("a search detects and repairs a page that is damaged while the server runs"
   await logs.close();
 });
 
-test("two readers that report the same damage have the file replaced once", async () => {
+test("replaces the file once if two readers report the same damage", async () => {
   const path = await filled();
   overwrite(path, 40 * PAGE, garbage);
   const logs = open();
@@ -155,7 +155,7 @@ test("two readers that report the same damage have the file replaced once", asyn
   await logs.close();
 });
 
-test("a reader notices that another file took the place of the one it has open", async () => {
+test("a reader notices that its open file was replaced", async () => {
   const path = await filled();
   const logs = open();
   const [newest] = (await logs.newest(scope, every(1)))._unsafeUnwrap().entries;
@@ -166,7 +166,7 @@ test("a reader notices that another file took the place of the one it has open",
   await logs.close();
 });
 
-test("moves the write-ahead log to its database after a crash between the two", async () => {
+test("after a crash between moving a database and its write-ahead log, moves the log too", async () => {
   const path = await filled();
   const db = new DatabaseSync(path);
   db.exec("PRAGMA wal_autocheckpoint = 0; UPDATE entries SET text = 'changed' WHERE text LIKE 'line 7 %'");
@@ -206,7 +206,7 @@ test("resumes an interrupted repair at the next start, without duplicates", asyn
   await first.inspect(acme).catch(() => undefined);
   await first.close();
   const kept = readdirSync(folder).find((name) => /\.damaged-[^.]*$/.test(name)) as string;
-  // As after a crash in the middle.
+  // As after a crash during the repair.
   writeFileSync(join(folder, `${kept}.unread`), "");
   const second = open();
   const texts = (await readAll(second)).map(({ text }) => text).filter((text) => text?.startsWith("line "));

@@ -1,4 +1,4 @@
-/** Limits by control groups: with those of this machine, and with files that imitate version 2. */
+/** Limits by control groups: with this machine's groups, and with files that imitate version 2. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { getPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -152,7 +152,7 @@ describe("version 2, as files", () => {
     expect(readFileSync(join(folder, "memory.swap.max"), "utf8")).toBe("0");
   });
 
-  test("lists its processes, and whether one was killed for memory", () => {
+  test("lists its processes, and reports whether the kernel killed one for memory", () => {
     const mount = version2Tree();
     const group = findControlGroups("portside-x", mount)?.create("one", limits) as ControlGroup;
     const folder = join(mount, "portside-x", "one");
@@ -224,7 +224,7 @@ describe("version 2, as files", () => {
   test("leaves a group with other processes unchanged, and stays in it", () => {
     const { mount, group, self } = delegatedTree();
     rmSync(join(group, "cgroup.subtree_control"));
-    // Not writable, as the kernel refuses while the group has processes.
+    // Makes writes fail, because the kernel rejects them while the group has processes.
     mkdirSync(join(group, "cgroup.subtree_control"));
     expect(findControlGroups("portside-x", mount, self)).toBeUndefined();
     expect(readFileSync(join(group, "cgroup.procs"), "utf8")).toBe(String(process.pid));

@@ -71,7 +71,7 @@ describe("a signed URL", () => {
       fc.property(right, right, (one, other) => {
         const [mine, theirs] = [signUrl(KEY, BASE, one, until).url, signUrl(KEY, BASE, other, until).url];
         const query = mine.slice(mine.indexOf("?"));
-        // The target of one with the signature of the other.
+        // The target of `other` with the signature of `one`.
         const mixed = targetOf(theirs.slice(0, theirs.indexOf("?")) + query);
         const same = wordsOf(one) === wordsOf(other);
         expect(proven(mixed, other.method)).toBe(same ? wordsOf(one) : undefined);
@@ -118,7 +118,7 @@ describe("a changed URL", () => {
 
   test("with a repeated parameter uses the first value", () => {
     const target = targetOf(signUrl(KEY, BASE, { method: "GET", bucket: "vol-1", path: "a" as ObjectPath }, now).url);
-    // Expired. A later time before or after the signed one has no effect.
+    // The URL has expired. A later `expires` before or after the signed one has no effect.
     const at = plusMillis(now, 60_000);
     expect(proven(`${target}&expires=9999999999`, "GET", at)).toBeUndefined();
     expect(proven(target.replace("?", "?expires=9999999999&"), "GET", at)).toBeUndefined();
@@ -143,11 +143,11 @@ describe("a target", () => {
     ["a backslash", `${place}vol-1/a\\b`],
     ["an encoded backslash", `${place}vol-1/..%5Cb`],
     ["a null byte", `${place}vol-1/a%00`],
-    ["a line break, with which a signature's parts are kept apart", `${place}vol-1/a%0A1767225660`],
+    ["a line break, which separates the parts of the signed text", `${place}vol-1/a%0A1767225660`],
     ["an empty part", `${place}vol-1//a`],
-    ["bytes that are no UTF-8", `${place}vol-1/%ff%fe`],
+    ["bytes that are not UTF-8", `${place}vol-1/%ff%fe`],
     ["an overlong slash", `${place}vol-1/%c0%af`],
-    ["half of a character", `${place}vol-1/%f0%9f`],
+    ["an incomplete character", `${place}vol-1/%f0%9f`],
     ["a percent sign alone", `${place}vol-1/100%`],
     ["a bucket with a dot", `${place}../a`],
     ["an encoded bucket that goes up", `${place}%2e%2e/a`],

@@ -52,7 +52,7 @@ test("interrupts a deploy that is still being validated", async () => {
   expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
 });
 
-test("settle waits for running deploys and for those that begin meanwhile, and interrupts none", async () => {
+test("settle waits for running deploys and for deploys that begin meanwhile, and interrupts none", async () => {
   const platform = slow();
   const first = await accepted(platform);
   let isSettled = false;

@@ -1,6 +1,6 @@
 /**
- * Runs the deployed function's text as Lambda does for an asynchronous invocation: with an event, and a context that tells
- * the remaining time.
+ * Runs the deployed function's text as Lambda does for an asynchronous invocation: with an event, and a context that
+ * reports the remaining time.
  */
 import { readFileSync } from "node:fs";
 import type { ClientHttp2Session } from "node:http2";
@@ -25,7 +25,7 @@ interface Exports {
 
 export interface FunctionWorld {
   readonly clock: Clock;
-  /** The log client that the function writes to. Absent: its writes fail with a permission error. */
+  /** The log client that the function writes to. If absent, writes fail with a permission error. */
   readonly logs?: unknown;
   /** Replaces `node:http2`, which would connect with TLS. */
   readonly http2?: { readonly connect: () => ClientHttp2Session };

@@ -14,7 +14,7 @@ interface Kept {
   stop: AbortController;
 }
 
-/** Polling interval, because tests may move the clock. */
+/** The longest sleep before the fake reads the clock again, because tests may move the clock. */
 const NAP_MS = 15_000;
 const MOST = 500;
 
@@ -31,7 +31,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     return done;
   };
 
-  /** "Never two simultaneously outstanding executions": a fire that comes due during one starts when it ends. */
+  /** "Never two simultaneously outstanding executions": a fire that is due during one waits until it ends. */
   const follow = async ({ job }: Kept, { signal: stop }: AbortController): Promise<void> => {
     const schedule = { cron: job.schedule, timezone: job.timeZone };
     for (let due = nextFire(schedule, clock.now()); due !== undefined; due = nextFire(schedule, due)) {
@@ -42,7 +42,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     }
   };
 
-  /** Marks a write by a user, as recorded: see `checkedJob`. */
+  /** Sets the time of a user's write, as in the recording that `checkedJob` names. */
   const written = (job: Message): Message => {
     const millis = millisOf(clock.now());
     return { ...job, userUpdateTime: { seconds: String(Math.floor(millis / 1000)), nanos: 0 } };

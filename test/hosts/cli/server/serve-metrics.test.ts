@@ -1,4 +1,4 @@
-/** `portside serve --metrics-port`: the figures of what was done, on a port of their own. */
+/** `portside serve --metrics-port`: metrics on a separate port. */
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { type Serving, startServing } from "../../../../hosts/cli/server/serving.ts";

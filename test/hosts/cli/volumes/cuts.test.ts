@@ -18,7 +18,7 @@ interface CutCli extends AsyncDisposable {
   readonly cli: VolumeCli;
   readonly env: NodeJS.ProcessEnv;
   readonly cuts: () => number;
-  /** Cuts the next connections to the storage after so many bytes each; those behind them not at all. */
+  /** Cuts the next connections to the storage, each after the given number of bytes. Later connections stay intact. */
   cutAfter(...bytes: readonly number[]): void;
 }
 
@@ -50,7 +50,7 @@ const serveCut = async (): Promise<CutCli> => {
 };
 
 const SIZE = 300_000;
-/** Within the head, within the body, at its very end; a connection carries some hundred bytes of head. */
+/** A position in the headers, in the body, or at its end. A connection carries a few hundred bytes of headers. */
 const place = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: SIZE }));
 
 describe("a connection that breaks", () => {
@@ -137,7 +137,7 @@ describe("a connection that breaks", () => {
   test("does not mix two versions of an object", async () => {
     await using cut = await serveCut();
     using folder = folderWith();
-    // What is on its way to the reader when a connection breaks is lost; of so much, some has been read.
+    // A broken connection loses bytes in transit. The object is so large that the client receives some bytes anyway.
     await cut.cli.write("file", Buffer.alloc(10 * SIZE, "a"));
     cut.cutAfter(5 * SIZE, 1, 1, 1, 1);
     const first = await cut.cli.volume(["get", "data", "file"], { cwd: folder.path, env: cut.env });

@@ -1,6 +1,6 @@
 /**
- * A file of 101 MiB: every client sees the 422, however it sends, in bounded memory of the server.
- * `PORTSIDE_RUNS=5` tries each way of sending twenty times.
+ * Uploads of 101 MiB: every client receives the 422, with a Content-Length and with chunked encoding, and the server's
+ * memory stays bounded. `PORTSIDE_RUNS=5` repeats each upload twenty times.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ let folder: Folder;
 let archive: string;
 let noArchive: string;
 let key: string;
-/** What the server held before the first upload. */
+/** The server's memory before the first upload, in bytes. */
 let idle: number;
 
 const write = (name: string, bytes: Uint8Array): string => {
@@ -39,7 +39,7 @@ const write = (name: string, bytes: Uint8Array): string => {
 
 beforeAll(async () => {
   folder = folderWith();
-  // Stored, not packed: 101 MiB stay 101 MiB, and take no time to make.
+  // Without compression, the archive stays larger than 101 MiB and is quick to create.
   archive = write("big.tar.gz", gzipSync(tarOf([{ path: "big", content: Buffer.alloc(101 * MiB) }]), { level: 0 }));
   noArchive = write("no.tar.gz", randomBytes(101 * MiB));
   server = await startServer();
@@ -62,8 +62,8 @@ const clients: readonly (readonly [string, UploadClient, readonly ("curl" | "pyt
 
 describe.each(clients)("%s", (_name, client, wanted) => {
   test.for([
-    ["with its length said before", false],
-    ["in pieces of unknown number", true],
+    ["with a Content-Length", false],
+    ["with chunked encoding", true],
   ] as const)("%s", { timeout: 240_000 }, async ([_how, chunked], context) => {
     needs(context, ...wanted);
     const upload = { url: server.url, key, archive, chunked };

@@ -1,4 +1,4 @@
-/** Cloud Build as the builder, on the fake: the cases of every cloud's builder, and the requests of this one. */
+/** Runs the tests that every cloud's builder must pass on a fake Cloud Build, and tests the requests to Cloud Build. */
 import { describe, expect, test } from "vitest";
 import { googleCalls } from "../../../../../adapters/gcp/call-policy.ts";
 import type { ClientSource } from "../../../../../adapters/gcp/clients.ts";
@@ -38,7 +38,7 @@ const cloudBuild: BuildCloud<World, Build> = {
     Object.fromEntries(
       (args as string[]).flatMap((arg, at) => {
         if (args[at - 1] !== "--env") return [];
-        // As Cloud Build does: `$$` is a dollar, and a variable that it does not know is an error.
+        // As in Cloud Build, `$$` is a dollar sign, and an unknown variable is an error.
         expect(arg.replaceAll("$$", "")).not.toContain("$");
         return [
           arg
@@ -119,7 +119,7 @@ test.each([
   expect(startedBuilds()).toEqual([]);
 });
 
-test("limits the retries of a start that returns no build", async () => {
+test("after an abort, does not retry a start that returned no build", async () => {
   let starts = 0;
   const client = {
     createBuild: async () => {
@@ -137,8 +137,8 @@ test("limits the retries of a start that returns no build", async () => {
   expect(starts).toBe(1);
 });
 
-describe("with an unfriendly Cloud Build", () => {
-  /** Builds in a new project, with one switch. Returns the events and what Cloud Build received. */
+describe("with adverse behaviour of Cloud Build", () => {
+  /** Builds in a new project, with one adverse behaviour. Returns the last event and the build in Cloud Build. */
   const buildIn = async (mean: MeanSwitch, more: Partial<GcpConfig>, files: Readonly<Record<string, string>>) => {
     const world = await openRunWorld({ engine: createFakeEngine, mean: new Set([mean]) });
     const deps = { clock: createLeapingClock(), ids: randomIds, logger, random: () => 0.5 };
@@ -151,7 +151,7 @@ describe("with an unfriendly Cloud Build", () => {
     return { end: events.at(-1), started };
   };
 
-  test("says in words that the project may not build in the region", async () => {
+  test("fails with a message that names the region if the project may not build there", async () => {
     const { end } = await buildIn("build_regions_restricted", { buildRegion: "europe-west3" }, { "main.rb": "" });
     expect(end).toMatchObject({
       kind: "failed",

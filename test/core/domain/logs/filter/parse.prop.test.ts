@@ -59,7 +59,7 @@ test("any text is a filter that survives printing, or a problem at a position in
   expect(good).toBeGreaterThan(runs(200).numRuns);
 });
 
-test("white space and comments between terms mean nothing", () => {
+test("white space and comments between terms mean AND", () => {
   const gap = fc.constantFrom(" ", "\n", "\t", ' -- a comment ( with " in it\n', "\r\n");
   fc.assert(
     fc.property(fc.array(logFilter(), { minLength: 1, maxLength: 3 }), gap, (filters, between) => {
@@ -70,7 +70,7 @@ test("white space and comments between terms mean nothing", () => {
   );
 });
 
-test("invisible characters print as escapes, also beyond the first 65,536 characters", () => {
+test("invisible characters print as escapes, also above U+FFFF", () => {
   const filter = parse('"\\U000e0001"')._unsafeUnwrap();
   expect(filter).toEqual({ kind: "search", text: "\u{e0001}" });
   expect(printLogFilter(filter)).toBe('"\\U000e0001"');
