@@ -159,7 +159,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     expect((await logs.append([line("x")])).isOk()).toBe(true);
     const before = threadPriorities();
-    await logs.newest(scope, { ...every(), filter: matching("x") });
+    expect((await logs.newest(scope, { ...every(), filter: matching("x") })).isOk()).toBe(true);
     const after = threadPriorities();
     expect(after.filter((priority) => priority === 19).length).toBe(before.filter((one) => one === 19).length + 1);
     expect(getPriority()).toBe(before[0]);
