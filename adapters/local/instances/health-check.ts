@@ -20,6 +20,9 @@ interface Response {
 const BODY_BYTES = 1024;
 const USER_AGENT = "portside-health";
 
+/** Handles errors that can follow the end of a check, for example because the signal aborts. */
+const ignore = (): void => undefined;
+
 const readBeginning = async (body: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -39,20 +42,21 @@ const judge = async ({ status, body }: Response): Promise<HealthResult> => {
 
 const checkHttp1 = async ({ host, port }: Address, check: HealthCheck, signal: AbortSignal): Promise<HealthResult> => {
   const headers = { "user-agent": USER_AGENT, host: check.host ?? `${host}:${port}`, connection: "close" };
-  const sent = request({ host, port, path: check.path, headers, agent: false, signal }).end();
+  const sent = request({ host, port, path: check.path, headers, agent: false, signal });
+  sent.on("error", ignore).end();
   try {
     const [response] = (await once(sent, "response", { signal })) as [IncomingMessage];
+    response.on("error", ignore);
     return await judge({ status: response.statusCode as number, body: response });
   } finally {
-    sent.on("error", () => undefined).destroy();
+    sent.destroy();
   }
 };
 
 const checkHttp2 = async ({ host, port }: Address, check: HealthCheck, signal: AbortSignal): Promise<HealthResult> => {
-  const session = connect(`http://${host}:${port}`);
+  const session = connect(`http://${host}:${port}`).on("error", ignore);
   try {
-    const failed = once(session, "error", { signal }).then(([error]) => Promise.reject(error));
-    failed.catch(() => undefined);
+    await once(session, "connect", { signal });
     const stream = session.request(
       {
         [constants.HTTP2_HEADER_PATH]: check.path,
@@ -61,10 +65,11 @@ const checkHttp2 = async ({ host, port }: Address, check: HealthCheck, signal: A
       },
       { signal },
     );
-    const [headers] = await Promise.race([once(stream, "response", { signal }), failed]);
+    stream.on("error", ignore);
+    const [headers] = await once(stream, "response", { signal });
     return await judge({ status: headers[constants.HTTP2_HEADER_STATUS], body: stream });
   } finally {
-    session.on("error", () => undefined).destroy();
+    session.destroy();
   }
 };
 
