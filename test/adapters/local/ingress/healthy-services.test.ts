@@ -13,13 +13,14 @@ const checked = (reply: string, slow = 0) =>
 import { createServer } from "node:http";
 const startedAt = Date.now();
 let broken = false;
+const id = Math.random();
 createServer((request, response) => {
   if (request.url === "/break") broken = true;
   if (request.url === "/healthz") {
     console.log("checked");
     const sick = broken || Date.now() - startedAt < ${slow};
     response.writeHead(sick ? 503 : 200).end(sick ? "not yet" : "");
-  } else response.end("${reply} " + process.pid);
+  } else response.end("${reply} " + id);
 }).listen(process.env.PORT);
 `);
 
