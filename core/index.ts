@@ -46,6 +46,7 @@ export {
   deployEventSchema,
   isFinal,
 } from "./domain/deploy/events.ts";
+export type { HealthCheck } from "./domain/deploy/health.ts";
 export type { IdleMode } from "./domain/deploy/idle.ts";
 export {
   type Change,

@@ -43,7 +43,7 @@ ${json({
   schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
 })}
 
-The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\` and \`idle\`, which stay unchanged.
+The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\`, \`health\` and \`idle\`, which stay unchanged.
 \`portside deploy --plan\` shows what a deploy would change.
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
@@ -76,6 +76,22 @@ mistake would detach storage: \`{}\` declares a service without storage. See [vo
 The environment variables of the service. If the field is absent, the service keeps its current variables; \`{}\` removes all. The flags
 \`--env\` and \`--env-file\` add to the field and take precedence. Do not store secrets in the file: pass them with the flags.
 [environment.md](../guides/environment.md) lists the reserved names.
+
+## health
+
+A health check, for providers that support [\`health\`](capabilities.md). Portside sends GET requests of \`path\` to each instance. A status from
+200 to 399 is healthy; redirects are not followed.
+
+${json({ name: "shop", volumes: {}, health: { path: "/healthz", interval: 30, timeout: 2, failures: 5 } })}
+
+- A rollout receives traffic when the check passes. If it does not pass before the deadline, the deploy fails with the reason \`unhealthy\`,
+  and the earlier revision continues to serve.
+- Later, Portside replaces an instance that fails \`failures\` times in a row. Its open requests have the drain time to finish.
+- \`interval\` and \`timeout\` are in seconds. \`host\` sets the \`Host\` header, for frameworks that accept only known host names.
+- Checks neither wake a service nor keep it awake, and they are not in its request log.
+
+Without a check, an instance is ready when it accepts connections. \`null\` removes the check. \`portside deploy --health PATH\` sets the path,
+and \`--health none\` removes the check.
 
 ## idle
 

@@ -86,7 +86,7 @@ const memoryFaults: readonly Fault[] = [
 
 const known = [
   "function_name port memory source_archive source_object session_affinity use_http2 timeout cpu concurrency",
-  "max_instances volumes schedule timezone env idle",
+  "max_instances volumes schedule timezone env health idle",
 ]
   .join(" ")
   .split(" ");
@@ -104,6 +104,31 @@ const faults: readonly Fault[] = [
   ...brokenVolumes,
   ...brokenEnvironments,
   ...brokenSchedules,
+  fault(
+    "health",
+    "value_error",
+    fc.constantFrom<unknown>(
+      ...[true, 5, [], {}, { path: "healthz" }, { path: "" }, { path: "/a b" }, { path: "/é" }, { path: "/a#b" }],
+      ...[{ path: 1 }, { path: `/${"x".repeat(1024)}` }, { path: "/", host: "" }, { path: "/", host: "a/b" }],
+      ...[
+        { path: "/", interval: 0 },
+        { path: "/", interval: 241 },
+        { path: "/", interval: "10" },
+      ],
+      ...[
+        { path: "/", interval: 1.5 },
+        { path: "/", timeout: 61 },
+        { path: "/", timeout: 0 },
+      ],
+      ...[
+        { path: "/", interval: 5, timeout: 6 },
+        { path: "/", failures: 0 },
+        { path: "/", failures: 11 },
+      ],
+    ),
+  ),
+  fault("health", "json_invalid", fc.constantFrom("/healthz", "{path: '/'}", '{"path": "/", "path": "/a"}')),
+  fault("health", "extra_forbidden", fc.constantFrom<unknown>({ path: "/", intervall: 5 }, { path: "/", Path: "/" })),
   fault(
     "idle",
     "value_error",

@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { accountLimits, fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import type { DeployDeclaration } from "../../core/domain/deploy/declaration.ts";
+import type { HealthCheck } from "../../core/domain/deploy/health.ts";
 import { type IdleMode, idleModes } from "../../core/domain/deploy/idle.ts";
 import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/deploy/resources.ts";
 import type { Schedule } from "../../core/domain/schedules/schedule.ts";
@@ -14,6 +15,7 @@ import { mountDeclaration } from "./mounts.ts";
 import { writtenDeploymentName } from "./names.ts";
 import { cloudRunLikeCatalogue, resourcesWithin } from "./resources.ts";
 import { schedule, timezone } from "./schedules.ts";
+import { healthCheck } from "./service-templates.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -107,6 +109,13 @@ const scheduled: fc.Arbitrary<Part<Schedule | null>> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(absent(null)) },
 );
 
+const health: fc.Arbitrary<Part<HealthCheck | null | undefined>> = perhaps(
+  fc
+    .option(healthCheck())
+    .map((value) => ({ value, json: { health: value }, form: { health: JSON.stringify(value) } })),
+  undefined,
+);
+
 const idle: fc.Arbitrary<Part<IdleMode | null | undefined>> = perhaps(
   fc.constantFrom(...idleModes, null).map((value) => ({ value, json: { idle: value }, form: { idle: String(value) } })),
   undefined,
@@ -139,6 +148,7 @@ export const deployRequest = (
       useHttp2: flag("use_http2"),
       volumes: mountDeclaration(),
       schedule: scheduled,
+      health,
       idle,
       env: fc.option(environment(), { nil: undefined }),
     })
@@ -171,6 +181,7 @@ export const deployRequest = (
           mounts: volumes.mounts,
           schedule: parts.schedule.value,
           ...(env === undefined ? {} : { env }),
+          ...(parts.health.value === undefined ? {} : { health: parts.health.value }),
           ...(parts.idle.value === undefined ? {} : { idle: parts.idle.value }),
         },
       };

@@ -1,6 +1,7 @@
 /** Service templates that use every field. An adapter must store and return them without loss. */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import { type HealthCheck, healthLimits } from "../../core/domain/deploy/health.ts";
 import { idleModes } from "../../core/domain/deploy/idle.ts";
 import type { ServiceSpec, ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
 import type { BoundMount, Mount } from "../../core/domain/volumes/mounts.ts";
@@ -16,6 +17,21 @@ const requiredFields = [
   ...(["name", "owner", "port", "memory", "cpu", "timeout", "concurrency", "maxInstances"] as const),
   ...(["sessionAffinity", "useHttp2", "mounts", "schedule", "env"] as const),
 ];
+
+/** A check with every value filled in. */
+export const healthCheck = (): fc.Arbitrary<HealthCheck> =>
+  fc
+    .record(
+      {
+        path: fc.constantFrom("/", "/healthz", "/ready?deep=1&x=%20", "/a/b.c~d"),
+        interval: within(healthLimits.interval),
+        timeout: within(healthLimits.timeout),
+        failures: within(healthLimits.failures),
+        host: fc.constantFrom("example.com", "a.b-c.example:8080", "x"),
+      },
+      { requiredKeys: ["path", "interval", "timeout", "failures"], noNullPrototype: true },
+    )
+    .map((check) => ({ ...check, timeout: Math.min(check.timeout, check.interval) }));
 
 /** The fields that a client declares. */
 export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
@@ -34,6 +50,7 @@ export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
       mounts: mounts(),
       schedule: fc.option(schedule()),
       env: environment(),
+      health: healthCheck(),
       idle: fc.constantFrom(...idleModes),
     },
     { requiredKeys: requiredFields, noNullPrototype: true },

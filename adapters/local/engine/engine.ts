@@ -271,7 +271,7 @@ export class LocalEngine implements Engine {
 
   #pool(template: ServiceTemplate, revision: string): Pool {
     const { config, images, instances, listenMillis, logger, telemetry } = this.#deps;
-    const { owner, name } = template;
+    const { owner, name, health, useHttp2 } = template;
     const log = (severity: Severity, instance: string, event: string, message: string, more: object = {}) => {
       const json = { event, message, ...more };
       void instances.log({ owner, service: name, revision, instance, severity, logName: "platform", json });
@@ -279,6 +279,23 @@ export class LocalEngine implements Engine {
     const pool = new Pool({
       concurrency: template.concurrency,
       maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
+      ...(health === undefined
+        ? {}
+        : {
+            health: {
+              intervalMillis: health.interval * 1000,
+              failures: health.failures,
+              drainMillis: config.drainSeconds * 1000,
+              check: (instance, signal) => instance.checkHealth(health, useHttp2, signal),
+              onUnhealthy: (instance, problem) =>
+                log(
+                  "ERROR",
+                  instance.id,
+                  "unhealthy",
+                  `Replacing an instance whose health check GET ${health.path} failed ${health.failures} times in a row: it ${problem}`,
+                ),
+            },
+          }),
       idle: template.idle ?? config.idle,
       idleMillis: config.idleSeconds * 1000,
       stopAfterMillis: config.stopAfterSeconds * 1000,

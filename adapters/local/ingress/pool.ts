@@ -4,16 +4,29 @@
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Load } from "../../../core/ports/telemetry.ts";
+import type { HealthResult } from "../instances/health-check.ts";
 import type { Instance } from "../instances/instance.ts";
 import type { Exit } from "../sandbox/runner.ts";
+import { HealthWatch, type HealthWatchConfig } from "./health-watch.ts";
 import { PooledInstance } from "./pooled-instance.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
 import { type IdleRules, isBusy, nextSleepAt, nextSleepStep } from "./sleep.ts";
+
+/** How a pool checks its instances. */
+export interface PoolHealth extends Pick<HealthWatchConfig, "intervalMillis" | "failures"> {
+  readonly check: (instance: Instance, signal: AbortSignal) => Promise<HealthResult>;
+  /** The instance has failed too often, and the pool replaces it. */
+  readonly onUnhealthy: (instance: Instance, problem: string) => void;
+  /** Milliseconds that open requests of the instance may take to end. */
+  readonly drainMillis: number;
+}
 
 /** Why an instance without requests stops: its idle time has ended, or it is frozen and something is short. */
 export type StopReason = "idle" | "quota" | "memory";
 
 export interface PoolConfig extends IdleRules {
+  /** The health check, if the service has one. */
+  readonly health?: PoolHealth;
   readonly concurrency: number;
   readonly maxInstances: number;
   readonly queueLimit: number;
@@ -359,7 +372,36 @@ export class Pool {
     this.#instances.push(pooled);
     void pooled.instance.exited.then((exit) => this.#left(pooled, exit));
     pooled.instance.onLease(() => void this.#leaseChanged(pooled));
+    this.#watchHealth(pooled);
     this.#watchIdle();
+  }
+
+  #watchHealth(pooled: PooledInstance): void {
+    const { health } = this.#config;
+    if (health === undefined) return;
+    const watch = new HealthWatch({
+      ...health,
+      check: (signal) => health.check(pooled.instance, signal),
+      isPaused: () => pooled.frozen || pooled.leaving || this.#retired,
+      onUnhealthy: (problem) => {
+        health.onUnhealthy(pooled.instance, problem);
+        void this.#replace(pooled, health.drainMillis);
+      },
+    });
+    void pooled.instance.exited.then(() => watch.stop());
+  }
+
+  /** Starts another instance, and stops this one when its requests have ended, but at most after `drainMillis`. */
+  async #replace(pooled: PooledInstance, drainMillis: number): Promise<void> {
+    pooled.leaving = true;
+    // The instance counts until it has stopped, because a service may rely on running only `maxInstances` times.
+    const hasRoom = this.size < this.#config.maxInstances;
+    if (hasRoom) this.#startOne();
+    const deadline = Date.now() + drainMillis;
+    while (pooled.active > 0 && Date.now() < deadline && !pooled.stopping)
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+    await this.#stop(pooled);
+    if (!hasRoom && !this.#retired && this.size === 0) this.#startOne();
   }
 
   /** A service can take a lease just before it is frozen. It must then be thawed, because it has work to do. */

@@ -1,6 +1,7 @@
 /** A started instance of a service, and the dependencies that all instances share. */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { HealthCheck } from "../../../core/domain/deploy/health.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
@@ -14,6 +15,7 @@ import { type Exit, type Runner, type Running, stopRunning } from "../sandbox/ru
 import type { UserOf } from "../sandbox/users/account-users.ts";
 import type { Metered } from "../usage/meter.ts";
 import type { BusySocket } from "./busy-socket.ts";
+import { checkHealth, type HealthResult } from "./health-check.ts";
 import { type Http2ProbeResult, probeHttp2 } from "./http2-probe.ts";
 import { type Address, accepts, type ListenState, loopback, staysOpen } from "./listen-state.ts";
 
@@ -116,6 +118,10 @@ export class Instance {
   /** Opens a separate connection to check whether the instance speaks HTTP/2. */
   probeHttp2(): Promise<Http2ProbeResult> {
     return probeHttp2(this.address);
+  }
+
+  checkHealth(check: HealthCheck, useHttp2: boolean, signal: AbortSignal): Promise<HealthResult> {
+    return checkHealth(this.address, check, useHttp2, signal);
   }
 
   /** @param open whether any program accepts connections on the instance's port */

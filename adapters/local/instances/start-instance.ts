@@ -33,12 +33,19 @@ export interface StartOptions {
 const EAGER_TRY_MS = 4;
 const EAGER_FOR_MS = 500;
 const PATIENT_TRY_MS = 50;
+/** The interval of the health checks of a start. The interval of the service applies later. */
+const HEALTH_TRY_MS = 250;
 const LOOK_MS = 500;
 
 type Outcome =
   | { readonly kind: "ready" }
   | { readonly kind: "failed"; readonly failure: DeployFailure }
   | { readonly kind: "lost_port" };
+
+const cancelled: Outcome = {
+  kind: "failed",
+  failure: { reason: "interrupted", message: "The rollout was cancelled." },
+};
 
 const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
   kind: "failed",
@@ -96,8 +103,8 @@ const trackListening = (deps: InstanceDeps, spec: InstanceSpec, instance: Instan
   return tracker;
 };
 
-/** Resolves when the instance is ready, has failed, or has lost its port. */
-const awaitReady = async (
+/** Resolves when the instance listens, has failed, or has lost its port. */
+const awaitListening = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
   instance: Instance,
@@ -112,8 +119,7 @@ const awaitReady = async (
   });
   let lookedAt = begun;
   for (;;) {
-    if (options.signal.aborted)
-      return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was cancelled." } };
+    if (options.signal.aborted) return cancelled;
     const open = await instance.accepts();
     if (ended !== undefined) {
       // If the service has exited but the port is open, another program has the port.
@@ -129,6 +135,37 @@ const awaitReady = async (
     if (waited >= options.listenMillis)
       return failedToListen(`After ${options.listenMillis / 1000} s ${tracker.problem} (${port}).`, instance.tail);
     await Promise.race([sleep(waited < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS), instance.exited]);
+  }
+};
+
+/** Resolves when the health check passes, or the instance has failed. A service without a check is healthy. */
+const awaitHealthy = async (
+  { template }: InstanceSpec,
+  instance: Instance,
+  { signal, say, listenMillis }: StartOptions,
+  deadline: number,
+): Promise<Outcome> => {
+  const { health, memory, useHttp2 } = template;
+  if (health === undefined) return { kind: "ready" };
+  let ended: Exit | undefined;
+  void instance.exited.then((exit) => {
+    ended = exit;
+  });
+  const late = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
+  let problem: string | undefined;
+  for (;;) {
+    const result = await instance.checkHealth(health, useHttp2, AbortSignal.any([signal, late]));
+    if (signal.aborted) return cancelled;
+    if (ended !== undefined) return { kind: "failed", failure: describeExit(ended, memory, instance.tail) };
+    if (result.healthy) return { kind: "ready" };
+    if (problem === undefined) say(`Waiting for the health check GET ${health.path}, which ${result.problem}`);
+    // The last complete check tells more than one that the deadline has cut off.
+    if (problem === undefined || !late.aborted) problem = result.problem;
+    if (late.aborted) {
+      const message = `The service listens, but after ${listenMillis / 1000} s its health check GET ${health.path} ${problem}`;
+      return { kind: "failed", failure: { reason: "unhealthy", message, logTail: instance.tail } };
+    }
+    await Promise.race([sleep(HEALTH_TRY_MS), instance.exited]);
   }
 };
 
@@ -222,7 +259,9 @@ export const startInstance = async (
   for (let tries = 1; ; tries++) {
     const instance = await launchInstance(deps, spec, options);
     if ("reason" in instance) return instance;
-    const outcome = await awaitReady(deps, spec, instance, options);
+    const deadline = Date.now() + options.listenMillis;
+    const listening = await awaitListening(deps, spec, instance, options);
+    const outcome = listening.kind === "ready" ? await awaitHealthy(spec, instance, options, deadline) : listening;
     if (outcome.kind === "ready") return instance;
     instance.kill();
     await instance.exited;

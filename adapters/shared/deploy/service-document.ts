@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { healthCheckSchema } from "../../../core/domain/deploy/health.ts";
 import { idleModes } from "../../../core/domain/deploy/idle.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names.ts";
@@ -36,7 +37,8 @@ const documentSchema = z.object({
     // Pairs instead of an object, because a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
-    // Absent in documents of versions before the field.
+    // Absent in documents of versions before the fields.
+    health: healthCheckSchema.exactOptional(),
     idle: z.enum(idleModes).exactOptional(),
   }),
 });

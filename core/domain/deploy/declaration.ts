@@ -39,13 +39,14 @@ const declarationOf = (
   mounts: fields.volumes,
   schedule: scheduleOf(fields.schedule, fields.timezone),
   ...(fields.env === undefined ? {} : { env: fields.env }),
+  ...(fields.health === undefined ? {} : { health: fields.health }),
   ...(fields.idle === undefined ? {} : { idle: fields.idle }),
   ...(source === undefined ? {} : { source }),
 });
 
 /**
- * A deploy as the client declares it: the parsed fields, under their domain names. If `env` or `idle` is absent, the
- * deployment keeps its value. `source` is absent only in a plan.
+ * A deploy as the client declares it: the parsed fields, under their domain names. If `env`, `health` or `idle` is
+ * absent, the deployment keeps its value. `source` is absent only in a plan.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
@@ -83,8 +84,14 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-const idleIssues = ({ idle }: DeployValues, { idle: feature }: Capabilities): Issue[] =>
-  idle && !feature.supported ? [issue(["idle"], `${feature.reason}; omit idle`, "unsupported")] : [];
+/** Fields that a client may omit instead. */
+const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
+  (["health", "idle"] as const).flatMap((field) => {
+    const feature = capabilities[field];
+    return valid[field] && !feature.supported
+      ? [issue([field], `${feature.reason}; omit ${field}`, "unsupported")]
+      : [];
+  });
 
 const above = (
   field: string,
@@ -136,7 +143,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...needs(valid.use_http2 === true, http2, "use_http2"),
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
-    ...idleIssues(valid, context.capabilities),
+    ...omittableIssues(valid, context.capabilities),
   ];
 };
 

@@ -1,6 +1,7 @@
 /** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
 import { z } from "zod";
 import type { Timestamp } from "../wire/instant.ts";
+import { healthCheckSchema } from "./health.ts";
 import { idleModes } from "./idle.ts";
 import { deployReasonSchema } from "./reason.ts";
 import { type Service, type ServiceSpec, shownTemplate, statusOf, writtenFields } from "./service-template.ts";
@@ -50,6 +51,9 @@ export const deploymentSchema = z
       .optional()
       .meta({ description: "Present if the deployment has a schedule and the platform records its fires." }),
     env: z.array(z.string()).meta({ description: "The names of the variables. The API never returns their values." }),
+    health: healthCheckSchema
+      .nullable()
+      .meta({ description: "The health check, with times in seconds; null if the service has none." }),
     idle: z
       .enum(idleModes)
       .nullable()
@@ -97,6 +101,7 @@ const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
     volumes: written.volumes,
     schedule: written.schedule,
     env: Object.keys(spec.env).sort(),
+    health: written.health,
     idle: written.idle,
     ...(status.cron === undefined ? {} : { cron: status.cron }),
     last_deploy: status.last_deploy,

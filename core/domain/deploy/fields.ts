@@ -18,6 +18,7 @@ import {
   type VolumeName,
 } from "../wire/names.ts";
 import { readEnvironment } from "./environment.ts";
+import { healthLimits, readHealth } from "./health.ts";
 import { idleModes, parseIdleField } from "./idle.ts";
 import { formatMemory, memoryShape, parseMemory } from "./resources.ts";
 
@@ -101,6 +102,35 @@ const idle = parsedField(parseIdleField, {
   enum: [...idleModes, null],
 });
 
+const bounded = ({ min, max, default: value }: { min: number; max: number; default: number }, description: string) => ({
+  ...{ type: "integer", minimum: min, maximum: max, default: value },
+  description,
+});
+
+const health = jsonField(readHealth, {
+  description:
+    "The request by which the platform checks whether an instance can serve. A status from 200 to 399 is healthy. A " +
+    "rollout receives traffic when the check passes, and an instance that fails repeatedly is replaced. `null` removes " +
+    "the check. Omit the field to keep the current check.",
+  examples: [{ path: "/healthz" }, { path: "/healthz", interval: 30, timeout: 2, failures: 5 }],
+  type: ["object", "null"],
+  properties: {
+    path: {
+      ...{ type: "string", pattern: "^/[!-~]*$", maxLength: healthLimits.pathChars },
+      description: "The path and query of the request.",
+    },
+    interval: bounded(healthLimits.interval, "Seconds from one check to the next."),
+    timeout: bounded(healthLimits.timeout, "Seconds until a response counts as missing, at most `interval`."),
+    failures: bounded(healthLimits.failures, "Consecutive failures after which an instance is replaced."),
+    host: {
+      ...{ type: "string", maxLength: healthLimits.hostChars },
+      description: "The `Host` header of the request; by default the address of the instance.",
+    },
+  },
+  required: ["path"],
+  additionalProperties: false,
+});
+
 /** Empty text and `null` count as absent. */
 const volumesOrMissing = z.preprocess((raw) => (raw === "" || raw === null ? undefined : raw), volumes);
 
@@ -130,6 +160,7 @@ export const serviceFields = {
   use_http2: booleanField(false, "Uses HTTP/2 (h2c) for requests to the service."),
   volumes: volumesOrMissing,
   env: environment.optional(),
+  health: health.optional(),
   idle: idle.optional(),
 } as const;
 

@@ -81,12 +81,17 @@ const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => [
 const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
+/** Fields whose changes are intentional, because a deploy that omits them keeps their values. */
+const keptIfOmitted: readonly string[] = ["health", "idle"];
+
 /**
- * Returns the changes that reset earlier settings of the deployment. Omits a change to `idle`, and a change to the
- * environment that removes no variable, because both are intentional: a deploy that omits the fields keeps their values.
+ * Returns the changes that reset earlier settings of the deployment. Omits intentional changes: those to `health` and
+ * `idle`, and a change to the environment that removes no variable.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
-  changes.filter((change) => change.field !== "idle" && (change.field !== "env" || takesVariables(change)));
+  changes.filter(
+    (change) => !keptIfOmitted.includes(change.field) && (change.field !== "env" || takesVariables(change)),
+  );
 
 /** Formats a value for a sentence. */
 export const formatValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
@@ -133,13 +138,21 @@ export const planDeploy = (
   // `declareDeploy` has rejected declarations that fit no size of the provider.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
-  const { writtenName: _writtenName, source: _source, idle: declaredIdle, ...declared } = declaration;
+  const {
+    writtenName: _writtenName,
+    source: _source,
+    health: declaredHealth,
+    idle: declaredIdle,
+    ...declared
+  } = declaration;
+  const health = declaredHealth === undefined ? present?.health : declaredHealth;
   const idle = declaredIdle === undefined ? present?.idle : declaredIdle;
   const spec: ServiceSpec = {
     ...declared,
     ...fitted,
     owner,
     env: declaration.env ?? present?.env ?? {},
+    ...(health ? { health } : {}),
     ...(idle ? { idle } : {}),
   };
   const mounted = volumesOf(spec);

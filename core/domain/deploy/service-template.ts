@@ -10,6 +10,7 @@ import type { Timestamp } from "../wire/instant.ts";
 import type { DeploymentName } from "../wire/names.ts";
 import type { EnvAliases, Environment } from "./environment.ts";
 import type { DeployOutcome } from "./events.ts";
+import type { HealthCheck } from "./health.ts";
 import type { IdleMode } from "./idle.ts";
 import type { DeployReason } from "./reason.ts";
 import { formatMemory } from "./resources.ts";
@@ -30,6 +31,8 @@ export interface Declared {
   readonly mounts: readonly Mount[];
   readonly schedule: Schedule | null;
   readonly env: Environment;
+  /** Absent: an instance is healthy when it accepts connections. */
+  readonly health?: HealthCheck;
   /** Absent: the platform's default. */
   readonly idle?: IdleMode;
 }
@@ -40,8 +43,9 @@ export interface ServiceSpec extends Declared {
   readonly owner: AccountId;
 }
 
-/** The declared fields except the environment. `idle` may be null, as in a declaration. */
-export interface WritableFields extends Omit<Declared, "env" | "idle"> {
+/** The declared fields except the environment. `health` and `idle` may be null, as in a declaration. */
+export interface WritableFields extends Omit<Declared, "env" | "health" | "idle"> {
+  readonly health?: HealthCheck | null;
   readonly idle?: IdleMode | null;
 }
 
@@ -57,6 +61,7 @@ export const writtenFields = (declared: WritableFields) => ({
   use_http2: declared.useHttp2,
   volumes: renderMounts(declared.mounts),
   schedule: declared.schedule,
+  health: declared.health ?? null,
   idle: declared.idle ?? null,
 });
 

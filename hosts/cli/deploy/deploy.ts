@@ -78,11 +78,12 @@ const run = async (input: Input, io: Io): Promise<number> => {
 };
 
 export const command: Command = {
-  usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--idle MODE] [--plan]",
+  usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--health PATH] [--idle MODE] [--plan]",
   options: {
     ...clientOptions,
     name: option("NAME", "Override the name in portside.json"),
     ...envOptions,
+    health: option("PATH", "Check the service with GET requests of this path; 'none' removes the check"),
     idle: option("MODE", "Choose what happens to idle instances: freeze, stop or default", { choices: idleChoices }),
     plan: flag("Show the changes without deploying"),
   },

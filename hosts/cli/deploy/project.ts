@@ -35,6 +35,7 @@ export const projectArguments = (input: Input, io: Io) => {
     /** Each is `K=V`. */
     env: input.texts("env"),
     envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
+    health: input.text("health"),
     idle: input.text("idle"),
   };
 };
@@ -111,6 +112,13 @@ const nameFromFolder = (folder: string): string => {
   return name;
 };
 
+/** The value of `--health` that removes the check. */
+const NO_CHECK = "none";
+
+/** @param declared the check in `portside.json`, which keeps its other values */
+const readHealth = (text: string, declared: unknown): object | null =>
+  text === NO_CHECK ? null : { ...(declared as object | null | undefined), path: text };
+
 /** The values of `--idle`. */
 export const idleChoices: readonly string[] = [...idleModes, "default"];
 
@@ -134,6 +142,7 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
   ];
   const fields: Record<string, unknown> = { volumes: {}, ...project?.fields };
   if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };
+  if (flags.health !== undefined) fields["health"] = readHealth(flags.health, fields["health"]);
   if (flags.idle !== undefined) fields["idle"] = readIdle(flags.idle);
   return {
     name: flags.name ?? project?.name ?? nameFromFolder(folder),

@@ -41,6 +41,30 @@ const robbed = (runner: Runner, times: number): Runner & { starts: number } => (
 describe.each(runners)("%s", (kind) => {
   const setup: JobSetup = { kind, limits: "watchdog" };
 
+  test("fails a service whose health check never passes, with the last status and body", async () => {
+    await using bench = await createBench(setup);
+    const health = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
+    const server = `require("node:http").createServer((q, r) => r.writeHead(q.url === "/healthz" ? 503 : 200).end("no database")).listen(process.env.PORT)`;
+    const instances = createInstances(bench);
+    const outcome = await instances.start(server, { template: { health }, listenMillis: 1500 });
+    expect(outcome).toMatchObject({
+      reason: "unhealthy",
+      message:
+        "The service listens, but after 1.5 s its health check GET /healthz responded with status 503: no database",
+    });
+    expect(instances.messages).toEqual([
+      "Waiting for the health check GET /healthz, which responded with status 503: no database",
+    ]);
+  });
+
+  test("reports a crash during the health check as a crash", async () => {
+    await using bench = await createBench(setup);
+    const health = { path: "/", interval: 10, timeout: 5, failures: 3 };
+    const server = `require("node:http").createServer((q, r) => { r.writeHead(500).end(); setTimeout(() => process.exit(7), 100); }).listen(process.env.PORT)`;
+    const outcome = await createInstances(bench).start(server, { template: { health } });
+    expect(outcome).toMatchObject({ reason: "crashed", exitCode: 7 });
+  });
+
   test("assigns a free port and resolves when the service listens", async () => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench);

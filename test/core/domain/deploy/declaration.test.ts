@@ -73,6 +73,26 @@ describe("a complete declaration", () => {
     expect(issuesOf({ idle: "frozen" })).toEqual([["idle", "value_error"]]);
   });
 
+  test("health has three meanings: absent keeps, null clears, an object replaces", () => {
+    expect(declared({})).not.toHaveProperty("health");
+    expect(declared({ health: null }).health).toBeNull();
+    expect(declared({ health: "null" }).health).toBeNull();
+    const preset = { path: "/", interval: 10, timeout: 5, failures: 3 };
+    expect(declared({ health: '{"path": "/"}' }).health).toEqual(preset);
+    expect(declared({ health: { path: "/", interval: 3 } }).health).toEqual({ ...preset, interval: 3, timeout: 3 });
+    const all = { path: "/a?b=c", interval: 60, timeout: 60, failures: 1, host: "example.com:80" };
+    expect(declared({ health: all }).health).toEqual(all);
+  });
+
+  test("reports every wrong value of a health check with its place", () => {
+    const wrong = { interval: 0, timeout: "5", failures: 11, host: "a b", retries: 2 };
+    expect(issuesOf({ health: wrong })).toEqual([
+      ["health.retries", "extra_forbidden"],
+      ...["path", "interval", "timeout", "failures", "host"].map((name) => [`health.${name}`, "value_error"]),
+    ]);
+    expect(issuesOf({ health: { path: "/", interval: 4, timeout: 5 } })).toEqual([["health.timeout", "value_error"]]);
+  });
+
   test("the archive is required, except for a plan", () => {
     expect(issuesOf({}, { archive: undefined })).toEqual([["source_archive", "missing"]]);
     expect(declared({}, { archive: undefined, sourceOptional: true })).not.toHaveProperty("source");
@@ -202,6 +222,7 @@ describe("limits of the provider that are lower than the contract's", () => {
     ["schedule", { schedule: "0 9 * * *" }, "no schedules here"],
     ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
     ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
+    ["health", { health: { path: "/" } }, "no health checks here; omit health"],
     ["idle", { idle: "stop" }, "no choice of idle here; omit idle"],
   ])("%s is a 422 with the provider's reason if not supported", (field, fields, reason) => {
     const context = {
@@ -219,6 +240,7 @@ describe("limits of the provider that are lower than the contract's", () => {
       schedule: "",
       use_http2: "false",
       source_object: "",
+      health: "null",
       idle: "null",
       session_affinity: "true",
     };

@@ -52,6 +52,7 @@ test("has every field of the contract, by its wire name", () => {
     use_http2: false,
     volumes: { "/data": { name: "vol", read_only: true } },
     schedule: { cron: "0 9 * * *", timezone: "UTC" },
+    health: null,
     idle: null,
     env: ["ALPHA", "ZED"],
     last_deploy: { deploy_id: "d1", status: "DONE", reason: null, finished_at: "2026-01-01T00:00:00+00:00" },

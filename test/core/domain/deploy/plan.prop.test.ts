@@ -59,11 +59,12 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
       const plan = planDeploy(acme, declaration, null, capabilities, []);
       for (const { field, from } of plan.adjustments)
         expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
-      const { writtenName, idle, ...expected } = adjusted(declaration, plan);
+      const { writtenName, health, idle, ...expected } = adjusted(declaration, plan);
       expect(declarationOf(throughTheDocument(plan))).toEqual({
         env: {},
         ...expected,
-        // A template has no `idle` for the platform's default.
+        // A template has no field for the platform's default.
+        ...(health ? { health } : {}),
         ...(idle ? { idle } : {}),
         writtenName: declaration.name,
       });
@@ -140,6 +141,7 @@ const wireNames = {
   volumes: "mounts",
   schedule: "schedule",
   env: "env",
+  health: "health",
   idle: "idle",
 } as const;
 

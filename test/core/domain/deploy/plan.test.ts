@@ -112,6 +112,24 @@ describe("the schedule is part of the declaration", () => {
   });
 });
 
+describe("health", () => {
+  const check = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
+  const current = running({ health: check });
+
+  test("stays as it is if the declaration omits it", () => {
+    expect(plan({}, { current })).toMatchObject({ spec: { health: check }, changes: [] });
+    expect(plan({}).spec).not.toHaveProperty("health");
+  });
+
+  test("is removed or replaced on purpose, so no change resets it", () => {
+    const cleared = plan({ health: null }, { current });
+    expect(cleared.spec).not.toHaveProperty("health");
+    expect(cleared.changes).toEqual([{ field: "health", from: check, to: null }]);
+    expect(resetsOf(cleared.changes)).toEqual([]);
+    expect(plan({ health: { ...check, path: "/" } }, { current }).spec.health?.path).toBe("/");
+  });
+});
+
 describe("idle", () => {
   const current = running({ idle: "stop" });
 

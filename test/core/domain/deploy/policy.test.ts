@@ -64,6 +64,7 @@ test.each([
   ["a value of another type", "memory", "512Mi"],
   ["the name", "name", "other"],
   ["the environment", "env", {}],
+  ["the health check", "health", null],
   ["the idle mode", "idle", "stop"],
   ["a field by its wire name", "max_instances", 3],
   ["a name that every object inherits", "toString", () => "x"],
@@ -147,7 +148,7 @@ test("passes the current service and the caller to the policy", () => {
     asked.push(one);
     return [];
   });
-  const { idle: _idle, ...declaredFields } = declared();
+  const { health: _health, idle: _idle, ...declaredFields } = declared();
   const current = { ...declaredFields, owner: principal.account, env: {} };
   expect(rule([keep], { declaration: declared(), current, principal }).isOk()).toBe(true);
   expect(asked).toEqual([{ declaration: declared(), current, principal }]);

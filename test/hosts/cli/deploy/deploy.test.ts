@@ -70,6 +70,25 @@ describe("a folder with portside.json", () => {
     });
   });
 
+  test("sets the path of the health check, keeps its other values, and removes it", async () => {
+    await using api = await serveMemory();
+    using folder = folderWith(project({ health: { path: "/", interval: 60, failures: 1 } }));
+    const env = await envOf(api);
+    const check = { path: "/", interval: 60, timeout: 5, failures: 1 };
+    for (const [args, health] of [
+      [[], check],
+      [["--health", "/healthz"], { ...check, path: "/healthz" }],
+      [["--health", "none"], null],
+    ] as const) {
+      expect(await portside(["deploy", folder.path, ...args], { env })).toMatchObject({ code: 0 });
+      expect(await listed(api)).toMatchObject([{ name: "my-app", health }]);
+    }
+    expect(await portside(["deploy", folder.path, "--health", "healthz"], { env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("health.path"),
+    });
+  });
+
   test("a folder without portside.json sets only the idle mode", async () => {
     await using api = await serveMemory();
     using folder = folderWith({ "package.json": "{}" });

@@ -72,6 +72,8 @@ const broken: readonly [string, string, string][] = [
   ["schedule", '{"cron":"61 * * * *"}', "body.schedule.cron: value_error"],
   ["timezone", "Mars/Phobos", "body.timezone: value_error"],
   ["timezone", "+02:00", "body.timezone: value_error"],
+  ["health", "", "body.health: json_invalid"],
+  ["health", "{}", "body.health.path: value_error"],
   ["idle", "", "body.idle: value_error"],
   ["idle", "frozen", "body.idle: value_error"],
   ["env", "", "body.env: json_invalid"],

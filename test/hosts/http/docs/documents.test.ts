@@ -121,6 +121,7 @@ describe("the schema of portside.json", () => {
     volumes: { "/data": "my-volume", "/cache": { name: "cache", read_only: true, sub_path: "a/b" } },
     schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
     env: { LOG_LEVEL: "debug" },
+    health: { path: "/healthz", interval: 30, timeout: 5, failures: 3, host: "example.com" },
     idle: "stop",
     source: "src",
   };
@@ -132,7 +133,7 @@ describe("the schema of portside.json", () => {
   });
 
   test("accepts what the platform accepts", () => {
-    for (const file of [full, { name: "app", volumes: {} }, { name: "app", volumes: {}, idle: null }]) {
+    for (const file of [full, { name: "app", volumes: {} }, { name: "app", volumes: {}, idle: null, health: null }]) {
       expect(violations(file, schema)).toEqual([]);
       expect(readProject(file).issues).toEqual([]);
     }
@@ -157,6 +158,9 @@ describe("the schema of portside.json", () => {
     ["a schedule with more in it", { ...full, schedule: { cron: "0 9 * * *", zone: "UTC" } }],
     ["a mount with more in it", { ...full, volumes: { "/d": { name: "v", readonly: true } } }],
     ["a number in the environment", { ...full, env: { PORT: 80 } }],
+    ["a health check without a path", { ...full, health: { interval: 5 } }],
+    ["a health check with more in it", { ...full, health: { path: "/", every: 5 } }],
+    ["a relative health path", { ...full, health: { path: "healthz" } }],
     ["an unknown idle mode", { ...full, idle: "sleep" }],
     ["an empty source", { ...full, source: "" }],
     ["a list", [] as object],
