@@ -14,6 +14,7 @@ import { type Bucket, takeToken } from "./domain/accounts/rate-limit.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
+import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
@@ -33,6 +34,7 @@ import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
+import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
 import * as objects from "./use-cases/volumes/objects.ts";
@@ -92,6 +94,8 @@ export interface ControlPlane {
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
+  /** Returns the tables that `runSql` offers, with their columns. */
+  getSqlSchema(principal: Principal, options?: CallOptions): Outcome<SqlSchema>;
 
   /** Creates a volume, or returns the existing one. */
   createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
@@ -190,6 +194,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
     runSql: bind(runSql),
+    getSqlSchema: bind(getSqlSchema),
     createVolume: bind(volumes.createVolume),
     listVolumes: bind(volumes.listVolumes),
     deleteVolume: bind(volumes.deleteVolume),

@@ -44,6 +44,7 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "GET /v1/volume/trash": () => ({ path: "/v1/volume/trash" }),
   "POST /v1/volume/restore": () => ({ path: "/v1/volume/restore", json: { name: "data" } }),
   "POST /v1/sql": () => ({ path: "/v1/sql", json: { query: "SELECT COUNT(*) AS n FROM logs" } }),
+  "GET /v1/sql/schema": () => ({ path: "/v1/sql/schema" }),
   "GET /v1/user/subscription": () => ({ path: "/v1/user/subscription" }),
   "GET /v1/capabilities": () => ({ path: "/v1/capabilities" }),
   "POST /v1/key/create": () => ({ path: "/v1/key/create", json: { label: "ci" } }),

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
 import type { Principal } from "../../../../core/domain/accounts/account.ts";
+import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { freeSubscription } from "../../../../core/domain/usage/subscription.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
 import { bytesOf, helloServer, nodeSource } from "../../../support/archives/archives.ts";
@@ -68,6 +69,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   runSql: async (controlPlane, other) => {
     const { rows } = (await controlPlane.runSql(other, { query: "SELECT COUNT(*) AS n FROM logs" }))._unsafeUnwrap();
     expect(rows).toEqual([[0]]);
+  },
+  getSqlSchema: async (controlPlane, other) => {
+    expect((await controlPlane.getSqlSchema(other))._unsafeUnwrap()).toEqual({ tables: sqlTables });
   },
   createVolume: async (controlPlane, other) => {
     // Volume names belong to an account: the other account gets another volume.
