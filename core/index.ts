@@ -28,6 +28,7 @@ export {
   type LogLimits,
   logLimits,
 } from "./domain/accounts/limits.ts";
+export { type AccountUsage, accountUsageSchema } from "./domain/accounts/quotas.ts";
 export { ArchiveContents, type ArchiveEntry } from "./domain/deploy/archive.ts";
 export {
   type DeclareContext,

@@ -8,6 +8,7 @@ import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
 /** Contract sections 2, 4, 5, 7, 9 and 17, word for word. */
 const contract = [
+  "GET /v1/account/usage",
   "GET /v1/capabilities",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",

@@ -46,6 +46,7 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "POST /v1/sql": () => ({ path: "/v1/sql", json: { query: "SELECT COUNT(*) AS n FROM logs" } }),
   "GET /v1/sql/schema": () => ({ path: "/v1/sql/schema" }),
   "GET /v1/user/subscription": () => ({ path: "/v1/user/subscription" }),
+  "GET /v1/account/usage": () => ({ path: "/v1/account/usage" }),
   "GET /v1/capabilities": () => ({ path: "/v1/capabilities" }),
   "POST /v1/key/create": () => ({ path: "/v1/key/create", json: { label: "ci" } }),
   "GET /v1/key/list": () => ({ path: "/v1/key/list" }),

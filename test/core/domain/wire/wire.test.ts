@@ -4,6 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { accountUsageSchema } from "../../../../core/domain/accounts/quotas.ts";
 import { deploymentSchema } from "../../../../core/domain/deploy/deployment.ts";
 import { deployEventSchema } from "../../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../../core/domain/deploy/fields.ts";
@@ -24,7 +25,7 @@ const answered: readonly [string, z.ZodType][] = [
   ...schemasIn(answers),
   ...schemasIn(volumes),
   ...schemasIn({ capabilitiesSchema, deployEventSchema, deploymentSchema, logPageSchema }),
-  ...schemasIn({ sqlRowsSchema, sqlSchemaSchema, subscriptionSchema }),
+  ...schemasIn({ accountUsageSchema, sqlRowsSchema, sqlSchemaSchema, subscriptionSchema }),
 ];
 
 const asked: readonly [string, z.ZodType][] = Object.entries({ ...requests, deployFields, projectFields })

@@ -57,6 +57,10 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   getSubscription: async (controlPlane, other) => {
     expect((await controlPlane.getSubscription(other))._unsafeUnwrap().plan).toBe("free");
   },
+  getAccountUsage: async (controlPlane, other) => {
+    const usage = (await controlPlane.getAccountUsage(other))._unsafeUnwrap();
+    expect(Object.values(usage).map(({ used }) => used)).toEqual(Object.values(usage).map(() => 0));
+  },
   listDeployments: async (controlPlane, other) => {
     expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
   },
@@ -160,6 +164,7 @@ test.each(tried)("%s", async (_method, attempt) => {
     objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
     trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
+    usage: (await controlPlane.getAccountUsage(principal()))._unsafeUnwrap(),
     subscription: (await controlPlane.getSubscription(principal()))._unsafeUnwrap(),
   });
   const before = await mine();

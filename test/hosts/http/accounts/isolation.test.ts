@@ -29,6 +29,9 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/deployment/list": nothingOfOthers,
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
+  "GET /v1/account/usage": {
+    own: (answer) => expect(answer).toMatchObject({ deployments: { used: 0 }, volumes: { used: 0 } }),
+  },
   "GET /v1/volume/list": nothingOfOthers,
   "POST /v1/volume/delete": refused(403),
   "GET /v1/volume/objects": refused(403),
