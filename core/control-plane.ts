@@ -10,20 +10,22 @@
  */
 import type { z } from "zod";
 import type { Principal } from "./domain/accounts/account.ts";
-import { type Bucket, takeToken } from "./domain/accounts/rate-limit.ts";
+import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
+import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
 import type { RawFields } from "./domain/wire/fields.ts";
 import type { capabilitiesResponseSchema } from "./domain/wire/responses.ts";
-import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
+import type { ControlPlaneError, RateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
-import { err, ok, type Result, type ResultAsync } from "./result.ts";
+import type { Result, ResultAsync } from "./result.ts";
+import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
 import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
@@ -33,6 +35,7 @@ import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
+import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
 import * as objects from "./use-cases/volumes/objects.ts";
@@ -92,6 +95,8 @@ export interface ControlPlane {
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
+  /** Returns the tables that `runSql` offers, with their columns. */
+  getSqlSchema(principal: Principal, options?: CallOptions): Outcome<SqlSchema>;
 
   /** Creates a volume, or returns the existing one. */
   createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
@@ -120,6 +125,8 @@ export interface ControlPlane {
   revokeKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
+  /** Returns the account's quotas, each with the use that counts against it. */
+  getAccountUsage(principal: Principal, options?: CallOptions): Outcome<AccountUsage>;
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
@@ -132,33 +139,10 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-const capabilitiesResponse = ({ ports, settings }: Context): CapabilitiesResponse => {
-  const { accountLimits: limits } = settings;
-  return {
-    ...withFormerNames(ports.provider.capabilities),
-    limits: {
-      deployments: limits.deployments,
-      instances: limits.instances,
-      volumes: limits.volumes,
-      builds_at_once: limits.buildsAtOnce,
-      uploads_at_once: limits.uploadsAtOnce,
-      sql_at_once: limits.sqlAtOnce,
-      requests_per_minute: limits.requestsPerMinute,
-    },
-  };
-};
-
-const requestCounter = ({ ports, settings }: Context) => {
-  const buckets = new Map<string, Bucket>();
-  return ({ account }: Principal): Result<void, RateLimited> => {
-    const perMinute = settings.accountLimits.requestsPerMinute;
-    const { bucket, retryAfterSeconds } = takeToken(buckets.get(account), perMinute, ports.clock.now());
-    buckets.set(account, bucket);
-    return retryAfterSeconds === undefined
-      ? ok(undefined)
-      : err(rateLimited(`Your account may send ${perMinute} requests per minute.`, retryAfterSeconds));
-  };
-};
+const capabilitiesResponse = ({ ports, settings }: Context): CapabilitiesResponse => ({
+  ...withFormerNames(ports.provider.capabilities),
+  limits: quotasOf(settings.accountLimits),
+});
 
 /**
  * Creates a control plane on the ports. Throws a TypeError if the provider implements another version of the ports, or
@@ -172,14 +156,13 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     );
   const context = createContext(ports, input);
   const capabilities = capabilitiesResponse(context);
-  const countRequest = requestCounter(context);
   const bind = bindUseCase(context);
   return Object.freeze<ControlPlane>({
     settings: context.settings,
     capabilities: () => capabilities,
     check: (options) => ports.provider.check(options),
     authenticate: (headers, options) => credentials.authenticate(context, headers, options),
-    countRequest,
+    countRequest: ({ account }) => context.requests.count(account),
     checkName: bind(checkName),
     receiveSource: bind(receiveSource),
     plan: bind(plan),
@@ -190,6 +173,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
     runSql: bind(runSql),
+    getSqlSchema: bind(getSqlSchema),
     createVolume: bind(volumes.createVolume),
     listVolumes: bind(volumes.listVolumes),
     deleteVolume: bind(volumes.deleteVolume),
@@ -203,6 +187,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     listKeys: bind(credentials.listKeys),
     revokeKey: bind(credentials.revokeKey),
     issueToken: bind(credentials.issueToken),
+    getAccountUsage: bind(getAccountUsage),
     getSubscription: bind(getSubscription),
     settle: () => context.deploys.settle(),
     close: () => context.deploys.endAll("interrupted"),

@@ -28,6 +28,7 @@ export {
   type LogLimits,
   logLimits,
 } from "./domain/accounts/limits.ts";
+export { type AccountUsage, accountUsageSchema } from "./domain/accounts/quotas.ts";
 export { ArchiveContents, type ArchiveEntry } from "./domain/deploy/archive.ts";
 export {
   type DeclareContext,
@@ -113,6 +114,7 @@ export type { LastFire } from "./domain/schedules/fire-policy.ts";
 export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";
 export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedules/schedule.ts";
 export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./domain/sql/answer.ts";
+export { type SqlSchema, sqlSchemaSchema } from "./domain/sql/tables.ts";
 export {
   freeSubscription,
   type Subscription,

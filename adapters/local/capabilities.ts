@@ -105,6 +105,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     conditional_uploads: offered(),
     unsized_uploads: offered(),
     head_downloads: offered(),
+    cors: offered(),
     visible_seconds: 0,
   },
   source_object: offered(),

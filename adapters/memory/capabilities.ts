@@ -38,6 +38,7 @@ export const memoryCapabilities: Capabilities = {
     conditional_uploads: offered(),
     unsized_uploads: offered(),
     head_downloads: offered(),
+    cors: offered(),
     visible_seconds: 0,
   },
   source_object: offered(),

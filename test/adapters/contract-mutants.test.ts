@@ -261,6 +261,18 @@ const sqlMutants: Mutants<ProviderSubject> = {
   describe: sqlEngine((port) => ({
     describe: (...args) => port.describe(...args).map((sum) => ({ ...sum, tables: sum.tables.slice(0, 1) })),
   })),
+  schema: {
+    "engine that lacks a column": sqlEngine((port) => ({
+      run: (...args) => port.run(...args).map(({ columns, rows }) => ({ columns: columns.slice(0, -1), rows })),
+    })),
+    "engine that names its own types": sqlEngine((port) => ({
+      run: (...args) =>
+        port.run(...args).map(({ columns, rows }) => ({
+          columns: columns.map(({ name, type }) => ({ name, type: type === "STRING" ? "VARCHAR" : type })),
+          rows,
+        })),
+    })),
+  },
   // Rounds numbers instead of writing all digits.
   run: sqlEngine((port) => ({
     run: (...args) =>

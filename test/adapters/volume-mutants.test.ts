@@ -1,12 +1,12 @@
 /** Mutation tests of the contract suites of volumes and schedules: each group rejects a broken implementation. */
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
 import { plusMillis, type Timestamp } from "../../core/domain/wire/instant.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Scheduler } from "../../core/ports/scheduler.ts";
-import type { VolumeStore } from "../../core/ports/volume-store.ts";
+import type { Grant, VolumeStore } from "../../core/ports/volume-store.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { type ProviderSubject, schedulerCases, volumeObjectCases, volumeStoreCases } from "../contracts/index.ts";
 import { type Mutants, mutantTests, subjectWith } from "../support/vitest/mutants.ts";
@@ -100,6 +100,43 @@ const onPlainHost = () => {
   return { grantUpload: grant, grantDownload: grant };
 };
 
+/** Changes the headers of a response to a request with this method. */
+type HeaderChange = (headers: Headers, method: string, status: number) => void;
+
+const forward = async ({ method = "GET", headers, url }: IncomingMessage, body: Buffer, to: string) => {
+  const { host, connection, "content-length": _length, ...rest } = headers;
+  const sent = body.length === 0 ? {} : { body: new Uint8Array(body) };
+  return fetch(to + url, { method, headers: rest as Record<string, string>, ...sent });
+};
+
+/** Storage behind a proxy that changes the headers of responses. */
+const behindProxy = (change: HeaderChange) => {
+  const to = Promise.withResolvers<string>();
+  const server = createServer(async (req, res) => {
+    const body = Buffer.concat(await Array.fromAsync(req as AsyncIterable<Buffer>));
+    const response = await forward(req, body, await to.promise);
+    const headers = new Headers(response.headers);
+    change(headers, req.method ?? "", response.status);
+    res.setHeaders(headers).writeHead(response.status);
+    res.end(Buffer.from(await response.arrayBuffer()));
+  });
+  const listening = new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve).unref());
+  const moved = (grant: Grant): Grant => {
+    const { origin, pathname, search } = new URL(grant.url);
+    to.resolve(origin);
+    const { port } = server.address() as AddressInfo;
+    return { ...grant, url: `http://127.0.0.1:${port}${pathname}${search}` };
+  };
+  return volumes((port) => ({
+    grantUpload: (...args) =>
+      ResultAsync.fromSafePromise(listening).andThen(() => port.grantUpload(...args).map(moved)),
+    grantDownload: (...args) =>
+      ResultAsync.fromSafePromise(listening).andThen(() => port.grantDownload(...args).map(moved)),
+  }));
+};
+
+const ALLOW_ORIGIN = "access-control-allow-origin";
+
 const objectMutants: Mutants<ProviderSubject> = {
   "put and get": {
     "store that encodes names twice": volumes((port) => ({
@@ -152,6 +189,29 @@ const objectMutants: Mutants<ProviderSubject> = {
       grantDownload: (...args) =>
         port.grantDownload(...args).map((grant) => ({ ...grant, expiresAt: plusMillis(grant.expiresAt, 60_000) })),
     })),
+  },
+  "web pages": {
+    "storage that answers only preflights": behindProxy((headers, method) => {
+      if (method !== "OPTIONS") headers.delete(ALLOW_ORIGIN);
+    }),
+    "storage that hides its errors": behindProxy((headers, _method, status) => {
+      if (status >= 400) headers.delete(ALLOW_ORIGIN);
+    }),
+    "storage that allows another origin": behindProxy((headers) => {
+      headers.set(ALLOW_ORIGIN, "https://other.example");
+    }),
+    "storage that allows credentials": behindProxy((headers) => {
+      headers.set("access-control-allow-credentials", "true");
+    }),
+    "storage that pages may only read": behindProxy((headers, method) => {
+      if (method === "OPTIONS") headers.set("access-control-allow-methods", "GET, HEAD");
+    }),
+    "storage that allows no ranges": behindProxy((headers, method) => {
+      if (method === "OPTIONS") headers.set("access-control-allow-headers", "Content-Type");
+    }),
+    "storage that exposes no ETag": behindProxy((headers) => {
+      headers.set("access-control-expose-headers", "Content-Range");
+    }),
   },
 };
 

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { NewLogEntry } from "../../core/domain/logs/entry.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
+import { type SqlSchema, sqlTables } from "../../core/domain/sql/tables.ts";
 import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import { isSqlFailure, type SqlFailure, type SqlLimits, type SqlScope } from "../../core/ports/sql-engine.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
@@ -73,6 +74,16 @@ const emptyScope = (subject: ProviderSubject): SqlScope => {
   return scope;
 };
 
+/** Returns the fields of a struct, because an engine may return a whole struct as JSON; otherwise the column itself. */
+const fieldsOf = ({ name, type }: SqlSchema["tables"][number]["columns"][number]) => {
+  const inside = /^STRUCT<(.*)>$/.exec(type)?.[1];
+  if (inside === undefined) return [{ name, path: name, type }];
+  return inside.split(", ").map((field) => {
+    const [own = "", ownType = ""] = field.split(" ");
+    return { name: `${name}_${own}`, path: `${name}.${own}`, type: ownType };
+  });
+};
+
 const COUNT = "SELECT COUNT(*) AS n FROM logs";
 
 /** The contract suite of `SqlEngine`. */
@@ -105,6 +116,29 @@ export const sqlEngineCases: readonly Case[] = [
         "SELECT",
       );
       expect((await expectOk(sql.describe(emptyScope(subject), "SELECT 1 AS a; SELECT 2 AS b"))).statements).toBe(2);
+    },
+  },
+  {
+    group: "schema",
+    name: "every table has the published columns, in this order, with these types",
+    when: offers,
+    run: async (subject) => {
+      for (const { name: table, columns } of sqlTables) {
+        const select = async (what: string): Promise<readonly string[]> => {
+          const { columns: selected, failure } = await ask(
+            subject,
+            emptyScope(subject),
+            `SELECT ${what} FROM ${table}`,
+          );
+          expect(failure).toBeUndefined();
+          return selected;
+        };
+        const all = await select("*");
+        expect(all.map((column) => column.split(" ")[0])).toEqual(columns.map(({ name }) => name));
+        const fields = columns.flatMap(fieldsOf);
+        const types = await select(fields.map(({ name, path }) => `${path} AS ${name}`).join(", "));
+        expect(types).toEqual(fields.map(({ name, type }) => `${name} ${type}`));
+      }
     },
   },
   {

@@ -320,5 +320,78 @@ const granting = inGroup("grants", [
   },
 ]);
 
+const ORIGIN = "https://page.example";
+
+/** The names in a header's comma-separated list, in lower case. */
+const listIn = ({ headers }: Response, name: string): string[] =>
+  (headers.get(name) ?? "").split(",").map((one) => one.trim().toLowerCase());
+
+/** Asks as a browser does before it sends a page's request. */
+const preflight = (url: string, method: string, headers: readonly string[]): Promise<Response> =>
+  fetch(url, {
+    method: "OPTIONS",
+    headers: {
+      origin: ORIGIN,
+      "access-control-request-method": method,
+      "access-control-request-headers": headers.join(","),
+    },
+  });
+
+const expectReadable = (response: Response): void => {
+  expect(["*", ORIGIN]).toContain(response.headers.get("access-control-allow-origin"));
+  expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+};
+
+const onPages = inGroup("web pages", [
+  {
+    name: "a preflight allows a page of any origin to use a signed URL",
+    when: ({ volumes }) => volumes.store.supported && volumes.cors.supported,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      for (const [url, method, headers] of [
+        [await uploadUrl(subject, volume, "a"), "PUT", ["content-type"]],
+        [await downloadUrl(subject, volume, "a"), "GET", ["range"]],
+      ] as const) {
+        const response = await preflight(url, method, headers);
+        expect(response.ok).toBe(true);
+        expectReadable(response);
+        expect(listIn(response, "access-control-allow-methods")).toContain(method.toLowerCase());
+        expect(listIn(response, "access-control-allow-headers")).toEqual(expect.arrayContaining([...headers]));
+        expect(Number(response.headers.get("access-control-max-age"))).toBeGreaterThan(0);
+      }
+    },
+  },
+  {
+    name: "a page reads responses with their ETag and Content-Range, and errors",
+    when: ({ volumes }) => volumes.store.supported && volumes.cors.supported,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const { response: stored } = await put(subject, volume, "a", "0123456789", { origin: ORIGIN });
+      const part = await get(subject, volume, "a", { origin: ORIGIN, range: "bytes=2-4" });
+      expect(await part.text()).toBe("234");
+      for (const response of [stored, part]) {
+        expectReadable(response);
+        const exposed = listIn(response, "access-control-expose-headers");
+        expect(exposed).toEqual(expect.arrayContaining(["etag", "content-range"]));
+      }
+      const missing = await get(subject, volume, "missing", { origin: ORIGIN });
+      expect(missing.status).toBe(404);
+      expectReadable(missing);
+      const refused = await fetch((await downloadUrl(subject, volume, "a")).replace(/\?.*/, ""), {
+        headers: { origin: ORIGIN },
+      });
+      expect([400, 403]).toContain(refused.status);
+      expectReadable(refused);
+    },
+  },
+]);
+
 /** The contract suite of `VolumeStore` for objects. */
-export const volumeObjectCases: readonly Case[] = [...writing, ...reading, ...listing, ...removing, ...granting];
+export const volumeObjectCases: readonly Case[] = [
+  ...writing,
+  ...reading,
+  ...listing,
+  ...removing,
+  ...granting,
+  ...onPages,
+];

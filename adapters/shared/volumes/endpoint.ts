@@ -1,6 +1,7 @@
 /**
- * Serves signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, and PUT.
+ * Serves signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, PUT, and CORS preflights.
  * https://www.rfc-editor.org/rfc/rfc9110
+ * https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -27,6 +28,28 @@ const harmless: OutgoingHttpHeaders = {
   "content-security-policy": "sandbox",
   "x-content-type-options": "nosniff",
   "cache-control": "private, no-cache",
+};
+
+/**
+ * Lets pages of any origin read every response, including errors. A page needs no cookies: the URL itself grants the
+ * access. Without credentials, a browser accepts `*` for any origin.
+ */
+const forAnyOrigin = new Map([
+  ["access-control-allow-origin", "*"],
+  ["access-control-expose-headers", "ETag, Content-Range"],
+]);
+
+/** How long a browser may cache a preflight, in seconds. Chromium's maximum. */
+const PREFLIGHT_SECONDS = "7200";
+
+const METHODS = "GET, HEAD, PUT";
+
+/** Depends on neither the object nor the signature, so that the page can read the error of the request that follows. */
+const preflight: OutgoingHttpHeaders = {
+  allow: METHODS,
+  "access-control-allow-methods": METHODS,
+  "access-control-allow-headers": "Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range",
+  "access-control-max-age": PREFLIGHT_SECONDS,
 };
 
 const answer = (res: ServerResponse, status: number, detail: string, headers: OutgoingHttpHeaders = {}): void => {
@@ -132,8 +155,9 @@ const receive = async (
 };
 
 const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  if (req.method === "OPTIONS") return void res.writeHead(204, preflight).end();
   const method = methodOf(req.method);
-  if (method === undefined) return answer(res, 405, "Use GET, HEAD or PUT for an object.", { allow: "GET, HEAD, PUT" });
+  if (method === undefined) return answer(res, 405, "Use GET, HEAD or PUT for an object.", { allow: METHODS });
   const target = readTarget(req.url ?? "");
   if (target === undefined) return answer(res, 404, "The URL does not name an object.");
   const problem = signatureProblem(deps.key, method, target, deps.clock.now());
@@ -158,6 +182,7 @@ const answerProblem = (res: ServerResponse, cause: unknown): void => {
  */
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => drainBody(req));
+  res.setHeaders(forAnyOrigin);
   serve(deps, req, res).catch((cause: unknown) => {
     // Node also marks a completely read request as destroyed.
     const gone = res.destroyed || (req.destroyed && !req.complete);

@@ -6,14 +6,24 @@ export interface Bucket {
   readonly at: Instant;
 }
 
+/** Returns the tokens of a bucket at `now`: at most one minute's worth. */
+const tokensAt = (bucket: Bucket | undefined, perMinute: number, now: Instant): number => {
+  if (bucket === undefined) return perMinute;
+  const elapsed = Math.max(0, Number(now - bucket.at)) / 60e9;
+  return Math.min(perMinute, bucket.tokens + elapsed * perMinute);
+};
+
+/** Returns how many requests count against the limit at `now`. */
+export const usedTokens = (bucket: Bucket | undefined, perMinute: number, now: Instant): number =>
+  perMinute - Math.floor(tokensAt(bucket, perMinute, now));
+
 /** Takes one token at `now`. If the bucket is empty, `retryAfterSeconds` is the wait in whole seconds, at least 1. */
 export const takeToken = (
   bucket: Bucket | undefined,
   perMinute: number,
   now: Instant,
 ): { readonly bucket: Bucket; readonly retryAfterSeconds?: number } => {
-  const elapsed = bucket === undefined ? 0 : Math.max(0, Number(now - bucket.at)) / 60e9;
-  const tokens = bucket === undefined ? perMinute : Math.min(perMinute, bucket.tokens + elapsed * perMinute);
+  const tokens = tokensAt(bucket, perMinute, now);
   if (tokens >= 1) return { bucket: { tokens: tokens - 1, at: now } };
   return { bucket: { tokens, at: now }, retryAfterSeconds: Math.max(1, Math.ceil(((1 - tokens) * 60) / perMinute)) };
 };

@@ -79,6 +79,9 @@ export const capabilitiesSchema = z
       head_downloads: feature.meta({
         description: "A download URL also permits HEAD.",
       }),
+      cors: feature.meta({
+        description: "Web pages of any origin may use signed URLs, and read `ETag` and `Content-Range`.",
+      }),
       visible_seconds: z.number().meta({
         description:
           "The maximum delay in seconds until an upload appears in mounts, and until a write to a mount appears in " +

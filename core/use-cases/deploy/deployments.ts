@@ -42,8 +42,8 @@ const withFirstDeploys = ({ context, principal }: Caller, known: readonly Deploy
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-/** Clients poll the list. A platform that limits reads may return its previous list for this many milliseconds. */
-const LIST_MAX_AGE_MS = 5000;
+/** Clients poll lists. A platform that limits reads may return its previous list for this many milliseconds. */
+export const LIST_MAX_AGE_MS = 5000;
 
 /** Lists the account's deployments, sorted by name. */
 export const listDeployments = accountUseCase({

@@ -14,6 +14,7 @@ import { reservedNames } from "../../domain/wire/names.ts";
 import type { Ports } from "../../ports/provider.ts";
 import { RunningDeploys } from "../deploy/running-deploys.ts";
 import { KeyedSemaphore } from "./keyed-semaphore.ts";
+import { RequestCounter } from "./request-counter.ts";
 
 /** The settings of a control plane, with all defaults. */
 export interface Settings {
@@ -35,6 +36,8 @@ export interface Context {
   readonly uploads: KeyedSemaphore;
   /** Limits the concurrent SQL queries per account. */
   readonly queries: KeyedSemaphore;
+  /** Limits the requests per account and minute. */
+  readonly requests: RequestCounter;
 }
 
 /** The settings of a control plane. Each omitted setting has its default. */
@@ -67,5 +70,6 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     deploys: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
+    requests: new RequestCounter(ports.clock, settings.accountLimits.requestsPerMinute),
   };
 };

@@ -31,6 +31,11 @@ export class KeyedSemaphore {
     return this.#permits.get(key)?.filter((permit) => !permit.granted).length ?? 0;
   }
 
+  /** Returns the number of granted permits of a key that are not released. */
+  granted(key: string): number {
+    return this.#permits.get(key)?.filter((permit) => permit.granted).length ?? 0;
+  }
+
   /** Returns true if `acquire` would grant a permit immediately. */
   isAvailable(key: string): boolean {
     return (this.#permits.get(key)?.length ?? 0) < this.#capacity;

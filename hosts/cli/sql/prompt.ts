@@ -2,10 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { sqlTables } from "../../../core/domain/sql/tables.ts";
 import { configFolder } from "../accounts/account.ts";
-import { type Io, print, say } from "../terminal/io.ts";
-import { printTable } from "../terminal/table.ts";
+import { type Io, say } from "../terminal/io.ts";
 
 const HISTORY_SIZE = 1000;
 
@@ -21,17 +19,6 @@ const readHistory = (path: string): string[] => {
 const saveHistory = (path: string, history: readonly string[]): void => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(path, JSON.stringify(history.slice(0, HISTORY_SIZE)), { mode: 0o600 });
-};
-
-const describe = async (io: Io): Promise<void> => {
-  for (const [table, columns] of Object.entries(sqlTables)) {
-    print(io, table);
-    await printTable(
-      io,
-      ["COLUMN", "TYPE", ""],
-      columns.map(({ name, type, description }) => [`  ${name}`, type, description]),
-    );
-  }
 };
 
 const HELP = `Type a SELECT, on one or more lines, and end it with ';':
@@ -63,11 +50,13 @@ export const readPromptLine = (
   return statement === "" ? { kind: "more", text: "" } : { kind: "run", statement };
 };
 
-/** @param run prints a statement's result or error */
-export const promptForSql = async (
-  io: Io,
-  run: (statement: string, signal: AbortSignal) => Promise<void>,
-): Promise<void> => {
+/** What the prompt does with its input. Each action prints its own result or error. */
+export interface PromptActions {
+  run(statement: string, signal: AbortSignal): Promise<void>;
+  showTables(signal: AbortSignal): Promise<void>;
+}
+
+export const promptForSql = async (io: Io, { run, showTables }: PromptActions): Promise<void> => {
   const path = join(configFolder(io.env), "sql-history.json");
   const history = readHistory(path);
   const lines: Interface = createInterface({
@@ -86,6 +75,11 @@ export const promptForSql = async (
   lines.on("close", () => {
     isOpen = false;
   });
+  const act = async (action: (signal: AbortSignal) => Promise<void>) => {
+    running = new AbortController();
+    await action(running.signal);
+    running = undefined;
+  };
   const showPrompt = () => {
     if (!isOpen) return;
     lines.setPrompt(before === "" ? "sql> " : "...> ");
@@ -103,14 +97,12 @@ export const promptForSql = async (
     for await (const line of lines) {
       const input = readPromptLine(before, line);
       if (input === "quit") return;
-      if (input === "tables") await describe(io);
+      if (input === "tables") await act(showTables);
       else if (input === "help") say(io, HELP);
       else if (input.kind === "more") before = input.text;
       else {
         before = "";
-        running = new AbortController();
-        await run(input.statement, running.signal);
-        running = undefined;
+        await act((signal) => run(input.statement, signal));
       }
       showPrompt();
     }

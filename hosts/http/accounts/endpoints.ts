@@ -1,5 +1,6 @@
 /** The account: capabilities, limits, keys and tokens. */
 import { z } from "zod";
+import { accountUsageSchema } from "../../../core/domain/accounts/quotas.ts";
 import { issue } from "../../../core/domain/wire/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/wire/requests.ts";
 import {
@@ -20,6 +21,14 @@ export const accountEndpoints: readonly Endpoint[] = [
       "Returns instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
     response: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
+  }),
+  get("/v1/account/usage", {
+    summary: "Get the limits of your account, each with its use.",
+    description:
+      "A count may exceed a limit that the operator lowered. Rates and concurrent calls are those of the server that " +
+      "responds, because each replica counts its own.",
+    response: accountUsageSchema,
+    run: (controlPlane, principal, _request, options) => controlPlane.getAccountUsage(principal, options),
   }),
   post("/v1/key/create", {
     summary: "Create an API key for your account.",

@@ -1,8 +1,9 @@
 /** SQL over logs and billing. */
 
 import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
+import { sqlSchemaSchema } from "../../../core/domain/sql/tables.ts";
 import { sqlFields } from "../../../core/domain/wire/requests.ts";
-import { type Endpoint, post, type Rendered } from "../endpoint.ts";
+import { type Endpoint, get, post, type Rendered } from "../endpoint.ts";
 
 /** Headers are ASCII: https://www.rfc-editor.org/rfc/rfc9110#section-5.5 */
 const asciiJson = (value: unknown): string =>
@@ -24,5 +25,11 @@ export const sqlEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.runSql(principal, request, options),
     render: renderRows,
     headers: { "X-Columns": "The columns as a JSON array of {name, type}, in the order of the SELECT." },
+  }),
+  get("/v1/sql/schema", {
+    summary: "List the tables that SQL offers, with their columns.",
+    description: "The tables are the same for every account. An account sees only its own rows.",
+    response: sqlSchemaSchema,
+    run: (controlPlane, principal, _request, options) => controlPlane.getSqlSchema(principal, options),
   }),
 ];

@@ -16,7 +16,7 @@ const serveBroken = async (how: Breaking, only: (method: string) => boolean) => 
 };
 
 /** What needs no port of the provider: answered as ever. */
-const portless = /capabilities|GET \/v1\/deploy\/|deploy\/cancel/;
+const portless = /capabilities|sql\/schema|GET \/v1\/deploy\/|deploy\/cancel/;
 const headers = { "x-request-id": "the-request" };
 
 describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {

@@ -6,13 +6,15 @@ import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoi
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
 import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
-/** Contract sections 2, 4, 5, 7 and 9, word for word. */
+/** Contract sections 2, 4, 5, 7, 9 and 17, word for word. */
 const contract = [
+  "GET /v1/account/usage",
   "GET /v1/capabilities",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",
   "GET /v1/deployment/list",
   "GET /v1/key/list",
+  "GET /v1/sql/schema",
   "GET /v1/user/subscription",
   "GET /v1/volume/list",
   "GET /v1/volume/objects",

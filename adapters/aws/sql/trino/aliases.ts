@@ -3,9 +3,7 @@ import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 
 /** The columns of `logs` and `billing`. A column's name takes precedence over an alias. */
-const columns: ReadonlySet<string> = new Set(
-  Object.values(sqlTables).flatMap((table) => table.map(({ name }) => name)),
-);
+const columns: ReadonlySet<string> = new Set(sqlTables.flatMap((table) => table.columns.map(({ name }) => name)));
 
 const aliasesOf = (body: JsonObject): ReadonlyMap<string, Json> =>
   new Map(

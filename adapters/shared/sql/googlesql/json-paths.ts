@@ -5,7 +5,7 @@
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, nameOf, nodeOf } from "./tree.ts";
 
-export const sqlColumns = Object.values(sqlTables).flat();
+export const sqlColumns = sqlTables.flatMap(({ columns }) => columns);
 
 const jsonColumns: ReadonlySet<string> = new Set(
   sqlColumns.filter(({ type }) => type === "JSON").map(({ name }) => name),

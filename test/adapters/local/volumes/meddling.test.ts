@@ -100,6 +100,7 @@ test("returns 503 for an upload that cannot be committed, logs it, and keeps the
   writeFileSync(storage.uploads, "no folder");
   const response = await storage.put("kept", "later");
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(response.headers.get("access-control-allow-origin")).toBe("*");
   expect(storage.complaints).toHaveLength(1);
   expect(await (await fetch(storage.url("GET", "kept"))).text()).toBe("earlier");
 });

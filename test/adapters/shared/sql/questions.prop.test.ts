@@ -193,8 +193,11 @@ test("sums the cost per deployment exactly, for any rows of billing", async () =
   );
 }, 120_000);
 
-test("the page names every function and every column", () => {
+test("the page names every function, and lists every table with its columns", () => {
   for (const name of sqlFunctionNames) expect(sqlPage).toContain(`\`${name}\``);
-  for (const columns of Object.values(sqlTables))
-    for (const { name } of columns) expect(sqlPage).toContain(`\`${name}\``);
+  for (const { name: table, description, columns } of sqlTables) {
+    const rows = columns.map(({ name, type, description: meaning }) => `| \`${name}\` | \`${type}\` | ${meaning} |`);
+    const head = [`**\`${table}\`**: ${description}`, "", "| column | type | meaning |", "| --- | --- | --- |"];
+    expect(sqlPage).toContain([...head, ...rows, ""].join("\n"));
+  }
 });

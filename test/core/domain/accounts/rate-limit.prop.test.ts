@@ -1,7 +1,7 @@
 /** The token bucket: no window admits more than one minute's burst plus the window's share. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Bucket, takeToken } from "../../../../core/domain/accounts/rate-limit.ts";
+import { type Bucket, takeToken, usedTokens } from "../../../../core/domain/accounts/rate-limit.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -25,6 +25,17 @@ const admittedAt = (rate: number, waits: readonly number[]): number[] => {
     bucket = taken.bucket;
     return taken.retryAfterSeconds === undefined ? [at] : [];
   });
+};
+
+/** How many requests the bucket admits at one moment. */
+const admittedAfter = (bucket: Bucket | undefined, rate: number, now: Instant): number => {
+  let [left, admitted] = [bucket, 0];
+  for (;;) {
+    const taken = takeToken(left, rate, now);
+    if (taken.retryAfterSeconds !== undefined) return admitted;
+    left = taken.bucket;
+    admitted += 1;
+  }
 };
 
 /** The largest excess over burst and share in any window between two admitted requests. */
@@ -72,6 +83,23 @@ test("admits a client that waits for the returned time, and that time is not exc
     }),
     runs(300),
   );
+});
+
+test("the used tokens are those that a burst would lack", () => {
+  fc.assert(
+    fc.property(perMinute, pauses, (rate, waits) => {
+      let bucket: Bucket | undefined;
+      let now = start;
+      for (const wait of waits) {
+        now = plusMillis(now, wait);
+        bucket = takeToken(bucket, rate, now).bucket;
+      }
+      const burst = admittedAfter(bucket, rate, now);
+      expect(usedTokens(bucket, rate, now)).toBe(rate - burst);
+    }),
+    runs(200),
+  );
+  expect(usedTokens(undefined, 3000, start)).toBe(0);
 });
 
 test("a clock that moves back neither removes nor adds permits", () => {

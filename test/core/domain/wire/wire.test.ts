@@ -4,12 +4,14 @@
  */
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { accountUsageSchema } from "../../../../core/domain/accounts/quotas.ts";
 import { deploymentSchema } from "../../../../core/domain/deploy/deployment.ts";
 import { deployEventSchema } from "../../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../../core/domain/deploy/fields.ts";
 import { projectFields } from "../../../../core/domain/deploy/project-file.ts";
 import { logPageSchema } from "../../../../core/domain/logs/entry.ts";
 import { sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
+import { sqlSchemaSchema } from "../../../../core/domain/sql/tables.ts";
 import { subscriptionSchema } from "../../../../core/domain/usage/subscription.ts";
 import * as volumes from "../../../../core/domain/volumes/volume.ts";
 import { capabilitiesSchema } from "../../../../core/domain/wire/capabilities.ts";
@@ -23,7 +25,7 @@ const answered: readonly [string, z.ZodType][] = [
   ...schemasIn(answers),
   ...schemasIn(volumes),
   ...schemasIn({ capabilitiesSchema, deployEventSchema, deploymentSchema, logPageSchema }),
-  ...schemasIn({ sqlRowsSchema, subscriptionSchema }),
+  ...schemasIn({ accountUsageSchema, sqlRowsSchema, sqlSchemaSchema, subscriptionSchema }),
 ];
 
 const asked: readonly [string, z.ZodType][] = Object.entries({ ...requests, deployFields, projectFields })

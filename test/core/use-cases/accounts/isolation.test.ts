@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
 import type { Principal } from "../../../../core/domain/accounts/account.ts";
+import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { freeSubscription } from "../../../../core/domain/usage/subscription.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
 import { bytesOf, helloServer, nodeSource } from "../../../support/archives/archives.ts";
@@ -56,6 +57,10 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   getSubscription: async (controlPlane, other) => {
     expect((await controlPlane.getSubscription(other))._unsafeUnwrap().plan).toBe("free");
   },
+  getAccountUsage: async (controlPlane, other) => {
+    const usage = (await controlPlane.getAccountUsage(other))._unsafeUnwrap();
+    expect(Object.values(usage).map(({ used }) => used)).toEqual(Object.values(usage).map(() => 0));
+  },
   listDeployments: async (controlPlane, other) => {
     expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
   },
@@ -68,6 +73,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   runSql: async (controlPlane, other) => {
     const { rows } = (await controlPlane.runSql(other, { query: "SELECT COUNT(*) AS n FROM logs" }))._unsafeUnwrap();
     expect(rows).toEqual([[0]]);
+  },
+  getSqlSchema: async (controlPlane, other) => {
+    expect((await controlPlane.getSqlSchema(other))._unsafeUnwrap()).toEqual({ tables: sqlTables });
   },
   createVolume: async (controlPlane, other) => {
     // Volume names belong to an account: the other account gets another volume.
@@ -156,6 +164,7 @@ test.each(tried)("%s", async (_method, attempt) => {
     objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
     trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
+    usage: (await controlPlane.getAccountUsage(principal()))._unsafeUnwrap(),
     subscription: (await controlPlane.getSubscription(principal()))._unsafeUnwrap(),
   });
   const before = await mine();

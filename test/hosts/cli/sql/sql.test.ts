@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sqlTables } from "../../../../core/domain/sql/tables.ts";
+import { runProgram } from "../../../../hosts/cli/program.ts";
 import { csvLine } from "../../../../hosts/cli/sql/csv.ts";
 import { promptForSql, readPromptLine } from "../../../../hosts/cli/sql/prompt.ts";
+import { printSchema } from "../../../../hosts/cli/sql/schema.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { portside, terminal } from "../../../support/cli/terminal.ts";
 import { serveMemory, type TestApi } from "../../../support/http/api.ts";
@@ -24,6 +27,28 @@ beforeAll(async () => {
   env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key(), XDG_CONFIG_HOME: folder };
 });
 afterAll(() => api[Symbol.asyncDispose]());
+
+/** A terminal at which keys are pressed one after another; its screen is what was written. */
+const typing = (variables: NodeJS.ProcessEnv) => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const screen: string[] = [];
+  const stdout = Object.assign(
+    new Writable({
+      write: (piece, _encoding, done) => {
+        screen.push(String(piece));
+        done();
+      },
+    }),
+    { isTTY: true, columns: 200 },
+  );
+  const { io, stderr } = terminal({ env: variables });
+  return {
+    io: { ...io, stdin: stdin as never, stdout: stdout as never },
+    press: (keys: string) => stdin.write(keys),
+    screen: () => stripVTControlCharacters(screen.join("")),
+    stderr,
+  };
+};
 
 const rows = [
   { status: "BUILDING", n: 1 },
@@ -74,6 +99,59 @@ describe("a query", () => {
   });
 });
 
+describe("--schema", () => {
+  const names = sqlTables.flatMap(({ name, columns }) => columns.map((column) => [name, column.name]));
+
+  test("prints a table on a terminal, and one line per column in a pipe", async () => {
+    const shown = stripVTControlCharacters((await portside(["sql", "--schema"], { env, columns: 200 })).stdout);
+    expect(shown).toMatch(/^TABLE\s+COLUMN\s+TYPE\s+MEANING/);
+    for (const [table, column] of names) expect(shown).toMatch(new RegExp(`^${table} +${column} `, "m"));
+    const { code, stdout, stderr } = await portside(["sql", "--schema"], { env });
+    expect([code, stderr]).toEqual([0, ""]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split("\t").slice(0, 2))).toEqual(names);
+    expect(lines).toContain("billing\tcost\tNUMERIC\tThe cost.");
+  });
+
+  test("prints the response with --json", async () => {
+    const { stdout } = await portside(["sql", "--schema", "--json"], { env });
+    expect(JSON.parse(stdout)).toEqual({ tables: sqlTables });
+  });
+
+  test("`\\d` in the prompt prints the same table", async () => {
+    const table = stripVTControlCharacters((await portside(["sql", "--schema"], { env, columns: 200 })).stdout);
+    const { io, press, screen } = typing(env);
+    press("\\d\r\\q\r");
+    expect(await runProgram(["sql"], io)).toBe(0);
+    expect(screen().replaceAll("\r\n", "\n")).toContain(table);
+  });
+
+  test("`\\d` in the prompt prints the platform's error, and the prompt continues", async () => {
+    const { io, press, stderr } = typing({ ...env, PORTSIDE_API_KEY: "psk_wrong" });
+    press("\\d\rSELECT 1 AS a;\r\\q\r");
+    expect(await runProgram(["sql"], io)).toBe(0);
+    expect(stderr().match(/^error: .*key/gm)).toHaveLength(2);
+  });
+
+  test("escapes control characters of the response", async () => {
+    const column = { name: "a\u001b]0;x\u0007", type: "STRING", description: "" };
+    const { io, stdout } = terminal({ env, columns: 80 });
+    await printSchema(io, { tables: [{ name: "logs", description: "", columns: [column] }] });
+    expect(stdout()).not.toContain("\u001b]0;");
+  });
+
+  test.each([
+    ["a query", [COUNT], "Pass either a query or --schema, not both."],
+    ["standard input", ["-"], "Pass either a query or --schema, not both."],
+    ["a file", ["-f", "x.sql"], "Pass either a query or --schema, not both."],
+    ["a format", ["--format", "csv"], "--schema has no --format. Pass --json for JSON."],
+  ])("is a usage error together with %s", async (_what, args, message) => {
+    const { code, stderr } = await portside(["sql", "--schema", ...args], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});
+
 test("escapes formulas in cells, but not numbers", () => {
   expect(csvLine(["=1+1", "+a", "-1.5", "@x", -3, "a\nb", { k: 1 }, null, "\tx"])).toBe(
     `'=1+1,'+a,-1.5,'@x,-3,"a\nb","{""k"":1}",,'\tx\r\n`,
@@ -93,30 +171,19 @@ describe("the prompt", () => {
   });
 
   test("runs statements, shows the tables, and quits", async () => {
-    const { io, stdout } = terminal({ env, stdin: "\\d\nSELECT 1\n AS n;\nSELECT 2 AS m;\n\\q\nSELECT 3 AS k;\n" });
+    const { io } = terminal({ env, stdin: "\\d\nSELECT 1\n AS n;\nSELECT 2 AS m;\n\\q\nSELECT 3 AS k;\n" });
     const ran: string[] = [];
-    await promptForSql(io, async (statement) => void ran.push(statement));
-    expect(ran).toEqual(["SELECT 1\n AS n", "SELECT 2 AS m"]);
-    expect(stdout()).toContain("json_payload");
-    expect(stdout()).toContain("usage_start_time");
+    await promptForSql(io, {
+      run: async (statement) => void ran.push(statement),
+      showTables: async () => void ran.push("tables"),
+    });
+    expect(ran).toEqual(["tables", "SELECT 1\n AS n", "SELECT 2 AS m"]);
   });
 
-  /** A terminal at which keys are pressed one after another; its screen is what was written. */
   const keyboard = (run: (statement: string, signal: AbortSignal) => Promise<void>) => {
-    const stdin = Object.assign(new PassThrough(), { isTTY: true });
-    const screen: string[] = [];
-    const stdout = Object.assign(
-      new Writable({
-        write: (piece, _encoding, done) => {
-          screen.push(String(piece));
-          done();
-        },
-      }),
-      { isTTY: true, columns: 80 },
-    );
-    const { io } = terminal({ env });
-    const ended = promptForSql({ ...io, stdin: stdin as never, stdout: stdout as never }, run);
-    return { press: (keys: string) => stdin.write(keys), ended, screen: () => screen.join("") };
+    const { io, press, screen } = typing(env);
+    const ended = promptForSql(io, { run, showTables: (signal) => run("\\d", signal) });
+    return { press, ended, screen };
   };
   const UP = "\u001b[A";
   const CTRL_C = "\u0003";
@@ -138,8 +205,10 @@ describe("the prompt", () => {
     await eventually(() => expect(ran).toEqual(["SELECT long"]));
     press(CTRL_C);
     await eventually(() => expect(cancelled).toBe(1));
+    press("\\d\r");
+    await eventually(() => expect(ran).toEqual(["SELECT long", "\\d"]));
     press("SELECT 2 AS m;\r");
-    await eventually(() => expect(ran).toEqual(["SELECT long", "SELECT 2 AS m"]));
+    await eventually(() => expect(ran).toEqual(["SELECT long", "\\d", "SELECT 2 AS m"]));
     press(CTRL_D);
     await ended;
   });

@@ -3,6 +3,7 @@
  * it names a key, nothing of it in listings. Every endpoint has a case; a new one without fails the first test.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { recordsOf, serveMemory } from "../../../support/http/api.ts";
 import { callEndpoint, endpointNames, type Names } from "../../../support/http/endpoint-calls.ts";
@@ -28,6 +29,9 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/deployment/list": nothingOfOthers,
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
+  "GET /v1/account/usage": {
+    own: (answer) => expect(answer).toMatchObject({ deployments: { used: 0 }, volumes: { used: 0 } }),
+  },
   "GET /v1/volume/list": nothingOfOthers,
   "POST /v1/volume/delete": refused(403),
   "GET /v1/volume/objects": refused(403),
@@ -40,6 +44,7 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/volume/create": { own: (answer) => expect(answer).toMatchObject({ name: "data", created: true }) },
   "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
   "POST /v1/sql": { own: (answer) => expect(answer).toEqual([{ n: 0 }]) },
+  "GET /v1/sql/schema": { own: (answer) => expect(answer).toEqual({ tables: sqlTables }) },
   "GET /v1/capabilities": { own: (answer) => expect(JSON.stringify(answer)).not.toContain("owner") },
   "POST /v1/key/create": { own: (answer) => expect(answer).toMatchObject({ key: expect.stringMatching(/^psk_/) }) },
   "GET /v1/key/list": { own: (answer) => expect(answer).toMatchObject([{ label: "test" }, { label: "ci" }]) },

@@ -1,0 +1,35 @@
+/** Returns how much of its quotas an account uses. */
+import { type AccountUsage, accountUsageOf, largestInstances } from "../../domain/accounts/quotas.ts";
+import { ok, okAsync, safeTry } from "../../result.ts";
+import { LIST_MAX_AGE_MS } from "../deploy/deployments.ts";
+import { accountUseCase, type Caller } from "../pipeline/use-case.ts";
+
+/** A platform without volumes has none to count. */
+const countVolumes = ({ context: { ports }, principal, options }: Caller) => {
+  const { capabilities, volumes } = ports.provider;
+  return capabilities.volumes.store.supported
+    ? volumes.list(principal.account, options).map((own) => own.length)
+    : okAsync(0);
+};
+
+export const getAccountUsage = accountUseCase({
+  run: (call) =>
+    safeTry(async function* () {
+      const { context, principal, options } = call;
+      const { account } = principal;
+      const { services, capabilities } = context.ports.provider;
+      const own = yield* await services.list(account, { ...options, maxAgeMs: LIST_MAX_AGE_MS });
+      const volumes = yield* await countVolumes(call);
+      return ok<AccountUsage>(
+        accountUsageOf(context.settings.accountLimits, {
+          deployments: own.length,
+          instances: largestInstances(own, capabilities.instances.preset),
+          volumes,
+          builds_at_once: context.deploys.builds.granted(account),
+          uploads_at_once: context.uploads.granted(account),
+          sql_at_once: context.queries.granted(account),
+          requests_per_minute: context.requests.used(account),
+        }),
+      );
+    }),
+});
