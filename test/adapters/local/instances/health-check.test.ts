@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { checkHealth } from "../../../../adapters/local/instances/health-check.ts";
 import type { HealthCheck } from "../../../../core/domain/deploy/health.ts";
 
-const preset: HealthCheck = { path: "/healthz?deep=1", interval: 10, timeout: 1, failures: 3 };
+const preset: HealthCheck = { path: "/healthz?deep=1", interval: 60, timeout: 60, failures: 3 };
 const never = new AbortController().signal;
 
 const listen = async (server: Server): Promise<{ host: string; port: number }> => {
@@ -62,18 +62,21 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
   });
 
   test("a service that does not respond in time is unhealthy", async () => {
-    expect(await check(() => undefined)).toEqual({ healthy: false, problem: "did not respond within 1 s" });
+    expect(await check(() => undefined, { timeout: 1 })).toEqual({
+      healthy: false,
+      problem: "did not respond within 1 s",
+    });
   });
 
   test("a body that does not end delays no verdict", async () => {
     expect(await check((_request, response) => void response.writeHead(200).write("x"))).toEqual({ healthy: true });
-    const stuck = await check((_request, response) => void response.writeHead(500).write("x"));
-    expect(stuck).toMatchObject({ healthy: false, problem: expect.stringContaining("status 500") });
+    const stuck = await check((_request, response) => void response.writeHead(500).write("x"), { timeout: 5 });
+    expect(stuck).toEqual({ healthy: false, problem: "responded with status 500" });
   });
 
   test("a closed port and a closed connection are unhealthy", async () => {
     const address = await listen(createTcpServer((socket) => socket.destroy()));
-    const dropped = await checkHealth(address, preset, useHttp2, never);
+    const dropped = await checkHealth(address, { ...preset, timeout: 1 }, useHttp2, never);
     expect(dropped).toMatchObject({ healthy: false });
     const closed = await checkHealth({ host: "127.0.0.1", port: 1 }, preset, useHttp2, never);
     expect(closed).toEqual({ healthy: false, problem: "got no response (ECONNREFUSED)" });
