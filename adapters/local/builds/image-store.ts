@@ -88,7 +88,10 @@ const isUnchanged = (before: Stats, now: Stats): boolean =>
 
 export class ImageStore {
   readonly #root: string;
-  /** The manifests by reference. A list of services needs every manifest, and parsing one takes longer than a check. */
+  /**
+   * The manifests by reference. A list of services needs every manifest, and parsing a file takes longer than checking
+   * whether the file has changed.
+   */
   readonly #manifests = new Map<string, ReadManifest>();
   readonly #leftovers: Pick<Leftovers, "take">;
   readonly #dropContainer: (id: string) => Promise<void>;

@@ -113,12 +113,13 @@ export class RunningContainer implements Running {
 
   kill(): void {
     this.#killed.abort();
-    // Podman sends no signal to a paused container. With version 1 of control groups, SIGKILL ends no frozen process.
+    // Podman sends no signal to a paused container. With version 1 of control groups, SIGKILL does not end a frozen
+    // process.
     const end = () => this.#signal("SIGKILL");
     void this.thaw().then(end, end);
   }
 
-  /** Pauses and resumes one after another, because the engine refuses a repeated call. */
+  /** Serializes pauses and resumes, because the engine rejects a second pause or resume. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(step);
     this.#turn = done.catch(() => undefined);
