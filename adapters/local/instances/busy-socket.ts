@@ -66,7 +66,7 @@ const respond = (response: ServerResponse, status: number, body: object): void =
 export type SocketUser = number | "own" | "any";
 
 export interface BusySocketConfig {
-  /** The path of the socket, in a folder that only this user can open. `BusySocket` replaces a path that is too long. */
+  /** The path of the socket, in a folder that only this user can open. `placeSocket` may replace a path that is long. */
   readonly path: string;
   readonly user: SocketUser;
   /** How far ahead a lease may end, in milliseconds. */

@@ -75,7 +75,7 @@ export class LogThread implements EngineLogs {
   #letters = 0;
   /** Items that the thread has not taken. */
   #backlog = new Backlog(AHEAD);
-  /** Entries in the thread that are not in a file, as it last reported. */
+  /** The number of entries in the thread that are not in a file, according to its last report. */
   #inThread = 0;
   #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;

@@ -59,8 +59,8 @@ export interface LogWriterConfig {
 /** The operations of the log that the engine uses. */
 export interface EngineLogs {
   /**
-   * Queues an entry. If the queue is full, returns a promise that resolves when the queue has room. Awaiting the promise
-   * slows the caller down to the disk's speed.
+   * Queues an entry. If the queue is full, returns a promise that resolves when the queue has room. Callers that await
+   * the promise are as slow as the disk.
    * @param at when the platform received the entry; undefined if it has just received it
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined;
@@ -227,7 +227,7 @@ export class LogWriter implements EngineLogs {
       this.#backlog.add(lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
-      // Drop an entry that can never be written without reporting it, because a retry would duplicate the other entries.
+      // If the entry can never be written, do not request a retry, which would duplicate the call's other entries.
       return !isWritable(entry);
     }
     this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);

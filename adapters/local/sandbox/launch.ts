@@ -83,7 +83,7 @@ function* markedPids(isMark: (entry: string) => boolean): Generator<number> {
 const MAX_ROUNDS = 20;
 
 /**
- * Stops processes with SIGSTOP until no new one appears, because a process can fork before it stops. Returns their pids.
+ * Stops processes with SIGSTOP until no new one appears, because a process can fork before it stops. Returns the pids.
  * @param members returns the processes; `stopAll` stops each process before it reads the next one
  */
 const stopAll = (members: () => Iterable<number>): number[] => {

@@ -36,7 +36,7 @@ const documentSchema = z.object({
     // Pairs instead of an object, because a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
-    // Absent in documents of versions before the field.
+    // Absent in documents that earlier versions wrote.
     idle: z.enum(idleModes).exactOptional(),
   }),
 });
