@@ -244,7 +244,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       return Promise.race([has.then((found) => !found), sleep(RESPONSE_TIMEOUT_MS, false, { ref: false })]);
     },
     removeImage,
-    /** Removes images that an earlier server built but did not record. */
+    /** Removes the data folder's images that are not in `known`, such as those of an interrupted build. */
     sweepImages: async (known: ReadonlySet<string>) => {
       const listed = engine.get(`/images/json?filters=${filtersFor(IMAGE)}`) as Promise<readonly ImageInfo[]>;
       const built = await listed.catch((cause: unknown) => {

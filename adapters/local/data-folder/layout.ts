@@ -281,7 +281,7 @@ export const makePrivateFile = (path: string): void => {
   }
 };
 
-/** Opens an SQLite file that only its owner can read. SQLite gives the `-wal` and `-shm` files the same mode. */
+/** Opens or creates an SQLite file that only its owner can read. SQLite gives `-wal` and `-shm` files the same mode. */
 export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
   makeFolder(dirname(path));
   makePrivateFile(path);

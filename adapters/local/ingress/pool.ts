@@ -137,7 +137,7 @@ export class Pool {
     this.#join(new PooledInstance(instance));
   }
 
-  /** Returns a place immediately, or undefined if none is free or the free place is in a frozen instance. */
+  /** Returns a place in a running instance, or undefined if the request must wait. */
   tryAcquire(affinity?: string): Lease | undefined {
     if (this.#retired || this.#queue.length > 0) return undefined;
     const chosen = this.#choose(affinity);

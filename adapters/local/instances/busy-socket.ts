@@ -66,7 +66,10 @@ const respond = (response: ServerResponse, status: number, body: object): void =
 export type SocketUser = number | "own" | "any";
 
 export interface BusySocketConfig {
-  /** The path of the socket, in a folder that only this user can open. `placeSocket` may replace a path that is long. */
+  /**
+   * The path of the socket, in a folder that only this user can open. If the path is too long for a socket, the socket
+   * gets a path in a temporary folder.
+   */
   readonly path: string;
   readonly user: SocketUser;
   /** How far ahead a lease may end, in milliseconds. */
