@@ -280,8 +280,8 @@ class Launched implements Running {
   }
 
   /**
-   * Removes the sandbox's own processes from a list, by name. A command with one of these names does not receive
-   * SIGTERM, but SIGKILL and the limits still apply to it.
+   * Filters out the sandbox's own processes, by name. A command with one of these names does not receive SIGTERM, but
+   * SIGKILL and the limits still apply to it.
    */
   #ofCommand(members: readonly number[]): number[] {
     const { helpers = [] } = this.#launch;

@@ -26,8 +26,8 @@ export interface TimerDeps {
   /** Called with the result of each attempt. Must pass the result to `note` in the engine that holds the lease. */
   readonly noted: (service: FiredService, fire: LastFire) => void;
   /**
-   * Called with each fire that is still waiting for a retry after `stop`. Must pass the fire to `resume` in the engine
-   * that holds the lease.
+   * Called with each fire that waits for its next attempt while the timers are stopped. Must pass the fire to `resume`
+   * in the engine that holds the lease.
    */
   readonly left: (service: FiredService, fire: PendingFire) => void;
   /** How long `close` waits for fires that were running at `stop`, in milliseconds. */

@@ -42,7 +42,7 @@ const pricesOf = ({ currency, prices }: PriceList): Prices => {
   return { currency, of };
 };
 
-const NEXT_STEP = "Correct the file, or omit --price-list to use the built-in prices.";
+const NEXT_STEP = "Correct the file or its path, or omit --price-list to use the built-in prices.";
 
 const readList = (path: string): PriceList => {
   let value: unknown;
