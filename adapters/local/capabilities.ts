@@ -9,7 +9,7 @@ import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
 type Chosen = Omit<ChosenRunner, "mark" | "endOthers" | "close">;
 
-/** The maximum duration of a fire. Equals the limit of the cloud schedulers, so services can move to a cloud. */
+/** The maximum duration of one attempt of a fire. Equals Cloud Scheduler's limit, so services can move to it. */
 export const MAX_FIRE_SECONDS = 1800;
 
 const sandboxNetwork = (networks: Chosen["networks"]): string =>

@@ -12,7 +12,7 @@ import { SettingRows } from "../state/settings.ts";
 
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Returns a function that loads the key for signing tokens. The first call creates the key. */
+/** Returns a function that loads the key for signing tokens. If the state contains no key, the function creates one. */
 export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
   JSON.parse(await settings.getOrCreate("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 

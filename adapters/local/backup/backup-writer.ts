@@ -15,7 +15,7 @@ import {
   paddingOf,
 } from "./format.ts";
 
-/** Most content is already compressed, so the fastest level is nearly as effective. */
+/** The fastest level. Most content is already compressed, so slower levels would save little. */
 const LEVEL = 1;
 
 const document = (path: string, size: number): BackupEntry => ({

@@ -158,7 +158,7 @@ class DataFolderBackup {
     );
   }
 
-  /** Copies everything except images, volumes and the state. */
+  /** Copies the other databases, the quarantine and the platform's own files. Records foreign files as left out. */
   async #copyTheRest(): Promise<void> {
     for (const name of await this.#namesIn("")) {
       const paths = name === "storage" ? (await this.#namesIn(name)).map((inner) => `${name}/${inner}`) : [name];

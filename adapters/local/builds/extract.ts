@@ -121,7 +121,7 @@ export class Extractor {
 
   /**
    * @param script the script of the thread; null in a bundle, where the caller's thread unpacks the archives
-   * @param deadline the maximum time to unpack one archive, in milliseconds, without the wait for a free thread
+   * @param deadline the maximum time to unpack one archive, in milliseconds, excluding the wait for a free thread
    */
   constructor(script: URL | null = thread, deadline: number = unpackDeadlineMs) {
     this.#script = script;

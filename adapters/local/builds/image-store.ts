@@ -88,7 +88,10 @@ const isUnchanged = (before: Stats, now: Stats): boolean =>
 
 export class ImageStore {
   readonly #root: string;
-  /** The manifests by reference. A list of services needs every manifest, and parsing one takes longer than a check. */
+  /**
+   * The manifests by reference. A list of services needs every manifest, and parsing a file takes longer than checking
+   * whether the file has changed.
+   */
   readonly #manifests = new Map<string, ReadManifest>();
   readonly #leftovers: Pick<Leftovers, "take">;
   readonly #dropContainer: (id: string) => Promise<void>;
@@ -180,8 +183,8 @@ export class ImageStore {
   }
 
   /**
-   * Removes each account's unused images except the most recent ones. At the start of the server, also removes
-   * unfinished images.
+   * Removes each account's unused images, except the `MAX_UNUSED` most recent ones of the last `MAX_UNUSED_MS`. At the
+   * start of the server, also removes unfinished images.
    * @param used the references of the images that services use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @returns the host folders that the remaining images need

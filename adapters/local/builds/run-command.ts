@@ -37,7 +37,7 @@ export interface BuildContext {
   readonly cache: string;
   /** Prints a message of the builder. */
   readonly say: (message: string) => void;
-  /** Prints a line of a command's output. Further output waits for a returned promise. */
+  /** Prints a line of a command's output. If it returns a promise, further output waits for the promise. */
   readonly print: Say<string>;
   readonly signal: AbortSignal;
   readonly newId: () => string;

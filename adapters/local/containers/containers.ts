@@ -94,8 +94,8 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     (await engine.get(`/containers/json?all=true&filters=${inScope}`)) as readonly ContainerInfo[];
 
   /**
-   * Thaws a container that a killed server froze. With version 1 of control groups, SIGKILL ends no frozen process, and
-   * only some runtimes thaw the group first: https://github.com/opencontainers/runc/pull/3217
+   * Thaws a container that a killed server froze. With version 1 of control groups, SIGKILL does not end a frozen
+   * process, and only some runtimes thaw the group first: https://github.com/opencontainers/runc/pull/3217
    */
   const thaw = async (container: Container): Promise<void> => {
     if (!engine.sharesKernel) return;
@@ -244,7 +244,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       return Promise.race([has.then((found) => !found), sleep(RESPONSE_TIMEOUT_MS, false, { ref: false })]);
     },
     removeImage,
-    /** Removes images that an earlier server built but did not record. */
+    /** Removes the data folder's images that are not in `known`, such as those of an interrupted build. */
     sweepImages: async (known: ReadonlySet<string>) => {
       const listed = engine.get(`/images/json?filters=${filtersFor(IMAGE)}`) as Promise<readonly ImageInfo[]>;
       const built = await listed.catch((cause: unknown) => {
@@ -254,7 +254,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === imageScope);
       for (const { Id } of own) if (!known.has(Id)) await removeImage(Id);
     },
-    /** Removes the containers of other servers of the scope, which must have ended. */
+    /** Removes the containers of the scope's other servers. The caller must ensure that those servers have ended. */
     removeOthers,
     /** Removes this server's containers, and the networks of the scope, but not its images. */
     close: async () => {

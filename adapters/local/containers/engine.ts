@@ -11,9 +11,9 @@ import type Dockerode from "dockerode";
 import { findPackage, needPackages } from "../../shared/runtime/optional-package.ts";
 
 export interface ContainerEngine {
-  /** Returns the client of the engine's API. Loads the client at the first call, because it takes 10 MB. */
+  /** Returns the client of the engine's API. The first call loads the client, which takes 10 MB of memory. */
   docker(): Promise<Dockerode>;
-  /** Sends a GET request without loading the client. Rejects with a `statusCode` if the engine responds with an error. */
+  /** Sends a GET request without loading the client. Rejects with a `statusCode` if the engine returns an error. */
   get(path: string): Promise<unknown>;
   readonly name: "Docker" | "Podman";
   readonly version: string;
@@ -103,7 +103,7 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";
   const there = sockets.filter(existsSync);
   if (there.length === 0) return `neither Docker nor Podman listens at ${sockets.join(", ")}`;
-  // A bundler may have packed the client, which is then not installed.
+  // In a bundle, the client can be loaded although its package is not installed.
   const loadable = async () => findPackage("dockerode") ?? import("dockerode");
   const missing = await needPackages("Docker or Podman", ["dockerode"], loadable).then(
     () => undefined,

@@ -32,7 +32,7 @@ export interface ExecTarget {
 /** An absolute path, because the service may set any PATH. */
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
-/** The instance is frozen, and a shell would be, too. */
+/** Marks an instance that is frozen. A shell in it would be frozen, too. */
 const FROZEN = "frozen";
 
 /**
@@ -152,8 +152,8 @@ export interface ExecTargets {
 }
 
 /**
- * Rejects with `ExecTargetRefused` if no server has used the data folder, if this user cannot enter an instance, or if all
- * instances are frozen.
+ * Rejects with `ExecTargetRefused` if no server has used the data folder, if this user cannot enter an instance, or if
+ * all instances are frozen.
  */
 export const findExecTargets = async (
   service: string,

@@ -84,7 +84,7 @@ export class RunningContainer implements Running {
     return this.#inTurn(async () => {
       const container = this.#container;
       if (container === undefined) return;
-      // Without the engine, a thaw takes less than a millisecond. The engine starts a program, which takes about 20 ms.
+      // Without the engine, a thaw takes less than a millisecond. With it, about 20 ms, because it starts a program.
       const freezer = this.#engine.sharesKernel ? containerFreezer(groupsOf(this.#pid), container.id) : undefined;
       if (freezer === undefined) {
         await container.pause({ abortSignal: AbortSignal.timeout(PAUSE_MS) });
@@ -113,12 +113,13 @@ export class RunningContainer implements Running {
 
   kill(): void {
     this.#killed.abort();
-    // Podman sends no signal to a paused container. With version 1 of control groups, SIGKILL ends no frozen process.
+    // Podman sends no signal to a paused container. With version 1 of control groups, SIGKILL does not end a frozen
+    // process.
     const end = () => this.#signal("SIGKILL");
     void this.thaw().then(end, end);
   }
 
-  /** Pauses and resumes one after another, because the engine refuses a repeated call. */
+  /** Serializes pauses and resumes, because the engine rejects a second pause or resume. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(step);
     this.#turn = done.catch(() => undefined);

@@ -47,7 +47,10 @@ const ownTree: Rule = {
 /** The file that the health check writes as a test. The next check replaces a leftover file. */
 export const PROBE_FILE = "probe";
 
-/** Portside does not set aside a file at this path, because missing volumes would be worse than a failed start. */
+/**
+ * The folder of the volumes. Portside does not set aside a file with this name, because missing volumes would be worse
+ * than a failed start.
+ */
 const STORAGE = "storage";
 
 const layout: Rule = {
@@ -278,7 +281,7 @@ export const makePrivateFile = (path: string): void => {
   }
 };
 
-/** Opens an SQLite file that only its owner can read. SQLite gives the `-wal` and `-shm` files the same mode. */
+/** Opens or creates an SQLite file that only its owner can read. SQLite gives `-wal` and `-shm` files the same mode. */
 export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
   makeFolder(dirname(path));
   makePrivateFile(path);

@@ -153,7 +153,7 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
   const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
   await install(dataDir, best, say);
   say(`using ${best.name}`);
-  if (best.generation < known) say(`lost, except for volumes: the last changes (${known - best.generation})`);
+  if (best.generation < known) say(`lost the last changes (${known - best.generation}), except changes to volumes`);
   if (!best.isWhole) say("the content does not match its digest: some values may be wrong");
   const derived = setAside(dataDir, ["sql"]);
   if (derived !== undefined) say("the next SQL query recreates the tables that it reads");

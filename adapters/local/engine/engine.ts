@@ -85,7 +85,7 @@ export class LocalEngine implements Engine {
   readonly #instances = new Map<AccountId, number>();
   readonly #running = new Map<DeploymentName, RunningService>();
   readonly #candidates = new Map<string, Candidate & { readonly owner: AccountId; readonly instance: Instance }>();
-  /** The stops of frozen instances that make room in an account's quota. */
+  /** The pending stop, by account, of a frozen instance that makes room in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
   #applied: Promise<void> = Promise.resolve();
@@ -197,7 +197,7 @@ export class LocalEngine implements Engine {
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
   }
 
-  /** The services that have an instance which is not frozen. */
+  /** The services with at least one instance that is not frozen. */
   get running(): readonly DeploymentName[] {
     return this.#deps.ingress
       .serving()
@@ -363,8 +363,8 @@ export class LocalEngine implements Engine {
   }
 
   /**
-   * Stops the account's oldest frozen instance, one at a time. Resolves when it has stopped. Returns undefined if the
-   * account has no frozen instance.
+   * Stops the account's frozen instance that has been idle longest. If such a stop is already pending, returns its
+   * promise. Resolves when the instance has stopped. Returns undefined if the account has no frozen instance.
    */
   #makeRoom(owner: AccountId): Promise<void> | undefined {
     const present = this.#yielding.get(owner);
@@ -376,7 +376,7 @@ export class LocalEngine implements Engine {
     return stopped;
   }
 
-  /** Stops frozen instances, oldest first, until the memory of the others fits the machine's budget. */
+  /** Stops frozen instances, longest idle first, until the memory of the others fits the machine's budget. */
   #fitMemory(): void {
     const budget = this.#deps.config.frozenMemory ?? totalmem() / 2;
     for (const one of beyondBudget(this.#frozen(), budget)) void one.stop("memory");

@@ -80,7 +80,7 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
    * hands over the lease, the caller must first apply the state.
    */
   takeLease(handover?: Handover): Promise<void>;
-  /** Closes these files and unlocks the data folder. From then on, this engine does not check the state for changes. */
+  /** Reverses `takeLease`. From then on, this engine does not check the state. Returns the data for the next holder. */
   releaseLease(): Promise<Handover>;
   /** Ends the instances of a successor that was killed. Does nothing while an earlier engine finishes requests. */
   endOthers(): Promise<void>;

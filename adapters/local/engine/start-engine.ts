@@ -23,7 +23,7 @@ export interface StartedEngine extends AsyncDisposable {
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
   describe(): RunningEngine;
-  /** Applies changes to the state that the server has not reported. Returns the description of this engine. */
+  /** Applies the changes of the state that the server has not reported. Returns the description of this engine. */
   settle(): Promise<RunningEngine>;
   /** Returns the ports with their listening servers, which the caller sends to the other engine. */
   listeningPorts(): readonly ListeningPort[];
@@ -138,7 +138,7 @@ export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Pr
   }
 };
 
-/** An engine that replaces a running one. Its methods must be called in this order. */
+/** An engine that replaces a running one. The caller must call `settle`, then `adopt` for each port, then `lead`. */
 export interface Successor extends AsyncDisposable {
   /** Starts instances of services that have changed. The caller must ensure that the state no longer changes. */
   settle(running: RunningEngine): Promise<void>;

@@ -20,7 +20,7 @@ export interface ClientSide {
   readonly body: NodeJS.ReadableStream;
   readonly sink: NodeJS.WritableStream;
   started(): boolean;
-  /** @param whole the response has no body and no trailers */
+  /** @param whole true if the response has no body and no trailers */
   respond(status: number, headers: OutgoingHttpHeaders, whole: boolean): void;
   trailers(headers: IncomingHttpHeaders): void;
   answer(answer: ErrorResponse, requestId: string): void;

@@ -38,7 +38,7 @@ export const serviceUrl = ({ name, proxy }: Domain, label: string, sharedPort: n
 
 /**
  * Returns true if a service can reach URLs below the domain on its loopback address.
- * @param opened ports of this machine that services reach on their loopback address, besides the shared port
+ * @param opened ports of this machine that services reach on their loopback address, in addition to the shared port
  */
 export const answersOnLoopback = ({ proxy }: Domain, opened: readonly number[]): boolean =>
   proxy === undefined || opened.includes(Number(proxy.port || (proxy.scheme === "https" ? 443 : 80)));

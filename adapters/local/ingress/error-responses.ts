@@ -54,7 +54,7 @@ export const errorHeaders = ({ retryAfter }: ErrorResponse, requestId: string): 
   ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
 });
 
-/** Sends the response in place of the service. */
+/** Sends the response on behalf of the service. */
 export const sendErrorResponse = (res: ServerResponse, answer: ErrorResponse, requestId: string): void => {
   const body = errorBody(answer);
   res.writeHead(answer.status, { ...errorHeaders(answer, requestId), "content-length": Buffer.byteLength(body) });

@@ -108,8 +108,8 @@ export class Ingress {
   /**
    * Prepares a listener for each port of another process. A listener accepts connections once `adopt` receives its
    * server. The caller must call this method before `open`, and may call it again with a newer list. The newer list
-   * must contain every service that still exists. Resolves when the services that are not in the newer list, or have
-   * another port there, have been removed.
+   * must contain every service that still exists. Resolves when the ingress has removed the services that are missing
+   * from the newer list or have another port in it.
    */
   async inherit(ports: readonly IngressPort[]): Promise<void> {
     const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));
@@ -132,7 +132,7 @@ export class Ingress {
     listener.adopt(received);
   }
 
-  /** Returns the ports, to send to another process. The ports stay open until `drain`. */
+  /** Returns the ports, which the caller can send to another process. The ports stay open until `drain`. */
   listeningPorts(): readonly ListeningPort[] {
     const entry = (use: PortUse, { port, servers }: Listener) => ({ port, use, servers });
     return [
@@ -268,7 +268,7 @@ export class Ingress {
     return Object.fromEntries([...this.#services].map(([service, { listener }]) => [service, listener.port]));
   }
 
-  /** The revisions that take requests, without draining ones. */
+  /** The revisions that take requests. Excludes draining revisions. */
   serving(): ActiveRevision[] {
     return [...this.#services.values()].flatMap(({ route }) => route?.serving ?? []);
   }

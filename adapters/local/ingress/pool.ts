@@ -21,7 +21,10 @@ export interface PoolHealth extends Pick<HealthWatchConfig, "intervalMillis" | "
   readonly drainMillis: number;
 }
 
-/** Why an instance without requests stops: its idle time has ended, or it is frozen and something is short. */
+/**
+ * Why an instance without requests stops: its idle time has ended, or it is frozen and another instance needs its quota
+ * or memory.
+ */
 export type StopReason = "idle" | "quota" | "memory";
 
 export interface PoolConfig extends IdleRules {
@@ -121,7 +124,7 @@ export class Pool {
     return { starting: this.#starting, busy, idle, frozen, waiting: this.#queue.length };
   }
 
-  /** The instances that are frozen and not about to continue or stop. */
+  /** The frozen instances, except those that are about to thaw or stop. */
   get frozen(): readonly PooledInstance[] {
     const now = Date.now();
     return this.#instances.filter((pooled) => pooled.frozen && !pooled.leaving && !isBusy(pooled, now));
@@ -147,7 +150,7 @@ export class Pool {
     this.#join(new PooledInstance(instance));
   }
 
-  /** Returns a place immediately, or undefined if none is free or the free place is in a frozen instance. */
+  /** Returns a place in a running instance, or undefined if the request must wait. */
   tryAcquire(affinity?: string): Lease | undefined {
     if (this.#retired || this.#queue.length > 0) return undefined;
     const chosen = this.#choose(affinity);
@@ -232,7 +235,7 @@ export class Pool {
     return index === undefined ? undefined : open[index];
   }
 
-  /** Returns a place in the instance. If the instance is frozen, waits for its thaw with the other requests. */
+  /** Returns a place in the instance. If the instance is frozen, waits for its thaw, which concurrent calls share. */
   #grant(pooled: PooledInstance, affinity: string | undefined, signal: AbortSignal): Lease | Promise<Lease | Refusal> {
     const lease = this.#lease(pooled);
     if (!pooled.frozen) return lease;
@@ -244,7 +247,7 @@ export class Pool {
     });
   }
 
-  /** Resolves with the instance thawed. If that fails, the instance leaves the pool. */
+  /** Thaws the instance, or gives it up if the thaw fails. */
   async #thaw(pooled: PooledInstance): Promise<void> {
     const begun = performance.now();
     try {
@@ -258,7 +261,7 @@ export class Pool {
     pooled.thawing = undefined;
   }
 
-  /** Stops the instance if it cannot be frozen. A request can arrive meanwhile, which then waits for the thaw. */
+  /** Freezes the instance, or stops it if the freeze fails. A request that arrives meanwhile waits for the thaw. */
   async #freeze(pooled: PooledInstance): Promise<void> {
     pooled.frozen = true;
     // The service closes connections whose keep-alive time ends during the pause, possibly just after a request.
@@ -404,7 +407,7 @@ export class Pool {
     if (!hasRoom && !this.#retired && this.size === 0) this.#startOne();
   }
 
-  /** A service can take a lease just before it is frozen. It must then be thawed, because it has work to do. */
+  /** Thaws a service that took a busy lease just before it was frozen, because the service has work to do. */
   async #leaseChanged(pooled: PooledInstance): Promise<void> {
     if (pooled.frozen && isBusy(pooled, Date.now())) {
       pooled.thawing ??= this.#thaw(pooled);
@@ -433,7 +436,8 @@ export class Pool {
   /** Scales to zero. The pool has one timer, which expires at the next step of an idle instance. */
   #watchIdle(): void {
     if (this.#retired) return;
-    // The first step of an instance that has just become idle. This method runs after every request.
+    // No instance that becomes idle now takes a step before this time. Return early if the timer expires first, because
+    // this method runs after every request.
     const soonest = Date.now() + nextSleepStep(false, this.#config).afterMillis;
     if (this.#idleTimer !== undefined && this.#idleTimerAt <= soonest) return;
     clearTimeout(this.#idleTimer);

@@ -27,7 +27,7 @@ export const nextSleepStep = (isFrozen: boolean, rules: IdleRules): SleepStep =>
   return { action: "freeze", afterMillis: idleMillis };
 };
 
-/** What an instance does. Times are in milliseconds since the epoch. */
+/** The activity of an instance. Times are in milliseconds since the epoch. */
 export interface Activity {
   /** The number of open requests, streams and WebSocket connections. */
   readonly active: number;
@@ -37,7 +37,7 @@ export interface Activity {
   readonly busyUntil: number;
 }
 
-/** Returns whether the instance has requests or a busy lease. The platform neither freezes nor stops such an instance. */
+/** Returns whether the instance has requests or a busy lease. The platform does not freeze or stop such an instance. */
 export const isBusy = ({ active, busyUntil }: Pick<Activity, "active" | "busyUntil">, now: number): boolean =>
   active > 0 || busyUntil > now;
 
@@ -55,11 +55,11 @@ export interface Sleeper {
   readonly memory: number;
 }
 
-/** Returns the frozen instances in the order in which they stop early: the one with the oldest last request first. */
+/** Returns the frozen instances in the order in which they stop early: longest idle first. */
 export const oldestFirst = <T extends Pick<Sleeper, "idleSince">>(frozen: readonly T[]): T[] =>
   frozen.toSorted((one, other) => one.idleSince - other.idleSince);
 
-/** Returns the frozen instances to stop, oldest first, so that the memory of the others fits in `budget` bytes. */
+/** Returns the frozen instances to stop, longest idle first. The memory of the others then fits in `budget` bytes. */
 export const beyondBudget = <T extends Sleeper>(frozen: readonly T[], budget: number): T[] => {
   let excess = frozen.reduce((sum, { memory }) => sum + memory, 0) - budget;
   return oldestFirst(frozen).filter(({ memory }) => {

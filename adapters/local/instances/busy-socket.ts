@@ -60,13 +60,16 @@ const respond = (response: ServerResponse, status: number, body: object): void =
 };
 
 /**
- * Who can connect: a user id, this process's user, or every user. A service in a container may run as any user, but no
- * other program sees its socket.
+ * The user that may connect: a user id, this process's user, or every user. A service in a container may run as any
+ * user, but no other program sees its socket.
  */
 export type SocketUser = number | "own" | "any";
 
 export interface BusySocketConfig {
-  /** The path of the socket, in a folder that only this user can open. A path that is too long is replaced. */
+  /**
+   * The path of the socket, in a folder that only this user can open. If the path is too long for a socket, the socket
+   * gets a path in a temporary folder.
+   */
   readonly path: string;
   readonly user: SocketUser;
   /** How far ahead a lease may end, in milliseconds. */

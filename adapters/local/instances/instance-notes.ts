@@ -39,7 +39,7 @@ export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger)
   return forget;
 };
 
-/** Returns the notes of the platform's instances, or undefined if no platform has run on this data folder. */
+/** Returns the notes of the running instances, or undefined if no server has used the data folder. */
 export const readInstanceNotes = (runDir: string): readonly InstanceNote[] | undefined => {
   try {
     return readdirSync(runDir)

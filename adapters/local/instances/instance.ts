@@ -54,7 +54,7 @@ export interface InstanceSpec {
   readonly image: Image;
 }
 
-/** What `launchService` has created for an instance besides its processes. */
+/** The resources that `launchService` creates for an instance, in addition to its processes. */
 export interface InstanceParts {
   /** The last lines of output, oldest first. Grows while the instance runs. */
   readonly tail: readonly string[];
@@ -108,8 +108,8 @@ export class Instance {
   }
 
   /**
-   * Whether the service accepts connections over IPv4. Opens a connection if the service has a separate network,
-   * because the kernel's socket tables do not show this there. Returns true without a check for other services.
+   * Returns whether the service accepts connections over IPv4. Opens a connection to a service with a separate network,
+   * because the socket tables of that network do not show this. Returns true for other services, without a check.
    */
   async connects(): Promise<boolean> {
     return this.#running.accepts === undefined || staysOpen(this.address);

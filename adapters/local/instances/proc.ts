@@ -95,7 +95,7 @@ export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? 
 /** Returns the environment with which the process started, as `NAME=value` entries. */
 export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/environ`) ?? "").split("\0");
 
-/** Returns the bytes of memory of the processes that are not backed by a file on a disk. */
+/** Returns the memory of the processes in bytes. Excludes memory that a file on a disk backs. */
 export const memoryOfAll = (pids: readonly number[]): number =>
   pids.map(memoryOf).reduce((sum, { own, shared }) => sum + own + shared, 0);
 

@@ -14,7 +14,7 @@ import { type Amount, Backlog } from "./backlog.ts";
 import { type EngineLogs, isRecent, type LogWriterConfig, unwritable } from "./log-writer.ts";
 import type { ServiceOutput } from "./service-output.ts";
 
-/** What the thread needs of the writer's configuration. */
+/** The part of the writer's configuration that the thread needs. */
 export type LogThreadData = Pick<LogWriterConfig, "folder" | "retentionDays" | "maxBytes">;
 
 /** An entry or some output, with the time at which this process received it. */
@@ -53,9 +53,9 @@ const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread",
 /** False in a bundle, which lacks the thread's script. */
 export const canWriteInThread = script !== null;
 
-/** The thread takes this much beforehand. More would delay the calls, which it handles in order. */
+/** Writers must wait while this much is on its way to the thread. More would delay calls, which it handles in order. */
 const AHEAD: Amount = { entries: 5000, letters: 1024 * 1024 };
-/** The size of an entry without its text. */
+/** The estimated size of an entry without its text, in characters. */
 const ENTRY_LETTERS = 200;
 /** How long to wait before the next thread starts after one has failed. */
 const RESTART_MS = 1000;
@@ -75,7 +75,7 @@ export class LogThread implements EngineLogs {
   #letters = 0;
   /** Items that the thread has not taken. */
   #backlog = new Backlog(AHEAD);
-  /** Entries in the thread that are not in a file, as it last reported. */
+  /** The number of entries in the thread that are not in a file, according to its last report. */
   #inThread = 0;
   #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -96,7 +96,7 @@ export class LogThread implements EngineLogs {
   }
 
   pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined {
-    // A copy, because a message contains the whole memory that a buffer is a part of.
+    // Copies the lines, because `#send` transfers the whole memory block that backs a buffer.
     const lines = new Uint8Array(output.lines);
     return this.#queue({ output: { ...output, lines: lines as Buffer }, at: this.#timeOf(at) }, lines.length);
   }

@@ -40,7 +40,7 @@ export const inOwnThread: Pace = { batch: { entries: 500, letters: 1024 * 1024 }
 const RETAIN_MS = 10 * 60_000;
 const LOSING_MS = 30_000;
 
-/** Returns whether entries that were lost at the given time count as lost now. */
+/** Returns whether a loss of entries at the given time is recent enough for `isLosing`. */
 export const isRecent = (lostAt: number): boolean => performance.now() - lostAt < LOSING_MS;
 
 /** Minimum time between two attempts to open a file, so that not every entry causes an attempt. */
@@ -56,11 +56,11 @@ export interface LogWriterConfig {
   readonly maxBytes: number;
 }
 
-/** The log as the engine uses it. */
+/** The operations of the log that the engine uses. */
 export interface EngineLogs {
   /**
-   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
-   * slowed down to the disk's speed.
+   * Queues an entry. If the queue is full, returns a promise that resolves when the queue has room. Callers that await
+   * the promise are as slow as the disk.
    * @param at when the platform received the entry; undefined if it has just received it
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined;
@@ -227,7 +227,7 @@ export class LogWriter implements EngineLogs {
       this.#backlog.add(lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
-      // Drop only an entry that can never be written: a retry of the call would duplicate the others.
+      // If the entry can never be written, do not request a retry, which would duplicate the call's other entries.
       return !isWritable(entry);
     }
     this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);

@@ -8,7 +8,7 @@ import type { OutputStream } from "../sandbox/runner.ts";
 /** One or more lines of an instance's output. */
 export interface ServiceOutput extends Pick<NewLogEntry, "owner" | "service" | "revision" | "instance"> {
   readonly logName: OutputStream;
-  /** The lines as `linesIn` reads them. */
+  /** The bytes of the lines, which `linesIn` splits. */
   readonly lines: Buffer;
 }
 

@@ -28,7 +28,7 @@ export interface ChosenRunner {
   /** The prefix of the ids of the runner's jobs, up to a dot. Jobs with other ids outlive `close`. */
   readonly mark: string;
   /**
-   * Ends and removes everything in the scope that this runner has not started. The caller must know that no other
+   * Ends and removes everything in the scope that this runner has not started. The caller must ensure that no other
    * process uses the scope.
    */
   endOthers(): Promise<void>;

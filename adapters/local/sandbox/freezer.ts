@@ -31,7 +31,7 @@ const version2File = (folder: string): FreezerFile => ({
   thawed: "0",
 });
 
-/** Returns the freezer of a group of version 2. */
+/** Returns the freezer of a cgroups v2 group. */
 export const freezerIn = (folder: string): Freezer => freezerWith(version2File(folder));
 
 /** Returns the freezer file of the control group of a process. */

@@ -7,8 +7,8 @@ import type { Bind } from "./runner.ts";
 export const hostFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /**
- * Network settings and certificates below /etc. The list must not contain private keys, which a service could read if
- * the server runs as root.
+ * Files below /etc that programs need, such as network settings and certificates. The list must not contain private
+ * keys, which a service could read if the server runs as root.
  */
 export const readableEtc = [
   "ssl/certs",

@@ -83,8 +83,8 @@ function* markedPids(isMark: (entry: string) => boolean): Generator<number> {
 const MAX_ROUNDS = 20;
 
 /**
- * Stops processes by SIGSTOP until no new one appears, because a process can fork before it stops. Returns their pids.
- * @param members returns the processes. A process is stopped before the next one is read.
+ * Stops processes with SIGSTOP until no new one appears, because a process can fork before it stops. Returns the pids.
+ * @param members returns the processes; `stopAll` stops each process before it reads the next one
  */
 const stopAll = (members: () => Iterable<number>): number[] => {
   const stopped = new Set<number>();
@@ -280,8 +280,8 @@ class Launched implements Running {
   }
 
   /**
-   * Removes the sandbox's own processes, which are identified by name. A command with one of these names avoids
-   * SIGTERM, but neither SIGKILL nor its limits.
+   * Filters out the sandbox's own processes, by name. A command with one of these names does not receive SIGTERM, but
+   * SIGKILL and the limits still apply to it.
    */
   #ofCommand(members: readonly number[]): number[] {
     const { helpers = [] } = this.#launch;

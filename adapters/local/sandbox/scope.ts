@@ -1,6 +1,6 @@
 /**
  * The scope is the name that marks an engine's processes, control groups and containers. The next engine of the data
- * folder uses it to find and end those that remain. During an upgrade, two engines share a scope.
+ * folder uses the scope to find and end leftovers. During an upgrade, two engines share a scope.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";

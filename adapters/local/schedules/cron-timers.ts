@@ -23,11 +23,11 @@ export interface TimerDeps {
   /** Returns the URL of the service, or undefined if the service was deleted. */
   readonly urlOf: (service: ScheduledService) => string | undefined;
   readonly log: (entry: NewLogEntry) => void;
-  /** Receives the result of each attempt. Must pass it to `note` of the timers of the engine that holds the lease. */
+  /** Called with the result of each attempt. Must pass the result to `note` in the engine that holds the lease. */
   readonly noted: (service: FiredService, fire: LastFire) => void;
   /**
-   * Receives a fire that stopped timers do not continue. Must pass it to `resume` of the timers of the engine that
-   * holds the lease.
+   * Called with each fire that waits for its next attempt while the timers are stopped. Must pass the fire to `resume`
+   * in the engine that holds the lease.
    */
   readonly left: (service: FiredService, fire: PendingFire) => void;
   /** How long `close` waits for fires that were running at `stop`, in milliseconds. */

@@ -31,7 +31,7 @@ export interface Attempt {
 }
 
 /**
- * Has no timeouts for the response, because a service may be silent for 30 minutes. Each fire has its own deadline.
+ * Has no timeouts for the response, because a service may be silent for 30 minutes. Each attempt has its own deadline.
  */
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
 

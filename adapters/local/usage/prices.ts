@@ -42,17 +42,19 @@ const pricesOf = ({ currency, prices }: PriceList): Prices => {
   return { currency, of };
 };
 
+const NEXT_STEP = "Correct the file or its path, or omit --price-list to use the built-in prices.";
+
 const readList = (path: string): PriceList => {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
-    throw new Error(`The price list ${path} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new Error(`The price list ${path} cannot be read: ${(cause as Error).message}. ${NEXT_STEP}`, { cause });
   }
   const parsed = listSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "the list"}: ${message}`);
-  throw new Error(`The price list ${path} is invalid: ${problems.join("; ")}`);
+  throw new Error(`The price list ${path} is invalid: ${problems.join("; ")}. ${NEXT_STEP}`);
 };
 
 /**

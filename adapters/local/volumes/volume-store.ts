@@ -90,7 +90,7 @@ export class LocalVolumes implements VolumeStore {
       try {
         rows.insert(volume);
       } catch (error) {
-        // After a failed flush, the row may be on disk nevertheless, so keep the folder and the record.
+        // Even if the flush failed, the row may be on disk, so keep the folder and the record.
         if (diskFaultOf(error) === "failing") undo.move();
         throw error;
       }

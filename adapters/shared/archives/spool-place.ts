@@ -11,7 +11,7 @@ export const spoolSetting = z
   .enum(["auto", "disk", "bucket"])
   .default("auto")
   .describe(
-    "Where gcp and aws store sources before the build. `auto` selects the bucket if the data folder is in memory.",
+    "Where gcp and aws store sources before the build; `auto` selects the bucket if the data folder is in memory",
   );
 
 export type SpoolSetting = z.output<typeof spoolSetting>;

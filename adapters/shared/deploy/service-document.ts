@@ -37,7 +37,7 @@ const documentSchema = z.object({
     // Pairs instead of an object, because a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
-    // Absent in documents of versions before the fields.
+    // Absent in documents that earlier versions wrote.
     health: healthCheckSchema.exactOptional(),
     idle: z.enum(idleModes).exactOptional(),
   }),

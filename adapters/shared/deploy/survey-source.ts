@@ -1,4 +1,4 @@
-/** Reads the files of a source archive that determine its build. The archive must have been validated. */
+/** Reads the files of a source archive that determine its build. The caller must validate the archive first. */
 import {
   isNamed,
   isReadInPart,

@@ -93,7 +93,7 @@ const unsupportedOf = (name: string, find: FindPackage): string | undefined => {
   const version = find(name)?.version;
   if (version === undefined || accepts(name, version)) return undefined;
   const [oldest] = linesOf(name);
-  return `'${name}' ${version} is installed, and ${isExact(oldest) ? `only ${oldest}` : `${oldest} or newer`} works`;
+  return `'${name}' ${version} is installed (required: ${oldest}${isExact(oldest) ? "" : " or newer"})`;
 };
 
 /** Returns why packages cannot be used, with the command that installs them. Returns undefined if they can. */

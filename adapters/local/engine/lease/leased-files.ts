@@ -14,7 +14,10 @@ export interface LeasedFilesOptions {
   readonly dataDir: string;
   readonly logRetentionDays: number;
   readonly logMaxBytes: number;
-  /** True if a separate thread must write the logs, false by default. Ignored in a bundle, which lacks the thread's script. */
+  /**
+   * Whether a separate thread must write the logs. Defaults to false. Has no effect in a bundle, which lacks the
+   * thread's script.
+   */
   readonly logsInThread?: boolean;
   readonly prices: Prices;
   readonly clock: Clock;

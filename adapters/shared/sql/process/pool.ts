@@ -70,7 +70,7 @@ export class SqlPool {
     await this.endAll();
   }
 
-  /** Ends all processes. The next work starts a new one. */
+  /** Ends all processes. The next call starts a new one. */
   async endAll(): Promise<void> {
     await Promise.all([...this.#slots].map(([owner, slot]) => this.#end(owner, slot)));
   }

@@ -45,7 +45,7 @@ test("rejects an older version, naming both versions and the command", async () 
   await expect(refused).rejects.toMatchObject({
     kind: "unusable_package",
     message:
-      "Docker needs the package 'dockerode', but 'dockerode' 3.3.5 is installed, and 4 or newer works: npm install dockerode@5",
+      "Docker needs the package 'dockerode', but 'dockerode' 3.3.5 is installed (required: 4 or newer): npm install dockerode@5",
     fix: "npm install dockerode@5",
   });
 });

@@ -22,6 +22,6 @@ test("names missing packages, with the command that installs them", () => {
 test("names an unsupported version of the engine, and the supported one", () => {
   expect(sqlQueries((name) => ({ version: name === "@duckdb/node-api" ? "1.5.6" : "0.12.1" }))).toEqual({
     supported: false,
-    reason: "'@duckdb/node-api' 1.5.6 is installed, and only 1.5.6-r.1 works: npm install @duckdb/node-api@1.5.6-r.1",
+    reason: "'@duckdb/node-api' 1.5.6 is installed (required: 1.5.6-r.1): npm install @duckdb/node-api@1.5.6-r.1",
   });
 });
