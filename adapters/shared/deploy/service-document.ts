@@ -1,6 +1,6 @@
 /**
- * Converts service templates to JSON documents and back, for the memory and local providers. Pure;
- * `parse(render(template))` returns the template.
+ * Converts service templates to JSON documents and back, for every provider. Pure. `parse(render(template))` returns
+ * the template.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -36,7 +36,7 @@ const documentSchema = z.object({
     // Pairs instead of an object, because a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
-    // Absent in documents of versions before the field.
+    // Earlier versions did not write this field.
     idle: z.enum(idleModes).exactOptional(),
   }),
 });
