@@ -32,7 +32,7 @@ export interface ExecTarget {
 /** An absolute path, because the service may set any PATH. */
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
-/** The instance is frozen, and a shell would be, too. */
+/** Returned instead of targets if the instance is frozen: a shell in it would be frozen too. */
 const FROZEN = "frozen";
 
 /**

@@ -14,7 +14,7 @@ import { type Amount, Backlog } from "./backlog.ts";
 import { type EngineLogs, isRecent, type LogWriterConfig, unwritable } from "./log-writer.ts";
 import type { ServiceOutput } from "./service-output.ts";
 
-/** What the thread needs of the writer's configuration. */
+/** The part of the writer's configuration that the thread needs. */
 export type LogThreadData = Pick<LogWriterConfig, "folder" | "retentionDays" | "maxBytes">;
 
 /** An entry or some output, with the time at which this process received it. */
@@ -53,7 +53,10 @@ const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread",
 /** False in a bundle, which lacks the thread's script. */
 export const canWriteInThread = script !== null;
 
-/** The thread takes this much beforehand. More would delay the calls, which it handles in order. */
+/**
+ * When this much is waiting for the thread, writers must wait. With a higher bound, calls would take longer, because
+ * the thread handles all messages in order.
+ */
 const AHEAD: Amount = { entries: 5000, letters: 1024 * 1024 };
 /** The size of an entry without its text. */
 const ENTRY_LETTERS = 200;
@@ -75,7 +78,7 @@ export class LogThread implements EngineLogs {
   #letters = 0;
   /** Items that the thread has not taken. */
   #backlog = new Backlog(AHEAD);
-  /** Entries in the thread that are not in a file, as it last reported. */
+  /** The last reported number of entries that the thread has taken but not written. */
   #inThread = 0;
   #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;

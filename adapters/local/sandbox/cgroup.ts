@@ -26,7 +26,7 @@ export interface ControlGroup {
   /** True if the kernel has killed a process because the group exceeded its memory limit. */
   outOfMemory(): boolean;
   kill(): void;
-  /** Pauses and resumes all processes. Undefined for version 1, whose frozen processes do not end by SIGKILL. */
+  /** Pauses and resumes all processes. Undefined for version 1, where SIGKILL does not end frozen processes. */
   readonly freezer: Freezer | undefined;
   /** Removes the group. The caller must have killed its processes. */
   remove(): Promise<void>;

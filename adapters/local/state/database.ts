@@ -122,7 +122,8 @@ const migrate = (db: DatabaseSync): void => {
 };
 
 /**
- * The open state. After each change, a microtask writes the check file, before code that awaits the change continues.
+ * The open state. A microtask writes the check file after each change. Code that awaits the change continues only when
+ * the file is written.
  */
 export class StateDatabase extends DatabaseSync {
   readonly #checkPath: string;
