@@ -199,8 +199,8 @@ export const COMPILE_CACHE = join("node_modules", ".compile-cache");
 const COMPILE_MS = 10_000;
 
 /**
- * Imports the packages in its arguments, and removes these, because a package may be a program that reads arguments.
- * Writes the cache after each package, because the next one may end the process.
+ * Imports the packages that its arguments name. First removes the arguments, because a package may be a program that
+ * reads them. Writes the cache after each package, because the next one may end the process.
  */
 const compileScript = (importCall: string): string => `(async () => {
   for (const name of process.argv.splice(1)) {

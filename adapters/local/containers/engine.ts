@@ -13,7 +13,7 @@ import { findPackage, needPackages } from "../../shared/runtime/optional-package
 export interface ContainerEngine {
   /** Returns the client of the engine's API. Loads the client at the first call, because it takes 10 MB. */
   docker(): Promise<Dockerode>;
-  /** Sends a GET request without loading the client. Rejects with a `statusCode` if the engine responds with an error. */
+  /** Sends a GET request without loading the client. Rejects with the `statusCode` of an error response. */
   get(path: string): Promise<unknown>;
   readonly name: "Docker" | "Podman";
   readonly version: string;

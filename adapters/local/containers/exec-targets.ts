@@ -152,8 +152,8 @@ export interface ExecTargets {
 }
 
 /**
- * Rejects with `ExecTargetRefused` if no server has used the data folder, if this user cannot enter an instance, or if all
- * instances are frozen.
+ * Rejects with `ExecTargetRefused` if no server has used the data folder, if this user cannot enter an instance, or if
+ * all instances are frozen.
  */
 export const findExecTargets = async (
   service: string,

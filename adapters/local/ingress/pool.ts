@@ -10,7 +10,10 @@ import { PooledInstance } from "./pooled-instance.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
 import { type IdleRules, isBusy, nextSleepAt, nextSleepStep } from "./sleep.ts";
 
-/** Why an instance without requests stops: its idle time has ended, or it is frozen and something is short. */
+/**
+ * Why an instance without requests stops: its idle time has ended, or it is frozen and another instance needs its place
+ * in the account's quota, or frozen instances use too much memory.
+ */
 export type StopReason = "idle" | "quota" | "memory";
 
 export interface PoolConfig extends IdleRules {

@@ -37,7 +37,7 @@ export interface Activity {
   readonly busyUntil: number;
 }
 
-/** Returns whether the instance has requests or a busy lease. The platform neither freezes nor stops such an instance. */
+/** Whether the instance has requests or a busy lease. The platform neither freezes nor stops such an instance. */
 export const isBusy = ({ active, busyUntil }: Pick<Activity, "active" | "busyUntil">, now: number): boolean =>
   active > 0 || busyUntil > now;
 

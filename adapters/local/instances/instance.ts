@@ -106,8 +106,8 @@ export class Instance {
   }
 
   /**
-   * Whether the service accepts connections over IPv4. Opens a connection if the service has a separate network,
-   * because the kernel's socket tables do not show this there. Returns true without a check for other services.
+   * Whether the service accepts connections over IPv4. In a separate network, the kernel's socket tables do not show
+   * this, so this method opens a connection. For other services, returns true without a check.
    */
   async connects(): Promise<boolean> {
     return this.#running.accepts === undefined || staysOpen(this.address);

@@ -1,6 +1,6 @@
 /**
- * Cuts a byte stream into blocks of whole lines, and blocks into lines. Replaces invalid UTF-8, cuts a line that exceeds
- * the limit into pieces, and applies backpressure while `onLines` is busy.
+ * Cuts a byte stream into blocks of whole lines, and blocks into lines. Replaces invalid UTF-8, cuts a line that
+ * exceeds the limit into pieces, and applies backpressure while `onLines` is busy.
  */
 import type { Readable } from "node:stream";
 import { paceOutput } from "./pace-output.ts";

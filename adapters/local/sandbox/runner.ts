@@ -117,7 +117,7 @@ export interface Running {
    * also ends a frozen command.
    */
   freeze(): Promise<void>;
-  /** Resumes a frozen command. Does nothing if the command is not frozen. A call during `freeze` takes effect after it. */
+  /** Resumes the command if it is frozen. A call during `freeze` takes effect after it. */
   thaw(): Promise<void>;
   /** Returns the bytes of memory that the command uses, or its limit if the platform cannot measure them. */
   memory(): number;

@@ -52,8 +52,8 @@ export const limitResources = ({ limits, user, argv }: Pick<Job, "limits" | "use
 
 /**
  * Runs the command only if the server is still alive after bubblewrap has set its parent-death signal. If the server
- * dies earlier, the kernel sends no signal. bubblewrap's first process installs its seccomp filter right after it has set
- * the signal. Therefore, if process 1 has a seccomp filter, the sandbox ends when the server dies.
+ * dies earlier, the kernel sends no signal. bubblewrap's first process installs its seccomp filter right after it has
+ * set the signal. Therefore, if process 1 has a seccomp filter, the sandbox ends when the server dies.
  * https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
  * @param gate the descriptor on which the server replies to each line
  */

@@ -122,8 +122,8 @@ const migrate = (db: DatabaseSync): void => {
 };
 
 /**
- * The open state. A microtask writes the check file after each change. Code that awaits the change continues only when
- * the file is written.
+ * The open state. After each change, a microtask writes the check file, so code that awaits the change continues after
+ * the write.
  */
 export class StateDatabase extends DatabaseSync {
   readonly #checkPath: string;

@@ -131,8 +131,8 @@ export interface Takeover extends Lock {
 const START_MS = 2000;
 
 /**
- * Takes the start lock of a data folder that another server uses. Throws a `DataFolderError` of kind `in_use` if another
- * process is already starting.
+ * Takes the start lock of a data folder that another server uses. Throws a `DataFolderError` of kind `in_use` if
+ * another process is already starting.
  */
 export const beginTakeover = async (dataDir: string, logger?: Logger): Promise<Takeover> => {
   openDataFolder(dataDir, logger);

@@ -14,7 +14,7 @@ export interface LeasedFilesOptions {
   readonly dataDir: string;
   readonly logRetentionDays: number;
   readonly logMaxBytes: number;
-  /** True if a separate thread must write the logs, false by default. Ignored in a bundle, which lacks the thread's script. */
+  /** Whether a separate thread writes the logs. Defaults to false. Ignored in a bundle, which lacks its script. */
   readonly logsInThread?: boolean;
   readonly prices: Prices;
   readonly clock: Clock;

@@ -39,7 +39,8 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<Line> {
 
 /**
  * Returns a function that makes a call and returns its result. The function throws `EngineUnreachable` if the
- * connection ends first, `UnknownCall` if the engine does not have the call, and the signal's reason if the signal aborts.
+ * connection ends first, `UnknownCall` if the engine does not have the call, and the signal's reason if the signal
+ * aborts.
  */
 export const caller = (agent: Agent, path: string) => {
   return async <Name extends CallName>(name: Name, input: InputOf<Name>, call: Call = {}): Promise<unknown> => {
