@@ -36,7 +36,8 @@ export interface AwsClients {
 }
 
 /**
- * The modules of the clients' packages. An inferred type would copy the SDK's types into the published declarations.
+ * The modules of the clients' packages. Declared explicitly, because an inferred type would copy the SDK's types into
+ * the published declarations.
  */
 interface Sdks {
   readonly ecs: typeof import("@aws-sdk/client-ecs");

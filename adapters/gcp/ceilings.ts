@@ -21,8 +21,8 @@ const BUILD_CPUS = 2;
 /** A deploy that changes a service writes the new revision, and then its traffic. */
 const WRITES_PER_DEPLOY = 2;
 /**
- * The number of log reads per minute that one followed log uses. One read covers at least 120 followed logs, and at 15
- * reads a minute, new entries appear within 15 s. Followers get half of all reads.
+ * Log reads per minute that the quota must allow for each followed log. One read covers at least 120 logs. If each log
+ * is read 15 times a minute, its new entries appear within 15 s. Followers get half of all reads.
  */
 const READS_PER_LOG = (2 * 15) / 120;
 

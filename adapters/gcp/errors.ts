@@ -54,7 +54,7 @@ const faults: ReadonlyMap<number, CallFault> = new Map([
   [429, busy],
 ]);
 
-/** Error codes of aborted, timed-out and cut requests in fetch and gaxios. */
+/** Error codes of aborted, timed-out and broken requests in fetch and gaxios. */
 const requestErrors: readonly string[] = ["AbortError", "TimeoutError", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** True if the client received no token. OAuth errors are strings instead of objects (RFC 6749, section 5.2). */

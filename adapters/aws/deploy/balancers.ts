@@ -1,6 +1,7 @@
 /**
  * Assigns deployments to the installation's load balancers. A load balancer can have a hundred target groups, so the
- * stack may create several. A deployment keeps its load balancer, and therefore its URL, until it is deleted. Pure.
+ * stack may create several load balancers. A deployment keeps its load balancer, and therefore its URL, until it is
+ * deleted. Pure.
  */
 import type { SharedResources } from "../config.ts";
 import type { ForwardRule } from "./balancer.ts";

@@ -100,7 +100,7 @@ type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRol
 /**
  * Returns one schedule, or two if the expression needs them (`expression.ts`).
  *
- * @param now the start of the fires in which to look for the shortest interval
+ * @param now the time from which to compute fires, to find the shortest interval between them
  */
 export const renderSchedules = (
   resources: ScheduleResources,

@@ -48,13 +48,16 @@ type Found = Result<LogFindings, Unavailable>;
 const FOLLOWED_MS = 60_000;
 /** Milliseconds without a follower's read after which searches may use the followers' calls. */
 const UNUSED_MS = 10_000;
+/** How long a search may wait for the followers' next call, in milliseconds. */
 const LENT_WAIT_MS = 2000;
 /** Maximum age of kept entries in milliseconds, and maximum total characters of their messages. */
 const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Reads of further logs are searches. */
 const MAX_LOGS = 2000;
-/** Maximum age in milliseconds of a range that answers reads before the next call is due. Greater for long cycles. */
+/**
+ * Maximum age, in milliseconds, of a range that may answer reads before the next call. Two cycles if they take longer.
+ */
 const FRESH_MS = 10_000;
 /** A log is read alone if its entries are at least this many, and at least this share, of an incomplete page. */
 const BUSY_ENTRIES = 250;

@@ -52,10 +52,7 @@ const sumOf = async (registry: Registry, others: ReadonlySet<() => Promise<unkno
   return AggregatorRegistry.aggregate(all as Parameters<typeof AggregatorRegistry.aggregate>[0]).metrics();
 };
 
-/**
- * Creates the metrics of a platform. Each call returns independent metrics. Needs the optional peer dependency
- * `prom-client`.
- */
+/** Creates the metrics of a platform. Each call returns independent metrics. */
 export const createMetrics = (config: MetricsConfig = {}): Metrics => {
   const { registry = new Registry(), process = config.registry === undefined } = config;
   if (process) collectDefaultMetrics({ register: registry });

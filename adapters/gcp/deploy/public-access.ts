@@ -23,7 +23,10 @@ const forbidden: DeployFailure = {
     "The organization's policies run.managed.requireInvokerIam and iam.allowedPolicyMemberDomains forbid public services. Ask the organization's administrator to exempt this project from one of them.",
 };
 
-/** Returns a failure, true if the service is public, or false to try again: the policy may have changed concurrently. */
+/**
+ * Returns a failure, true if the service is public, or false to try again, because the policy may have changed
+ * concurrently.
+ */
 const tryOnce = async (
   services: RunServices,
   name: DeploymentName,

@@ -26,8 +26,8 @@ const VOLUMES = "PORTSIDE_VOLUMES";
 export const GEN2_MEMORY = 512 * MiB;
 
 /**
- * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto). For `failureThreshold` * `periodSeconds`,
- * https://docs.cloud.google.com/run/docs/configuring/healthchecks says 600, and
+ * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto). For `failureThreshold` *
+ * `periodSeconds`, https://docs.cloud.google.com/run/docs/configuring/healthchecks says 600, and
  * https://docs.cloud.google.com/run/docs/container-contract says four minutes.
  */
 export const PROBE_SECONDS = { period: 240, documented: 600 };

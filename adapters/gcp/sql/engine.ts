@@ -116,8 +116,8 @@ export class GcpSql implements SqlEngine {
   }
 
   /**
-   * Returns the tables behind the platform's own. A dry run may list them instead of the platform's tables. Caches the
-   * tables, but not failures.
+   * Returns the tables behind the platform's tables, which a dry run may list instead. Caches the result, but not
+   * failures.
    */
   async #tablesBehind(client: BigQuery, signal: AbortSignal): Promise<readonly string[]> {
     if (this.#behind !== undefined) return this.#behind;
@@ -129,7 +129,7 @@ export class GcpSql implements SqlEngine {
       if (listed.isErr()) throw new Ended(this.#failure(listed.error, () => OTHER_TABLES));
       found.push(...listed.value);
     }
-    this.#runtime.logger.info("BigQuery lists the tables behind the platform's own", { tables: found });
+    this.#runtime.logger.info("BigQuery lists these tables instead of the platform's views", { tables: found });
     this.#behind = found;
     return found;
   }

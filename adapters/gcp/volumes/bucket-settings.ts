@@ -49,8 +49,8 @@ const formatForeignBucket = (bucket: string): string =>
 /**
  * Creates the claims bucket if it does not exist, and checks it. Returns a message for the operator if the platform
  * must not start: the bucket belongs to another project, a policy forbids the settings, or deleted objects are retained
- * for less time than the contract promises. Returns undefined if the bucket is fine, or if the operator has accepted
- * the shorter retention.
+ * for less time than the contract promises. Returns undefined if the bucket meets the requirements, or if the operator
+ * has accepted the shorter retention.
  */
 export const softDeleteProblem = (api: StorageApi, config: GcpConfig): ApiResult<string | undefined> =>
   safeTry(async function* () {

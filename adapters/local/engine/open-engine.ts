@@ -91,7 +91,7 @@ export interface RunningEngine {
   /** The path of its socket. */
   readonly socket: string;
   readonly ports: readonly IngressPort[];
-  /** The services that have instances. */
+  /** The services with an instance that is not frozen. */
   readonly services: readonly DeploymentName[];
 }
 

@@ -152,8 +152,9 @@ export interface Successor extends AsyncDisposable {
 }
 
 /**
- * Opens a data folder that a running engine uses, and starts an instance of each service that has an instance in the
- * running engine. Throws if no service can start an instance, or if another process is already starting.
+ * Opens a data folder that a running engine uses. Starts an instance of each service that has an instance in that
+ * engine, unless all of these instances are frozen. Throws if no service can start an instance, or if another process
+ * is already starting.
  */
 export const openSuccessor = async (
   input: LocalConfigInput,

@@ -32,7 +32,7 @@ export interface IngressConfig extends ProxyDeps {
   readonly previousStoragePort: number | "any" | undefined;
   /** Number of ports to reserve for future services. */
   readonly sparePorts: number;
-  /** A service's previous port, if known. */
+  /** The configured or previous port of a service, if it has one. */
   readonly previousPort: (service: string) => number | undefined;
 }
 

@@ -2,7 +2,8 @@ import { createServer } from "node:net";
 import { listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
 
 /**
- * Returns a free loopback port. Another program may take the port before the service does, so the caller must check.
+ * Returns a free loopback port. Another program may take the port before the service listens on it. The caller must
+ * detect this.
  */
 export const freePort = async (): Promise<number> => {
   await using server = createServer();

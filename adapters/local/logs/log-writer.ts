@@ -28,7 +28,7 @@ const FLUSH_MS = 200;
 /** The size of one write, and the pause after it. */
 export interface Pace {
   readonly batch: Amount;
-  /** As a multiple of the write's duration. */
+  /** The length of the pause, as a multiple of the write's duration. */
   readonly rest: number;
 }
 

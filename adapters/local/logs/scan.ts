@@ -84,7 +84,10 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
   };
 };
 
-/** Returns the key at which the search starts, and the time at which it ends. The filter may exclude older entries. */
+/**
+ * Returns the key at which the search starts, and the time at which it ends. Skips entries that are older than the
+ * filter's lower bound.
+ */
 const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);

@@ -122,7 +122,8 @@ const migrate = (db: DatabaseSync): void => {
 };
 
 /**
- * The open state. After each change, a microtask writes the check file, before code that awaits the change continues.
+ * The open state. After each change, a microtask writes the check file, so code that awaits the change continues after
+ * the write.
  */
 export class StateDatabase extends DatabaseSync {
   readonly #checkPath: string;

@@ -37,7 +37,7 @@ export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): stri
   return kind !== undefined && inMemory.includes(kind) ? `${folder} is on an in-memory file system` : undefined;
 };
 
-/** @param bucket the name of the bucket, if known */
+/** @param bucket the name of the bucket, for the finding */
 export const spoolPlace = (
   setting: SpoolSetting,
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * Converts service templates to JSON documents and back, for the memory and local providers. Pure;
- * `parse(render(template))` returns the template.
+ * Converts service templates to JSON documents and back, for every provider. Pure. `parse(render(template))` returns
+ * the template.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -23,7 +23,10 @@ import { stageSource } from "./staging.ts";
 const MAX_LOG_PAGES = 20;
 /** How long to wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
 const SETTLE_MS = 4000;
-/** How long a cancellation repeats the start to get the build's id if its response was lost, in milliseconds. */
+/**
+ * How long a cancellation retries StartBuild, in milliseconds. If the first response was lost, the retry returns the
+ * build's id.
+ */
 const START_RETRY_MS = 1500;
 
 export const createCodeBuilder = (

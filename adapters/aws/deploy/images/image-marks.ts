@@ -36,7 +36,7 @@ export interface ImageMarks {
    * Calls `remove` if no deploy has used the image since `cutoff` and no other server is removing it. Until `remove`
    * ends, deploys of the image wait. `remove` must end within half a minute. Returns whether `remove` was called.
    *
-   * @param cutoff milliseconds since 1970; must be further back than the duration of a deploy
+   * @param cutoff milliseconds since 1970; must be earlier than the start of every running deploy
    */
   removeUnused(
     tag: string,

@@ -1,7 +1,7 @@
 /**
- * Checks a translated statement before Portside sends it. The statement may read only `logs`, `billing` and its own WITH
- * clauses, and may call only known functions. The check parses the final text, so it does not rely on the rules for the
- * original statement or on the translator.
+ * Checks a translated statement before Portside sends it. The statement may read only `logs`, `billing` and its own
+ * WITH clauses, and may call only known functions. The check parses the final text, so it does not rely on the rules
+ * for the original statement or on the translator.
  */
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { sqlTableNames } from "../../../../core/domain/sql/tables.ts";

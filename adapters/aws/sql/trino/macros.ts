@@ -1,7 +1,7 @@
 /**
- * GoogleSQL functions that differ in Trino. Each `bq_NAME` that `rewrite.ts` calls is a Trino expression with `$1`, `$2`
- * and so on as its arguments. The expressions are inlined, because Athena supports user-defined functions only through
- * Lambda. https://trino.io/docs/current/functions.html; Athena supports the subset in
+ * GoogleSQL functions that differ in Trino. Each `bq_NAME` that `rewrite.ts` calls is a Trino expression with `$1`,
+ * `$2` and so on as its arguments. The expressions are inlined, because Athena supports user-defined functions only
+ * through Lambda. https://trino.io/docs/current/functions.html; Athena supports the subset in
  * https://docs.aws.amazon.com/athena/latest/ug/functions-env3.html.
  */
 

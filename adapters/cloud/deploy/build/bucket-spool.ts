@@ -1,6 +1,6 @@
 /**
- * A source spool in a bucket, for servers whose file system is in memory. The spool uploads an archive in pieces while it
- * validates the archive, and creates the object only if the archive is valid. Builders copy the object within the
+ * A source spool in a bucket, for servers whose file system is in memory. The spool uploads an archive in pieces while
+ * it validates the archive, and creates the object only if the archive is valid. Builders copy the object within the
  * cloud.
  */
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
@@ -11,7 +11,10 @@ import { ok, type Result, ResultAsync } from "../../../../core/result.ts";
 import { receiveArchive } from "../../../shared/archives/receive-archive.ts";
 import { type CallState, isCallState } from "../../calls/provider-call.ts";
 
-/** Piece size in bytes. An upload buffers one piece. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
+/**
+ * Piece size in bytes. An upload buffers one piece. S3 requires at least 5 MiB, and Cloud Storage requires a multiple
+ * of 256 KiB.
+ */
 export const PIECE_BYTES = 8 * MiB;
 
 /**

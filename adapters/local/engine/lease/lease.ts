@@ -157,7 +157,7 @@ export class Lease {
     const handover = { since: timestampOf(since), received: Object.fromEntries(this.#received) };
     files.ledger.write([]);
     this.meter(files.ledger.takeUnwritten());
-    // Without the handover, no engine could continue.
+    // An error must not prevent the handover, without which no engine could continue.
     await files.close().catch((cause: unknown) => this.#deps.logger.error("could not close a log file", { cause }));
     return handover;
   }

@@ -40,7 +40,10 @@ export const requestUpgrade = async (dataDir: string, say: (message: string) => 
   }
 };
 
-/** When an engine ends, its connections close within this time of each other. */
+/**
+ * How long a failed call waits for the end of the session, so that `onEnd` runs first. When an engine ends, all of its
+ * connections close within this time.
+ */
 const CLOSE_MS = 1000;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The last check before a statement runs, on the engine's own syntax tree. The statement may read only `logs`,
+ * The last check before DuckDB runs a statement, on DuckDB's own syntax tree. The statement may read only `logs`,
  * `billing` and its WITH clauses, and may call only listed functions and Portside's macros. The check does not rely on
  * the statement rule or the translator.
  */

@@ -48,7 +48,7 @@ const difference = (name: string, [end, start, part]: readonly Json[]): Json => 
   return call(isDate ? "bq_date_diff" : "bq_timestamp_diff", [text(unit), start as Json, end as Json]);
 };
 
-/** Rewrites APPROX_QUANTILES to exact quantiles. */
+/** Rewrites APPROX_QUANTILES to `quantile_disc`, which is exact in DuckDB and approximate in Trino. */
 const quantiles = ([value, count]: readonly Json[]): Json => {
   const wanted = Number(nodeOf(count)?.body["value"]);
   if (!(wanted >= 1 && wanted <= 1000)) throw new NotOffered("APPROX_QUANTILES takes a number from 1 to 1000");
