@@ -4,7 +4,7 @@
  * before each call.
  */
 import type { AccountId } from "../domain/accounts/account.ts";
-import type { ObjectPath } from "../domain/volumes/object-path.ts";
+import type { FOLDER_DELIMITER, ObjectPath } from "../domain/volumes/object-path.ts";
 import type { DeletedVolume } from "../domain/volumes/volume.ts";
 import type { Instant, Timestamp } from "../domain/wire/instant.ts";
 import type { VolumeName } from "../domain/wire/names.ts";
@@ -45,9 +45,14 @@ export interface ObjectEntry {
 export interface ObjectQuery {
   /** Selects paths that begin with this text. The empty string selects all paths. */
   readonly prefix: string;
-  /** Selects paths that sort after this text, by UTF-8 bytes. Absent: from the first path. */
+  /** Selects paths and folders that sort after this text, by UTF-8 bytes. Absent: from the first path. */
   readonly after?: string;
-  /** Maximum number of objects. The caller must pass 1 to 1000. */
+  /**
+   * Groups the paths that contain this character after the prefix: the page has the folder up to this character in
+   * place of the objects. `folderBelow` returns that folder. Absent: no folders.
+   */
+  readonly delimiter?: typeof FOLDER_DELIMITER;
+  /** Maximum number of objects and folders. The caller must pass 1 to 1000. */
   readonly limit: number;
 }
 
@@ -55,7 +60,9 @@ export interface ObjectQuery {
 export interface ObjectListing {
   /** Sorted by the UTF-8 bytes of the paths. */
   readonly objects: readonly ObjectEntry[];
-  /** True if more objects follow. */
+  /** Each folder once, with a trailing `/`, sorted by UTF-8 bytes. Empty without a delimiter. */
+  readonly folders: readonly string[];
+  /** True if more objects or folders follow. */
   readonly more: boolean;
 }
 
@@ -156,7 +163,8 @@ export interface VolumeStore {
 
   /**
    * Returns a page of the volume's objects. Services may write files whose names are not valid object paths; the page
-   * omits them. Fails with `not_found` if the volume does not exist.
+   * omits them. The page may include a folder without objects if a service created the folder. Fails with `not_found` if
+   * the volume does not exist.
    */
   objects(
     volume: StoredVolume,

@@ -159,7 +159,7 @@ const objectMutants: Mutants<ProviderSubject> = {
       objects: (volume, { after, ...query }, options) =>
         port.objects(volume, query, options).map((first) => {
           const objects = first.objects.filter(({ path }) => after === undefined || comparePaths(path, after) >= 0);
-          return { objects, more: first.more };
+          return { ...first, objects };
         }),
     })),
     "store that treats the prefix as a folder": volumes((port) => ({
@@ -167,7 +167,39 @@ const objectMutants: Mutants<ProviderSubject> = {
         port.objects(volume, { ...query, prefix: prefix === "" ? "" : `${prefix.replace(/\/$/, "")}/` }, options),
     })),
     "store that always reports more pages": volumes((port) => ({
-      objects: (...args) => port.objects(...args).map(({ objects }) => ({ objects, more: objects.length > 0 })),
+      objects: (...args) => port.objects(...args).map((page) => ({ ...page, more: page.objects.length > 0 })),
+    })),
+  },
+  folders: {
+    "store that ignores the delimiter": volumes((port) => ({
+      objects: (volume, { delimiter: _delimiter, ...query }, options) => port.objects(volume, query, options),
+    })),
+    "store that also lists the objects in folders": volumes((port) => ({
+      objects: (volume, query, options) =>
+        port.objects(volume, query, options).andThen((page) => {
+          const { delimiter: _delimiter, ...flat } = query;
+          return port.objects(volume, flat, options).map(({ objects }) => ({ ...page, objects }));
+        }),
+    })),
+    "store that returns a folder again after its name": volumes((port) => ({
+      objects: (volume, { after, ...query }, options) => {
+        const from = after?.endsWith("/") ? after.slice(0, -1) : after;
+        return port.objects(volume, { ...query, ...(from === undefined ? {} : { after: from }) }, options);
+      },
+    })),
+    "store that names folders without their slash": volumes((port) => ({
+      objects: (...args) =>
+        port.objects(...args).map((page) => ({ ...page, folders: page.folders.map((one) => one.slice(0, -1)) })),
+    })),
+    "store whose limit does not count folders": volumes((port) => ({
+      objects: (volume, { limit, ...query }, options) =>
+        port.objects(volume, { ...query, limit: 1000 }, options).map(({ objects, folders }) => {
+          const more = objects.length > limit;
+          return { objects: objects.slice(0, limit), folders, more };
+        }),
+    })),
+    "store that always groups": volumes((port) => ({
+      objects: (volume, query, options) => port.objects(volume, { ...query, delimiter: "/" }, options),
     })),
   },
   remove: {

@@ -1,11 +1,22 @@
 /** The contract suite of `VolumeStore` for objects: signed uploads and downloads, ordered listings, removal. */
 import { createHash, randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
+import { comparePaths, FOLDER_DELIMITER, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, millisOf, parseInstant } from "../../core/domain/wire/instant.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { collect, expectError, expectOk } from "./support.ts";
-import { downloadUrl, everyObject, get, newVolume, now, put, textOf, uploadUrl, volumesOf } from "./volume-steps.ts";
+import {
+  downloadUrl,
+  everyFolder,
+  everyObject,
+  get,
+  newVolume,
+  now,
+  put,
+  textOf,
+  uploadUrl,
+  volumesOf,
+} from "./volume-steps.ts";
 
 type Case = ContractCase<ProviderSubject>;
 
@@ -252,6 +263,72 @@ const listing = inGroup("listing", [
   },
 ]);
 
+const folders = inGroup("folders", [
+  {
+    name: "with a delimiter, a page has the objects at the prefix and the folders directly below it",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      for (const path of ["a", "b/1", "b/2/3", "b/2/4", "c", "dir/x/y"]) await put(subject, volume, path, "");
+      const found = (prefix: string) => everyFolder(subject, volume, 1000, prefix);
+      expect(await found("")).toEqual(["a", "b/", "c", "dir/"]);
+      expect(await found("b/")).toEqual(["b/1", "b/2/"]);
+      expect(await found("b/2/")).toEqual(["b/2/3", "b/2/4"]);
+      // A prefix may end within a name.
+      expect(await found("d")).toEqual(["dir/"]);
+      expect(await found("dir/x")).toEqual(["dir/x/"]);
+      expect(await found("b")).toEqual(["b/"]);
+      for (const prefix of ["none", "b/3", "a/", "dir/y/"]) expect(await found(prefix)).toEqual([]);
+    },
+  },
+  {
+    name: "pages of any size return every object and folder once, in order",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const paths = [
+        "b-before",
+        "b.txt",
+        "b/1",
+        "b/2",
+        "b/3/4",
+        "b0",
+        "c/1/1",
+        "c/1/2",
+        "c/2",
+        "z",
+        "\ue000/x",
+        "😀/x",
+      ];
+      await Promise.all(paths.map((path) => put(subject, volume, path, "")));
+      const expected = ["b-before", "b.txt", "b/", "b0", "c/", "z", "\ue000/", "😀/"];
+      for (const limit of [1, 2, 3, 7, 8, 9, 1000]) {
+        expect(await everyFolder(subject, volume, limit)).toEqual(expected);
+        expect(await everyFolder(subject, volume, limit, "c/")).toEqual(["c/1/", "c/2"]);
+      }
+    },
+  },
+  {
+    name: "a page after a path omits the folder of that path",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      for (const path of ["a/1", "a/2", "b/1"]) await put(subject, volume, path, "");
+      const query = { prefix: "", limit: 10, delimiter: FOLDER_DELIMITER } as const;
+      for (const after of ["a/", "a/1", "a/9"]) {
+        const page = await expectOk(volumesOf(subject).objects(volume, { ...query, after }));
+        expect(page).toEqual({ objects: [], folders: ["b/"], more: false });
+      }
+    },
+  },
+  {
+    name: "without a delimiter, a page has no folders",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "a/1", "");
+      const page = await expectOk(volumesOf(subject).objects(volume, { prefix: "", limit: 10 }));
+      expect(page).toMatchObject({ objects: [{ path: "a/1" }], folders: [], more: false });
+    },
+  },
+]);
+
 const removing = inGroup("remove", [
   {
     name: "a removed object does not exist; removing a missing one fails with not_found",
@@ -391,6 +468,7 @@ export const volumeObjectCases: readonly Case[] = [
   ...writing,
   ...reading,
   ...listing,
+  ...folders,
   ...removing,
   ...granting,
   ...onPages,

@@ -1,7 +1,7 @@
 /** Steps of the volume suites: creating volumes, uploading and downloading objects by signed URLs. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
-import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
+import { comparePaths, FOLDER_DELIMITER, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
 import { type Instant, instantOfMillis, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { ObjectEntry, StoredVolume, VolumeStore } from "../../core/ports/volume-store.ts";
@@ -71,5 +71,29 @@ export const everyObject = async (
     all.push(...objects);
     if (!more) return all;
     expect(objects).toHaveLength(limit);
+  }
+};
+
+/** Returns all objects directly at the prefix and all folders below it in the order of the pages. */
+export const everyFolder = async (
+  subject: StoreSubject,
+  volume: StoredVolume,
+  limit: number,
+  prefix = "",
+): Promise<string[]> => {
+  const all: string[] = [];
+  for (const next = pageLimit("A listing of folders"); ; next()) {
+    const after = all.at(-1);
+    const query = { prefix, limit, delimiter: FOLDER_DELIMITER, ...(after === undefined ? {} : { after }) };
+    const { objects, folders, more } = await expectOk(volumesOf(subject).objects(volume, query));
+    const paths: string[] = objects.map(({ path }) => path);
+    for (const one of [paths, folders]) expect(one).toEqual([...one].sort(comparePaths));
+    const page = [...paths, ...folders].sort(comparePaths);
+    expect(page.length).toBeLessThanOrEqual(limit);
+    // A store that returns a page again would never end.
+    if (after !== undefined) for (const path of page) expect(comparePaths(path, after)).toBeGreaterThan(0);
+    all.push(...page);
+    if (!more) return all;
+    expect(page).toHaveLength(limit);
   }
 };

@@ -34,9 +34,9 @@ export const bucketObjects = ({ api, records }: VolumeCall): ObjectDriver => {
       );
 
   return {
-    page: (volume, { prefix: Prefix, after, limit: MaxKeys, token }) => {
+    page: (volume, { prefix: Prefix, after, delimiter: Delimiter, limit: MaxKeys, token }) => {
       const read = (from: { StartAfter: string | undefined } | { ContinuationToken: string }) =>
-        api.objects({ Bucket: volume.id, Prefix, MaxKeys, ...from });
+        api.objects({ Bucket: volume.id, Prefix, Delimiter, MaxKeys, ...from });
       // Only the first page of a listing reads the record.
       const found: ApiResult<ListObjectsV2CommandOutput | "not_found" | "no_volume"> =
         token === undefined ? ifLive(volume, () => read({ StartAfter: after })) : read({ ContinuationToken: token });
@@ -46,7 +46,8 @@ export const bucketObjects = ({ api, records }: VolumeCall): ObjectDriver => {
           key: decodedKey(Key),
           ...statOf(Size, LastModified),
         }));
-        return { objects, next: page.NextContinuationToken };
+        const folders = (page.CommonPrefixes ?? []).map(({ Prefix: folder = "" }) => decodedKey(folder));
+        return { objects, folders, next: page.NextContinuationToken };
       });
     },
 

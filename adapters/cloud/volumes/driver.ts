@@ -6,7 +6,7 @@ import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Instant, Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { Conflict, NotFound, Unavailable } from "../../../core/errors.ts";
-import type { Grant, StoredVolume } from "../../../core/ports/volume-store.ts";
+import type { Grant, ObjectQuery, StoredVolume } from "../../../core/ports/volume-store.ts";
 import type { ResultAsync } from "../../../core/result.ts";
 import type { ApiResult } from "../calls/expect-states.ts";
 import type { VolumeRecord } from "./record.ts";
@@ -46,13 +46,17 @@ export interface BucketObject {
 /** A page of a listing in the order of the keys' UTF-8 bytes. */
 export interface ObjectPage {
   readonly objects: readonly BucketObject[];
+  /** The common prefixes of the keys that contain the delimiter after the prefix. */
+  readonly folders: readonly string[];
   /** The token of the next page. Absent on the last page. */
   readonly next: string | undefined;
 }
 
 export interface ObjectPageQuery {
   readonly prefix: string;
+  /** The page may include a folder that does not sort after this text. */
   readonly after: string | undefined;
+  readonly delimiter: ObjectQuery["delimiter"];
   /** At most 1000. */
   readonly limit: number;
   readonly token: string | undefined;

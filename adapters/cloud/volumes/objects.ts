@@ -1,9 +1,15 @@
 /** Lists the objects of a volume, and returns the size and modification time of an object. */
-import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import {
+  comparePaths,
+  isObjectFolder,
+  type ObjectPath,
+  parseObjectPath,
+} from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery, StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { type Listed, listingOf, pathOf } from "../../shared/volumes/listing.ts";
 import type { BucketObject, Missing, ObjectDriver } from "./driver.ts";
 
 type Found<T> = ResultAsync<T, NotFound | Unavailable>;
@@ -36,19 +42,20 @@ const entriesOf = (object: BucketObject): ObjectEntry[] => {
 export const listObjects = (
   driver: ObjectDriver,
   volume: StoredVolume,
-  { prefix, after, limit }: ObjectQuery,
+  { prefix, after, delimiter, limit }: ObjectQuery,
 ): Found<ObjectListing> =>
   safeTry(async function* () {
-    const objects: ObjectEntry[] = [];
+    const found: Listed[] = [];
     for (let token: string | undefined; ; ) {
       // Request one object more than the limit, to detect whether there are more.
-      const max = Math.min(PAGE_MAX, limit - objects.length + 1);
-      const page = yield* driver.page(volume, { prefix, after, limit: max, token });
+      const max = Math.min(PAGE_MAX, limit - found.length + 1);
+      const page = yield* driver.page(volume, { prefix, after, delimiter, limit: max, token });
       if (page === "no_volume") return err(noVolume(volume));
-      objects.push(...page.objects.flatMap(entriesOf));
-      if (objects.length > limit) return ok({ objects: objects.slice(0, limit), more: true });
+      const folders = page.folders.filter((folder) => isObjectFolder(folder) && comparePaths(folder, after ?? "") > 0);
+      const listed = [...page.objects.flatMap(entriesOf), ...folders];
+      found.push(...listed.sort((a, b) => comparePaths(pathOf(a), pathOf(b))));
       token = page.next;
-      if (token === undefined) return ok({ objects, more: false });
+      if (found.length > limit || token === undefined) return ok(listingOf(found, limit));
     }
   });
 

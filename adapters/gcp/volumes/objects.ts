@@ -20,14 +20,14 @@ const MAX_RESULTS = 1000;
 export const bucketObjects = (api: StorageApi): ObjectDriver => {
   const find = ({ id }: StoredVolume, path: ObjectPath) => api.object(id, path).map(orNoObject);
   return {
-    page: ({ id }, { prefix, after, limit, token: pageToken }) => {
-      // The page starts with `after` itself if this object still exists.
+    page: ({ id }, { prefix, after, delimiter, limit, token: pageToken }) => {
+      // The page starts with `after` itself if this object or folder still exists.
       const maxResults = Math.min(MAX_RESULTS, after === undefined ? limit : limit + 1);
-      const fields = "items(name,size,updated),nextPageToken";
-      return api.objects(id, { prefix, startOffset: after, pageToken, maxResults, fields }).map((page) => {
+      const fields = "items(name,size,updated),prefixes,nextPageToken";
+      return api.objects(id, { prefix, delimiter, startOffset: after, pageToken, maxResults, fields }).map((page) => {
         if (page === "not_found") return "no_volume";
         const objects = (page.items ?? []).map(objectOf).filter(({ key }) => key !== after);
-        return { objects, next: page.nextPageToken };
+        return { objects, folders: page.prefixes ?? [], next: page.nextPageToken };
       });
     },
 

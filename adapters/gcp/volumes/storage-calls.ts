@@ -17,6 +17,8 @@ interface Request extends Pick<CallNeeds, "what" | "timeoutMs">, Partial<Omit<Re
 
 interface Page<T> {
   readonly items?: readonly T[];
+  /** Common prefixes, in listings of objects with a delimiter. */
+  readonly prefixes?: readonly string[];
   readonly nextPageToken?: string;
 }
 

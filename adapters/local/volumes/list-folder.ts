@@ -1,9 +1,15 @@
 /** Lists a volume's objects by path, one page at a time. Reads only the folders that the page needs. */
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { comparePaths, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import {
+  comparePaths,
+  folderBelow,
+  isObjectFolder,
+  parseObjectPath,
+} from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
+import { type Listed, listingOf } from "../../shared/volumes/listing.ts";
 import { type Folder, isPathMissing } from "../tenant-files/folder.ts";
 
 /** Returns the paths of a folder's entries. The path of a folder ends in `/`, so it sorts like the paths below it. */
@@ -18,11 +24,18 @@ const entriesOf = (folder: Folder, path: string): string[] => {
 const isFolder = (path: string): boolean => path.endsWith("/");
 const nameIn = (folder: string, path: string): string => path.slice(folder.length).replace(/\/$/, "");
 
-/** Returns whether the page may include the path or, for a folder, a path below it. */
-const isWanted = (path: string, { prefix, after = "" }: ObjectQuery): boolean =>
-  isFolder(path)
-    ? (path.startsWith(prefix) || prefix.startsWith(path)) && (after.startsWith(path) || comparePaths(path, after) > 0)
-    : path.startsWith(prefix) && comparePaths(path, after) > 0;
+/** Returns whether the path is a folder whose objects the page may have. Otherwise, the page may have the path itself. */
+const isEntered = (path: string, { prefix, delimiter }: ObjectQuery): boolean =>
+  isFolder(path) && (delimiter === undefined || folderBelow(prefix, path) !== path);
+
+/** Returns whether the page may include the path or, for a folder that is entered, a path below it. */
+const isWanted = (path: string, query: ObjectQuery): boolean => {
+  const { prefix, after = "" } = query;
+  const isLater = comparePaths(path, after) > 0;
+  return isEntered(path, query)
+    ? (path.startsWith(prefix) || prefix.startsWith(path)) && (after.startsWith(path) || isLater)
+    : path.startsWith(prefix) && isLater;
+};
 
 /** The number of entries after which the walk yields to the event loop. */
 const YIELD_EVERY = 250;
@@ -39,19 +52,22 @@ const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | u
   return { path: name, size: stats.size, updated: timestampOf(instantOfMillis(Math.floor(stats.mtimeMs))) };
 };
 
+/** Returns undefined if the folder's name is invalid in object paths. */
+const folderAt = (path: string): string | undefined => (isObjectFolder(path) ? path : undefined);
+
 /**
- * Collects one more object than the page needs.
+ * Collects one more object or folder than the page needs.
  * @param inside the folder's path with a trailing `/`; empty for the root
  */
-const collect = async (folder: Folder, inside: string, query: ObjectQuery, found: ObjectEntry[]): Promise<void> => {
+const collect = async (folder: Folder, inside: string, query: ObjectQuery, found: Listed[]): Promise<void> => {
   let visited = 0;
   for (const path of entriesOf(folder, inside)) {
     if (found.length > query.limit) return;
     if (!isWanted(path, query)) continue;
     if (++visited % YIELD_EVERY === 0) await yieldToEventLoop();
-    if (!isFolder(path)) {
-      const object = objectAt(folder, inside, path);
-      if (object !== undefined) found.push(object);
+    if (!isEntered(path, query)) {
+      const listed = isFolder(path) ? folderAt(path) : objectAt(folder, inside, path);
+      if (listed !== undefined) found.push(listed);
       continue;
     }
     try {
@@ -65,7 +81,7 @@ const collect = async (folder: Folder, inside: string, query: ObjectQuery, found
 };
 
 export const listFolder = async (root: Folder, query: ObjectQuery): Promise<ObjectListing> => {
-  const found: ObjectEntry[] = [];
+  const found: Listed[] = [];
   await collect(root, "", query, found);
-  return { objects: found.slice(0, query.limit), more: found.length > query.limit };
+  return listingOf(found, query.limit);
 };

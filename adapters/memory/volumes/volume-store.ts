@@ -1,7 +1,7 @@
 /** Stores volumes and objects in memory. Signed URLs are real and use the provider's loopback port. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { deletionCancelled, isBeingDeleted, nameIsTaken } from "../../../core/domain/volumes/conflicts.ts";
-import { comparePaths, type ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { comparePaths, folderBelow, type ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { type NotFound, notFound, unavailable } from "../../../core/errors.ts";
@@ -14,6 +14,7 @@ import type {
   VolumeStore,
 } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { listingOf } from "../../shared/volumes/listing.ts";
 import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
 import { livingBucket, type StoredBucket, type StoredBytes, type World } from "../world.ts";
 import type { MemoryStorage } from "./storage-server.ts";
@@ -43,12 +44,15 @@ const objectOf = (world: World, volume: StoredVolume, path: ObjectPath): Result<
     return found === undefined ? err(notFound(`The volume '${volume.name}' has no object '${path}'.`)) : ok(found);
   });
 
-const pageOf = ({ objects }: StoredBucket, { prefix, after, limit }: ObjectQuery): ObjectListing => {
-  const paths = [...objects.keys()]
-    .filter((path) => path.startsWith(prefix) && (after === undefined || comparePaths(path, after) > 0))
-    .sort(comparePaths);
-  const page = paths.slice(0, limit);
-  return { objects: page.map((path) => entryOf(path, objects.get(path) as StoredBytes)), more: paths.length > limit };
+const pageOf = ({ objects }: StoredBucket, { prefix, after = "", delimiter, limit }: ObjectQuery): ObjectListing => {
+  const grouped = (path: string): string => (delimiter === undefined ? undefined : folderBelow(prefix, path)) ?? path;
+  const paths = [...objects.keys()].filter((path) => path.startsWith(prefix)).map(grouped);
+  const found = [...new Set(paths)].filter((path) => comparePaths(path, after) > 0).sort(comparePaths);
+  const listed = found.map((path) => {
+    const object = objects.get(path);
+    return object === undefined ? path : entryOf(path, object);
+  });
+  return listingOf(listed, limit);
 };
 
 async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

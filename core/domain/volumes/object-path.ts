@@ -57,3 +57,15 @@ export const comparePaths = (a: string, b: string): number => {
   }
   return a.length - b.length;
 };
+
+/** The separator of the parts of a path. Lists group paths into folders by it. */
+export const FOLDER_DELIMITER = "/" as const;
+
+/** Returns the first folder below the prefix that contains the path, with a trailing `/`; undefined if there is none. */
+export const folderBelow = (prefix: string, path: string): string | undefined => {
+  const end = path.indexOf(FOLDER_DELIMITER, prefix.length);
+  return end < 0 ? undefined : path.slice(0, end + 1);
+};
+
+/** Returns whether a folder, with a trailing `/`, can contain objects: whether its name is valid in object paths. */
+export const isObjectFolder = (folder: string): boolean => objectPathProblem(folder.slice(0, -1)) === undefined;

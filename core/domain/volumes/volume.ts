@@ -45,6 +45,15 @@ export type TrashedVolume = z.output<typeof trashedVolumeSchema>;
 export const objectPageSchema = z
   .object({
     objects: z.array(z.object({ path: z.string(), size: z.int().meta({ description: "Bytes." }), updated: time })),
+    folders: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description:
+          "With `delimiter`, the folders directly below the prefix, with a trailing `/`. `objects` then omits the " +
+          "objects in these folders.",
+        examples: [["reports/"]],
+      }),
     next_page_token: z
       .string()
       .nullable()

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { fieldLimits, logLimits, sqlLimits } from "../accounts/limits.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
-import { type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
+import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
 import { integerField, readField } from "./fields.ts";
 import {
   type DeploymentName,
@@ -109,11 +109,22 @@ export const restoreVolumeFields = {
     .optional(),
 } as const;
 
+const folderDelimiter = readField<"" | typeof FOLDER_DELIMITER>(
+  (text) =>
+    text === "" || text === FOLDER_DELIMITER
+      ? { value: text }
+      : { problem: `must be '${FOLDER_DELIMITER}'; omit it to list the objects of all folders`, type: "value_error" },
+  "With `/`, the response has the folders directly below the prefix in place of the objects in them.",
+  [FOLDER_DELIMITER],
+  { pattern: "^/?$" },
+);
+
 export const objectsFields = {
   volume: anyVolume("The volume."),
   prefix: anyText("List only paths that start with this prefix.").default(""),
+  delimiter: folderDelimiter.default(""),
   page_token: anyText("The `next_page_token` of the previous page.").default(""),
-  limit: integerField(fieldLimits.objects, "The maximum number of objects."),
+  limit: integerField(fieldLimits.objects, "The maximum number of objects and folders."),
 } as const;
 
 export const objectFields = { volume: anyVolume("The volume of the object."), path: objectPath } as const;

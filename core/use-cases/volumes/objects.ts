@@ -1,7 +1,7 @@
 /** Lists and deletes the objects of a volume, and creates signed URLs. Uploads and downloads bypass Portside. */
 import { grantMinutes } from "../../domain/accounts/limits.ts";
 import type { SourceObject } from "../../domain/deploy/fields.ts";
-import type { ObjectPath } from "../../domain/volumes/object-path.ts";
+import { comparePaths, type ObjectPath } from "../../domain/volumes/object-path.ts";
 import type { DownloadGrant, ObjectPage, UploadGrant } from "../../domain/volumes/volume.ts";
 import type { Values } from "../../domain/wire/fields.ts";
 import { plusMillis, timestampOf } from "../../domain/wire/instant.ts";
@@ -9,25 +9,37 @@ import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import { objectFields, objectsFields, uploadFields } from "../../domain/wire/requests.ts";
 import { invalidInput } from "../../errors.ts";
+import type { ObjectListing } from "../../ports/volume-store.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import { type Call, type Caller, useCase } from "../pipeline/use-case.ts";
 import { findOwnVolume, volumeStore } from "./volumes.ts";
 
 const ownVolume = (call: Call<{ readonly volume: VolumeName }>) => findOwnVolume(call, call.input.volume);
 
-/** Lists a page of the volume's objects. The page token is the path of the last object and therefore never expires. */
+/** Returns the last object or folder of a page. */
+const lastOf = ({ objects, folders }: ObjectListing): string | null => {
+  const [object, folder] = [objects.at(-1)?.path, folders.at(-1)];
+  if (object === undefined || folder === undefined) return object ?? folder ?? null;
+  return comparePaths(object, folder) > 0 ? object : folder;
+};
+
+/**
+ * Lists a page of the volume's objects. The page token is the last path or folder of the page and therefore never
+ * expires.
+ */
 export const listObjects = useCase({
   fields: objectsFields,
   requires: volumeStore,
   authorize: ownVolume,
   run: async ({ context, input, options }, volume) => {
-    const { prefix, page_token: after, limit } = input;
-    const query = { prefix, limit, ...(after === "" ? {} : { after }) };
+    const { prefix, delimiter, page_token: after, limit } = input;
+    const query = { prefix, limit, ...(after !== "" && { after }), ...(delimiter !== "" && { delimiter }) };
     const listed = await context.ports.provider.volumes.objects(volume, query, options);
     return listed.map(
-      ({ objects, more }): ObjectPage => ({
-        objects: objects.map(({ path, size, updated }) => ({ path, size, updated })),
-        next_page_token: more ? (objects.at(-1)?.path ?? null) : null,
+      (page): ObjectPage => ({
+        objects: page.objects.map(({ path, size, updated }) => ({ path, size, updated })),
+        ...(delimiter !== "" && { folders: [...page.folders] }),
+        next_page_token: page.more ? lastOf(page) : null,
       }),
     );
   },

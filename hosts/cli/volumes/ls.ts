@@ -1,6 +1,7 @@
 /** `portside volume ls` */
 
-import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
+import { comparePaths, FOLDER_DELIMITER } from "../../../core/domain/volumes/object-path.ts";
+import type { ObjectPage, TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
 import { flag } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printList } from "../command.ts";
@@ -32,16 +33,26 @@ const listTrash = async (client: Client, input: Input, io: Io): Promise<number> 
   });
 };
 
+type Listed = ListedObject | { readonly folder: string };
+
+const pathOf = (one: Listed): string => ("folder" in one ? one.folder : one.path);
+
+/** Returns the objects and folders of a page in one order. */
+const listedOn = ({ objects, folders = [] }: ObjectPage): readonly Listed[] =>
+  [...objects, ...folders.map((folder) => ({ folder }))].sort((a, b) => comparePaths(pathOf(a), pathOf(b)));
+
 /**
  * Returns a function that prints one page. A volume may have millions of objects, so each page is printed when it
  * arrives. The path column grows if a page has longer paths than the previous ones.
  */
-const objectPrinter = (io: Io): ((objects: readonly ListedObject[]) => void) => {
+const objectPrinter = (io: Io): ((page: readonly Listed[]) => void) => {
   let width = 0;
   const lineOf = (path: string, size: string, updated: string) =>
     `${path.padEnd(width)}  ${size.padStart(8)}  ${updated}`;
-  return (objects) => {
-    const rows = objects.map(({ path, size, updated }) => [path, formatSize(size), ago(updated)] as const);
+  return (page) => {
+    const rows = page.map((one): [string, string, string] =>
+      "folder" in one ? [one.folder, "-", "-"] : [one.path, formatSize(one.size), ago(one.updated)],
+    );
     if (io.stdout.isTTY !== true) {
       for (const row of rows) print(io, row.join("\t"));
       return;
@@ -57,10 +68,12 @@ const listObjects = async (client: Client, input: Input, io: Io): Promise<number
   const [, volume = "", prefix = ""] = input.positionals;
   const printObjects = objectPrinter(io);
   let found = 0;
-  for await (const objects of objectPages(client, volume, prefix, io.signal)) {
-    if (input.flag("json")) for (const object of objects) printJson(io, object);
-    else if (objects.length > 0) printObjects(objects);
-    found += objects.length;
+  const delimiter = input.flag("folders") ? FOLDER_DELIMITER : "";
+  for await (const page of objectPages(client, volume, prefix, io.signal, delimiter)) {
+    const listed = listedOn(page);
+    if (input.flag("json")) for (const one of listed) printJson(io, one);
+    else if (listed.length > 0) printObjects(listed);
+    found += listed.length;
   }
   if (found === 0 && !input.flag("json"))
     say(io, prefix === "" ? `'${volume}' is empty.` : `'${volume}' has no objects that start with '${prefix}'.`);
@@ -68,13 +81,14 @@ const listObjects = async (client: Client, input: Input, io: Io): Promise<number
 };
 
 export const command: Command = {
-  usage: "volume ls [--deleted] [--json] | volume ls VOLUME [PREFIX] [--json]",
+  usage: "volume ls [--deleted] [--json] | volume ls VOLUME [PREFIX] [--folders] [--json]",
   options: {
     ...clientOptions,
     deleted: flag("List the deleted volumes that can be restored"),
+    folders: flag("List the folders directly below PREFIX in place of the objects in them"),
   },
   positionals: { min: 1, max: 3 },
-  examples: ["volume ls", "volume ls shop-data reports/"],
+  examples: ["volume ls", "volume ls shop-data reports/", "volume ls shop-data --folders"],
   notes: [
     "PREFIX selects objects by the start of their paths: 'logs/' selects a folder, 'logs/2026' selects one year.",
     "--json prints volumes as one JSON array, and the objects of a volume as one JSON object per line.",
@@ -83,6 +97,10 @@ export const command: Command = {
     const inVolume = input.positionals.length > 1;
     if (inVolume && input.flag("deleted"))
       throw new UsageError("--deleted lists volumes. Omit it to list the objects of a volume.");
+    if (!inVolume && input.flag("folders"))
+      throw new UsageError(
+        "--folders lists the folders of a volume. Name the volume: portside volume ls VOLUME --folders.",
+      );
     const client = clientFor(input, io);
     if (inVolume) return listObjects(client, input, io);
     return input.flag("deleted") ? listTrash(client, input, io) : listVolumes(client, input, io);

@@ -1,4 +1,5 @@
 /** Lists the objects of a volume, page by page. */
+import type { FOLDER_DELIMITER } from "../../../../core/domain/volumes/object-path.ts";
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
 import { retry } from "./retry.ts";
@@ -10,18 +11,19 @@ export async function* objectPages(
   volume: string,
   prefix: string,
   signal: AbortSignal,
-): AsyncGenerator<readonly ListedObject[]> {
+  delimiter: typeof FOLDER_DELIMITER | "" = "",
+): AsyncGenerator<ObjectPage> {
   for (let token: string | null = ""; token !== null; ) {
-    const query = new URLSearchParams({ volume, prefix, page_token: token });
+    const query = new URLSearchParams({ volume, prefix, delimiter, page_token: token });
     const page: ObjectPage = await retry(signal, () => client.call(`/v1/volume/objects?${query}`, { signal }));
-    yield page.objects;
+    yield page;
     token = page.next_page_token;
   }
 }
 
 /** Collects all pages, for commands that need the complete list before they start. */
 export const allObjects = async (client: Client, volume: string, prefix: string, signal: AbortSignal) =>
-  (await Array.fromAsync(objectPages(client, volume, prefix, signal))).flat();
+  (await Array.fromAsync(objectPages(client, volume, prefix, signal))).flatMap(({ objects }) => objects);
 
 /** Returns the prefix of a folder's object paths: "" for `/`, the whole volume. */
 export const prefixOf = (folder: string): string => {

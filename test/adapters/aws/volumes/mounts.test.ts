@@ -170,7 +170,9 @@ describe("a folder of a volume", () => {
     (await volumes.mountable(volume.id, { subPath: "deep/er" }))._unsafeUnwrap();
     expect([...bucketOf(volume).objects.keys()]).toEqual(["deep/er/"]);
     const listed = await expectOk(volumes.objects(volume, { prefix: "", limit: 10 }));
-    expect(listed).toEqual({ objects: [], more: false });
+    expect(listed).toEqual({ objects: [], folders: [], more: false });
+    const grouped = await expectOk(volumes.objects(volume, { prefix: "", limit: 10, delimiter: "/" }));
+    expect(grouped).toEqual({ objects: [], folders: ["deep/"], more: false });
     const { generation } = bucketOf(volume).objects.get("deep/er/") as { generation: bigint };
     (await volumes.mountable(volume.id, { subPath: "deep/er" }))._unsafeUnwrap();
     expect(bucketOf(volume).objects.get("deep/er/")?.generation).toBe(generation);

@@ -30,6 +30,23 @@ test("lists only files with valid object names", async () => {
     expect((await fetch(storage.url("GET", path))).status).toBe(404);
 });
 
+test("lists only real folders with valid names, including empty ones", async () => {
+  using folder = folderWith({ "outside/secret.txt": "secret" });
+  await using storage = await serveObjects(folder.path);
+  const at = (name: string) => join(storage.folder, name);
+  for (const name of ["full/deep", "empty", "back\\slash", "new\nline"]) mkdirSync(at(name), { recursive: true });
+  writeFileSync(at("full/deep/file"), "");
+  writeFileSync(at("file"), "");
+  symlinkSync(join(folder.path, "outside"), at("link"));
+  const list = async (prefix: string) => {
+    const page = await storage.objects.list("vol-test", { prefix, delimiter: "/", limit: 10 });
+    return [...page.objects.map(({ path }) => path), ...page.folders];
+  };
+  expect(await list("")).toEqual(["file", "empty/", "full/"]);
+  expect(await list("full/")).toEqual(["full/deep/"]);
+  for (const prefix of ["empty/", "link/", "link"]) expect(await list(prefix)).toEqual([]);
+});
+
 test("a PUT replaces a link, and does not follow it", async () => {
   using folder = folderWith({ "outside.txt": "secret", "elsewhere/kept": "kept" });
   await using storage = await serveObjects(folder.path);

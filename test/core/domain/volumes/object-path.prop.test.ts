@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   comparePaths,
+  folderBelow,
+  isObjectFolder,
   objectPathProblem,
   objectPathShape,
   parseObjectPath,
@@ -49,6 +51,37 @@ describe("the order", () => {
     expect("\uffff" < "\u{10000}").toBe(false);
     expect(comparePaths("a", "a")).toBe(0);
     expect(comparePaths("a", "a/b")).toBeLessThan(0);
+  });
+});
+
+describe("folders", () => {
+  test.each([
+    ["", "a", undefined],
+    ["", "a/b/c", "a/"],
+    ["a/", "a/b/c", "a/b/"],
+    ["a/b", "a/b/c", "a/b/"],
+    ["a/b/", "a/b/c", undefined],
+    ["a/b/c", "a/b/c", undefined],
+    ["a", "ab/c", "ab/"],
+  ])("below '%s', '%s' is in %s", (prefix, path, folder) => expect(folderBelow(prefix, path)).toBe(folder));
+
+  test("contain their paths, one level below the prefix", () => {
+    fc.assert(
+      fc.property(text, text, (prefix, rest) => {
+        const path = prefix + rest;
+        const folder = folderBelow(prefix, path);
+        expect(folder === undefined).toBe(!rest.includes("/"));
+        if (folder === undefined) return;
+        expect(path.startsWith(folder) && folder.startsWith(prefix)).toBe(true);
+        expect(folder.slice(prefix.length).split("/")).toEqual([expect.any(String), ""]);
+      }),
+      runs(1000),
+    );
+  });
+
+  test("have names that are valid in object paths", () => {
+    expect(["a/", "a/b c/"].map(isObjectFolder)).toEqual([true, true]);
+    expect(["/", "../", "a//", "a\\b/", "a\n/", `${"x".repeat(256)}/`].map(isObjectFolder)).not.toContain(true);
   });
 });
 

@@ -100,7 +100,9 @@ test("an error kind that no port may return ends the deploy as `internal`, witho
 
 test("an empty page of objects is the last one, whatever the storage returns", async () => {
   const platform = startMemory({
-    around: ({ volumes }) => ({ volumes: { ...volumes, objects: () => okAsync({ objects: [], more: true }) } }),
+    around: ({ volumes }) => ({
+      volumes: { ...volumes, objects: () => okAsync({ objects: [], folders: [], more: true }) },
+    }),
   });
   const { controlPlane, principal } = platform;
   (await controlPlane.createVolume(principal(), { name: "data" }))._unsafeUnwrap();

@@ -1,6 +1,7 @@
 /** Objects of a volume: paged lists, deletion, and signed URLs that expire as announced. */
 
 import { afterEach, describe, expect, test } from "vitest";
+import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
 import { okAsync } from "../../../../core/result.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
@@ -53,6 +54,52 @@ describe("list", () => {
       next_page_token: null,
     });
     expect((await list(platform, { page_token: "zzz" }))._unsafeUnwrap().objects).toEqual([]);
+  });
+
+  test("with a delimiter, in pages of objects and folders whose token is the last of both", async () => {
+    const platform = await start();
+    for (const path of ["a/1", "a/2/3", "b", "c/1", "d"]) await put(platform, path);
+    const pages = async (request: Record<string, unknown>) => {
+      const seen: unknown[] = [];
+      for (let token: string | null = ""; token !== null; ) {
+        const page: ObjectPage = (
+          await list(platform, { delimiter: "/", page_token: token, ...request })
+        )._unsafeUnwrap();
+        seen.push([page.objects.map(({ path }) => path), page.folders, page.next_page_token]);
+        token = page.next_page_token;
+      }
+      return seen;
+    };
+    expect(await pages({ limit: 2 })).toEqual([
+      [["b"], ["a/"], "b"],
+      [["d"], ["c/"], null],
+    ]);
+    expect(await pages({ limit: 3 })).toEqual([
+      [["b"], ["a/", "c/"], "c/"],
+      [["d"], [], null],
+    ]);
+    expect(await pages({ limit: 1 })).toEqual([
+      [[], ["a/"], "a/"],
+      [["b"], [], "b"],
+      [[], ["c/"], "c/"],
+      [["d"], [], null],
+    ]);
+    expect(await pages({ prefix: "a/" })).toEqual([[["a/1"], ["a/2/"], null]]);
+  });
+
+  test.each(["", undefined])("has no folders with the delimiter %j", async (delimiter) => {
+    const platform = await start();
+    await put(platform, "a/1");
+    const page = (await list(platform, delimiter === undefined ? {} : { delimiter }))._unsafeUnwrap();
+    expect(page.objects).toMatchObject([{ path: "a/1" }]);
+    expect(page).not.toHaveProperty("folders");
+  });
+
+  test("rejects any other delimiter", async () => {
+    expect((await list(await start(), { delimiter: "-" }))._unsafeUnwrapErr()).toMatchObject({
+      kind: "invalid_input",
+      issues: [{ path: ["delimiter"], message: "must be '/'; omit it to list the objects of all folders" }],
+    });
   });
 
   test.each([

@@ -98,7 +98,11 @@ export const objectResource = (bucket: string, one: ObjectVersion): Record<strin
 });
 
 /** https://cloud.google.com/storage/docs/json_api#partial-response, in the form `items(a,b),nextPageToken` */
-const masked = (list: { items?: Record<string, unknown>[] | undefined }, fields: string | null): unknown => {
+interface List extends Readonly<Record<string, unknown>> {
+  readonly items?: readonly Record<string, unknown>[] | undefined;
+}
+
+const masked = (list: List, fields: string | null): unknown => {
   const inner = /items\(([^)]*)\)/.exec(fields ?? "")?.[1]?.split(",");
   if (inner === undefined || list.items === undefined) return list;
   const items = list.items.map((one) => Object.fromEntries(inner.map((field) => [field, one[field]])));
@@ -143,9 +147,21 @@ const listObjects = (world: StorageWorld, bucket: FakeBucket, query: URLSearchPa
   const all = source
     .filter(({ name }) => name.startsWith(prefix) && (from === null || byBytes(name, from) >= 0))
     .sort((a, b) => byBytes(a.name, b.name) || (a.generation < b.generation ? -1 : 1));
-  const { page, nextPageToken } = pageOf(all, place, query);
-  const items = page.length === 0 ? undefined : page.map((one) => objectResource(bucket.name, one));
-  return jsonReply(masked({ ...{ kind: "storage#objects", nextPageToken }, items }, query.get("fields")));
+  const delimiter = query.get("delimiter") ?? "";
+  const commonPrefix = ({ name }: ObjectVersion): string | undefined => {
+    const end = delimiter === "" ? -1 : name.indexOf(delimiter, prefix.length);
+    return end < 0 ? undefined : name.slice(0, end + delimiter.length);
+  };
+  // A common prefix counts as one item, which sorts where its first object does.
+  const listed = [...new Set(all.map((one) => commonPrefix(one) ?? one))];
+  const { page, nextPageToken } = pageOf(listed, (one) => (typeof one === "string" ? one : place(one)), query);
+  const found = page.flatMap((one) => (typeof one === "string" ? [] : [objectResource(bucket.name, one)]));
+  const common = page.filter((one) => typeof one === "string");
+  const items = found.length === 0 ? undefined : found;
+  const fields = query.get("fields");
+  const isMasked = fields !== null && !fields.split(",").includes("prefixes");
+  const prefixes = common.length === 0 || isMasked ? {} : { prefixes: common };
+  return jsonReply(masked({ kind: "storage#objects", nextPageToken, ...prefixes, items }, fields));
 };
 
 const condition = (query: URLSearchParams, name: string, present: string): void => {

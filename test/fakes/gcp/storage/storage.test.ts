@@ -196,6 +196,21 @@ describe("objects", () => {
     expect(await namesOf("objects", { startOffset: "a/2" })).toEqual(["a/2", "b", "\ue000", "😀"]);
   });
 
+  test("are grouped by a delimiter after the prefix, and each group counts as one item", async () => {
+    for (const name of ["a", "b/1", "b/2/3", "b/4", "c/1"]) await save("objects", name, name);
+    const list = async (query: object) => {
+      const found = await storage.bucket("objects").getFiles({ delimiter: "/", autoPaginate: false, ...query });
+      const { prefixes, nextPageToken } = found[2] as { prefixes?: string[]; nextPageToken?: string };
+      return { names: found[0].map(({ name }) => name), prefixes, more: nextPageToken !== undefined };
+    };
+    expect(await list({})).toEqual({ names: ["a"], prefixes: ["b/", "c/"], more: false });
+    expect(await list({ maxResults: 2 })).toEqual({ names: ["a"], prefixes: ["b/"], more: true });
+    expect(await list({ prefix: "b/" })).toEqual({ names: ["b/1", "b/4"], prefixes: ["b/2/"], more: false });
+    // The offset selects objects, whose common prefix may sort before it.
+    expect(await list({ startOffset: "b/4" })).toEqual({ names: [], prefixes: ["b/", "c/"], more: false });
+    expect(await list({ fields: "items(name),nextPageToken" })).toMatchObject({ names: ["a"], prefixes: undefined });
+  });
+
   test("that are deleted or replaced can be restored as new generations", async () => {
     await save("objects", "a", "first");
     await save("objects", "a", "second");

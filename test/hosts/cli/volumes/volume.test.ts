@@ -14,6 +14,7 @@ describe("arguments", () => {
     [["put", "data", "a", "b", "c"], 2, "Unexpected argument 'c'."],
     [["rm", "data", "a", "--forse"], 2, "Unknown option '--forse'."],
     [["ls", "data", "--deleted"], 2, "Omit it to list the objects of a volume."],
+    [["ls", "--folders"], 2, "Name the volume: portside volume ls VOLUME --folders."],
     [["rm", "data", "logs/"], 2, "with -r"],
     [["get", "data", "logs/", "-"], 2, "Standard output accepts a single object, not a folder."],
     [["get", "data", "../x"], 2, "must not have '.' or '..' as a part"],
@@ -55,6 +56,20 @@ describe("create and ls", () => {
     const { code, stderr } = await cli.volume(["create", "Bad_Name"]);
     expect(code).toBe(1);
     expect(stderr).toContain("name:");
+  });
+
+  test("lists the folders below a prefix in place of the objects in them", async () => {
+    await using cli = await serveVolume();
+    for (const path of ["a.txt", "logs/2026/1", "logs/2026/2", "logs/latest", "z.txt"]) await cli.write(path, "12");
+    const { stdout } = await cli.volume(["ls", "data", "--folders"]);
+    expect(stdout).toMatch(/^a\.txt\t2 B\t\d+ s\nlogs\/\t-\t-\nz\.txt\t2 B\t\d+ s\n$/);
+    const lines = (await cli.volume(["ls", "data", "logs/", "--folders", "--json"])).stdout.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { folder: "logs/2026/" },
+      { path: "logs/latest", size: 2, updated: expect.any(String) },
+    ]);
+    const none = await cli.volume(["ls", "data", "none/", "--folders"]);
+    expect(none).toMatchObject({ code: 0, stdout: "", stderr: "'data' has no objects that start with 'none/'.\n" });
   });
 
   test("lists objects by prefix, page by page, with readable sizes, or as NDJSON", async () => {
