@@ -38,6 +38,7 @@ const documentSchema = z.object({
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
     // Absent in documents of versions before the fields.
+    minInstances: z.int().exactOptional(),
     health: healthCheckSchema.exactOptional(),
     idle: z.enum(idleModes).exactOptional(),
   }),
