@@ -77,6 +77,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
       ? `after ${config.idleSeconds} s without a request`
       : `after ${config.stopAfterSeconds} s without a request; frozen after ${config.idleSeconds} s`,
   ),
+  min_instances: offered(),
   health: offered(),
   idle: offered(),
   busy_leases: offered("through the socket in PORTSIDE_BUSY_SOCKET"),

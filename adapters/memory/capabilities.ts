@@ -18,6 +18,7 @@ export const memoryCapabilities: Capabilities = {
   resources: [...cloudRunSizes],
   instances: { preset: 100, max: 1000 },
   scale_to_zero: offered(),
+  min_instances: offered("stored without effect"),
   health: offered("stored without effect"),
   idle: offered("stored without effect"),
   busy_leases: simulated,

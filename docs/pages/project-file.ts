@@ -43,7 +43,7 @@ ${json({
   schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
 })}
 
-The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\`, \`health\` and \`idle\`, which stay unchanged.
+The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\`, \`min_instances\`, \`health\` and \`idle\`, which stay unchanged.
 \`portside deploy --plan\` shows what a deploy would change.
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
@@ -76,6 +76,12 @@ mistake would detach storage: \`{}\` declares a service without storage. See [vo
 The environment variables of the service. If the field is absent, the service keeps its current variables; \`{}\` removes all. The flags
 \`--env\` and \`--env-file\` add to the field and take precedence. Do not store secrets in the file: pass them with the flags.
 [environment.md](../guides/environment.md) lists the reserved names.
+
+## min_instances
+
+The number of instances that run even without requests, for providers that support [\`min_instances\`](capabilities.md). They are neither
+frozen nor stopped, so requests do not wait for a cold start. At most \`max_instances\`. The minimums of all services of an account must not
+exceed the account's instances. A deploy that lowers \`max_instances\` below the current minimum also lowers the minimum, and says so.
 
 ## health
 

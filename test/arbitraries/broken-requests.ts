@@ -86,7 +86,7 @@ const memoryFaults: readonly Fault[] = [
 
 const known = [
   "function_name port memory source_archive source_object session_affinity use_http2 timeout cpu concurrency",
-  "max_instances volumes schedule timezone env health idle",
+  "max_instances volumes schedule timezone env min_instances health idle",
 ]
   .join(" ")
   .split(" ");
@@ -104,6 +104,7 @@ const faults: readonly Fault[] = [
   ...brokenVolumes,
   ...brokenEnvironments,
   ...brokenSchedules,
+  fault("min_instances", "value_error", fc.constantFrom<unknown>("", "one", "-1", -1, 1001, "1001", 1.5, true, [], {})),
   fault(
     "health",
     "value_error",

@@ -109,6 +109,13 @@ const scheduled: fc.Arbitrary<Part<Schedule | null>> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(absent(null)) },
 );
 
+const minInstances: fc.Arbitrary<Part<number | undefined>> = perhaps(
+  fc
+    .constantFrom(null, 0, 1)
+    .map((value) => ({ value: value ?? 0, json: { min_instances: value }, form: { min_instances: String(value) } })),
+  undefined,
+);
+
 const health: fc.Arbitrary<Part<HealthCheck | null | undefined>> = perhaps(
   fc
     .option(healthCheck())
@@ -148,6 +155,7 @@ export const deployRequest = (
       useHttp2: flag("use_http2"),
       volumes: mountDeclaration(),
       schedule: scheduled,
+      minInstances,
       health,
       idle,
       env: fc.option(environment(), { nil: undefined }),
@@ -181,6 +189,7 @@ export const deployRequest = (
           mounts: volumes.mounts,
           schedule: parts.schedule.value,
           ...(env === undefined ? {} : { env }),
+          ...(parts.minInstances.value === undefined ? {} : { minInstances: parts.minInstances.value }),
           ...(parts.health.value === undefined ? {} : { health: parts.health.value }),
           ...(parts.idle.value === undefined ? {} : { idle: parts.idle.value }),
         },

@@ -50,6 +50,7 @@ export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
       mounts: mounts(),
       schedule: fc.option(schedule()),
       env: environment(),
+      minInstances: within({ min: 1, max: fieldLimits.min_instances.max }),
       health: healthCheck(),
       idle: fc.constantFrom(...idleModes),
     },

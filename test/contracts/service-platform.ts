@@ -79,12 +79,25 @@ const reading = inGroup("find and list", [
     },
   },
   {
+    name: "find returns the minimum of instances, and later none after a rollout without it",
+    when: ({ min_instances }) => min_instances.supported,
+    run: async (subject) => {
+      const [owner, name] = [subject.account(), subject.name()];
+      const image = await build(subject, owner, name, subject.sources.hello("minimum"));
+      await deployed(subject, { ...templateFor(owner, name, image), minInstances: 1 });
+      const { etag, serving } = await serviceOf(subject, name);
+      expect(serving[0]?.template.minInstances).toBe(1);
+      await deployed(subject, templateFor(owner, name, image), { etag, owner });
+      expect((await serviceOf(subject, name)).serving[0]?.template).not.toHaveProperty("minInstances");
+    },
+  },
+  {
     name: "find returns the health check, and later none after a rollout without it",
     when: ({ health }) => health.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const image = await build(subject, owner, name, subject.sources.hello("health"));
-      const health = { path: "/?q=1", interval: 20, timeout: 4, failures: 2, host: "example.com" };
+      const health = { path: "/", interval: 20, timeout: 4, failures: 2, host: "example.com" };
       await deployed(subject, { ...templateFor(owner, name, image), health });
       const { etag, serving } = await serviceOf(subject, name);
       expect(serving[0]?.template.health).toEqual(health);

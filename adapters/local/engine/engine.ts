@@ -195,6 +195,7 @@ export class LocalEngine implements Engine {
       pool.add(candidate.instance);
     }
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
+    pool.startMissing();
   }
 
   /** The services with at least one instance that is not frozen. */
@@ -296,6 +297,7 @@ export class LocalEngine implements Engine {
                 ),
             },
           }),
+      minInstances: template.minInstances ?? 0,
       idle: template.idle ?? config.idle,
       idleMillis: config.idleSeconds * 1000,
       stopAfterMillis: config.stopAfterSeconds * 1000,
@@ -303,7 +305,7 @@ export class LocalEngine implements Engine {
       waitMillis: template.timeout * 1000,
       acquireBudget: () => {
         const taken = this.#take(owner);
-        if (!taken) void this.#makeRoom(owner)?.then(() => pool.retryStarts());
+        if (!taken) void this.#makeRoom(owner)?.then(() => pool.startMissing());
         return taken;
       },
       releaseBudget: () => this.#give(owner),

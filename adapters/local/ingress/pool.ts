@@ -32,6 +32,8 @@ export interface PoolConfig extends IdleRules {
   readonly health?: PoolHealth;
   readonly concurrency: number;
   readonly maxInstances: number;
+  /** Instances that run even without requests. At most `maxInstances`. */
+  readonly minInstances: number;
   readonly queueLimit: number;
   /** Milliseconds that a request may wait for a place. */
   readonly waitMillis: number;
@@ -130,8 +132,11 @@ export class Pool {
     return this.#instances.filter((pooled) => pooled.frozen && !pooled.leaving && !isBusy(pooled, now));
   }
 
-  /** Starts instances for waiting requests, because the account's budget may have room now. */
-  retryStarts(): void {
+  /**
+   * Starts the instances that are missing: for waiting requests, because the account's budget may have room now, and
+   * for the minimum.
+   */
+  startMissing(): void {
     this.#scale();
   }
 
@@ -311,13 +316,16 @@ export class Pool {
   }
 
   #scale(): void {
-    if (this.#retired || this.#queue.length === 0) return;
+    if (this.#retired) return;
+    const missing =
+      this.#config.minInstances - this.#instances.filter(({ leaving }) => !leaving).length - this.#starting;
+    if (this.#queue.length === 0 && missing <= 0) return;
     const wait =
       (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number) - (Date.now() - this.#failedAt);
     if (wait > 0 && this.#lastFailure !== undefined) {
       // Instances that run or start will serve the waiting requests.
-      if (this.size > 0) this.#scaleLater(wait);
-      else this.#refuseAll(this.#lastFailure);
+      if (this.size > 0 || missing > 0) this.#scaleLater(wait);
+      if (this.size === 0) this.#refuseAll(this.#lastFailure);
       return;
     }
     const { concurrency, maxInstances } = this.#config;
@@ -328,7 +336,8 @@ export class Pool {
       concurrency,
       maxInstances,
     };
-    for (let count = instancesToStart(load); count > 0; count--) if (!this.#startOne()) return;
+    const needed = Math.max(instancesToStart(load), Math.min(missing, maxInstances - this.size));
+    for (let count = needed; count > 0; count--) if (!this.#startOne()) return;
   }
 
   #refuseAll(failure: DeployFailure): void {
@@ -442,17 +451,24 @@ export class Pool {
     if (this.#idleTimer !== undefined && this.#idleTimerAt <= soonest) return;
     clearTimeout(this.#idleTimer);
     this.#idleTimer = undefined;
-    const dues = this.#instances.filter(hasNoRequests).map((pooled) => nextSleepAt(pooled, this.#config));
+    const dues = this.#idle().map((pooled) => nextSleepAt(pooled, this.#config));
     if (dues.length === 0) return;
     const millis = Math.min(Math.max(10, Math.min(...dues) - Date.now()), MAX_TIMER_MS);
     this.#idleTimerAt = Date.now() + millis;
     this.#idleTimer = setTimeout(() => this.#takeIdleSteps(), millis).unref();
   }
 
+  /** The instances without requests that may be frozen or stopped. The oldest awake instances keep the minimum. */
+  #idle(): PooledInstance[] {
+    const awake = this.#instances.filter(({ frozen, leaving }) => !frozen && !leaving);
+    const kept = new Set(awake.slice(0, this.#config.minInstances));
+    return this.#instances.filter((pooled) => hasNoRequests(pooled) && !kept.has(pooled));
+  }
+
   #takeIdleSteps(): void {
     this.#idleTimer = undefined;
     const now = Date.now();
-    for (const pooled of this.#instances.filter(hasNoRequests)) {
+    for (const pooled of this.#idle()) {
       if (nextSleepAt(pooled, this.#config) > now) continue;
       if (nextSleepStep(pooled.frozen, this.#config).action === "freeze") void this.#freeze(pooled);
       else void this.stopIdle(pooled, "idle");

@@ -38,6 +38,8 @@ const documentSchema = z.object({
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
     // Absent in documents that earlier versions wrote.
+    minInstances: z.int().exactOptional(),
+    health: healthCheckSchema.exactOptional(),
     health: healthCheckSchema.exactOptional(),
     idle: z.enum(idleModes).exactOptional(),
   }),

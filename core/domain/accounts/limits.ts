@@ -11,6 +11,7 @@ export const fieldLimits = {
   cpu: { min: 1, default: 1 },
   concurrency: { min: 1, max: 1000, default: 80 },
   max_instances: { min: 0, max: 1000, default: 0 },
+  min_instances: { min: 0, max: 1000 },
   memory: { minBytes: 128 * MiB, default: "1Gi" },
   env: { maxBytes: 32 * KiB },
   mounts: { max: 10 },

@@ -8,6 +8,7 @@ import { type Issue, type IssueType, issue } from "../wire/issue.ts";
 import { reservedNames } from "../wire/names.ts";
 import { aliasIssues, type EnvAliases } from "./environment.ts";
 import { deployFields, type SourceObject } from "./fields.ts";
+import { effectiveMax } from "./instances.ts";
 import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 
 /** The location of the source: an archive in the request, or an object of a volume. */
@@ -39,14 +40,15 @@ const declarationOf = (
   mounts: fields.volumes,
   schedule: scheduleOf(fields.schedule, fields.timezone),
   ...(fields.env === undefined ? {} : { env: fields.env }),
+  ...(fields.min_instances === undefined ? {} : { minInstances: fields.min_instances }),
   ...(fields.health === undefined ? {} : { health: fields.health }),
   ...(fields.idle === undefined ? {} : { idle: fields.idle }),
   ...(source === undefined ? {} : { source }),
 });
 
 /**
- * A deploy as the client declares it: the parsed fields, under their domain names. If `env`, `health` or `idle` is
- * absent, the deployment keeps its value. `source` is absent only in a plan.
+ * A deploy as the client declares it: the parsed fields, under their domain names. If `env`,
+ * `min_instances`, `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
@@ -86,7 +88,7 @@ const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
 
 /** Fields that a client may omit instead. */
 const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
-  (["health", "idle"] as const).flatMap((field) => {
+  (["min_instances", "health", "idle"] as const).flatMap((field) => {
     const feature = capabilities[field];
     return valid[field] && !feature.supported
       ? [issue([field], `${feature.reason}; omit ${field}`, "unsupported")]
@@ -124,6 +126,13 @@ const instancesIssues = ({ max_instances: value }: DeployValues, context: Declar
     : above(field, value, quota, `your account may run at most ${quota} instances`, "quota_exceeded");
 };
 
+const minInstancesIssues = ({ min_instances: value, max_instances: max }: DeployValues, context: DeclareContext) => {
+  const effective = effectiveMax(max ?? 0, context.capabilities);
+  return max === undefined
+    ? []
+    : above("min_instances", value, effective, `must be at most max_instances (${effective})`);
+};
+
 const nameIssues = (name: string | undefined, reserved: readonly string[]): Issue[] =>
   name !== undefined && reserved.includes(name)
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
@@ -139,6 +148,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...("source_object" in valid ? sourceIssues(valid.source_object, context) : (context.archive?.issues ?? [])),
     ...sizeIssues(valid, context.capabilities),
     ...instancesIssues(valid, context),
+    ...minInstancesIssues(valid, context),
     ...needs((valid.volumes?.length ?? 0) > 0, volumes.mounts, "volumes"),
     ...needs(valid.use_http2 === true, http2, "use_http2"),
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),

@@ -27,6 +27,7 @@ export const deploymentSchema = z
     timeout: z.int().meta({ description: "The time limit of a request, in seconds." }),
     concurrency: z.int().meta({ description: "The maximum number of concurrent requests per instance." }),
     max_instances: z.int().meta({ description: "The maximum number of instances; 0 means the platform's default." }),
+    min_instances: z.int().meta({ description: "The number of instances that run even without requests." }),
     session_affinity: z.boolean().meta({ description: "True if requests from one client go to the same instance." }),
     use_http2: z.boolean().meta({ description: "True if the service receives HTTP/2 (h2c)." }),
     volumes: z.record(
@@ -96,6 +97,7 @@ const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
     timeout: written.timeout,
     concurrency: written.concurrency,
     max_instances: written.max_instances,
+    min_instances: written.min_instances,
     session_affinity: written.session_affinity,
     use_http2: written.use_http2,
     volumes: written.volumes,

@@ -20,6 +20,7 @@ import {
 import { readEnvironment } from "./environment.ts";
 import { healthLimits, readHealth } from "./health.ts";
 import { idleModes, parseIdleField } from "./idle.ts";
+import { parseMinInstances } from "./instances.ts";
 import { formatMemory, memoryShape, parseMemory } from "./resources.ts";
 
 const deploymentName = readField<DeploymentName>(
@@ -93,6 +94,16 @@ const environment = jsonField(
   },
 );
 
+const minInstances = parsedField(parseMinInstances, {
+  description:
+    "The number of instances that run even without requests, at most `max_instances`. 0 or `null` permits the service " +
+    "to scale to zero. Omit the field to keep the current value.",
+  examples: [0, 1],
+  type: ["integer", "null"],
+  minimum: fieldLimits.min_instances.min,
+  maximum: fieldLimits.min_instances.max,
+});
+
 const idle = parsedField(parseIdleField, {
   description:
     "Whether an idle instance is frozen until its next request, or stops. `null` selects the platform's default. Omit " +
@@ -160,6 +171,7 @@ export const serviceFields = {
   use_http2: booleanField(false, "Uses HTTP/2 (h2c) for requests to the service."),
   volumes: volumesOrMissing,
   env: environment.optional(),
+  min_instances: minInstances.optional(),
   health: health.optional(),
   idle: idle.optional(),
 } as const;

@@ -7,6 +7,7 @@ import type { AccountId } from "../accounts/account.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import type { VolumeName } from "../wire/names.ts";
 import type { DeployDeclaration } from "./declaration.ts";
+import { describeMinimum, effectiveMax, explainMinimum } from "./instances.ts";
 import { type Adjustment, explainFit, fitResources } from "./resources.ts";
 import {
   type Service,
@@ -82,11 +83,11 @@ const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
 /** Fields whose changes are intentional, because a deploy that omits them keeps their values. */
-const keptIfOmitted: readonly string[] = ["health", "idle"];
+const keptIfOmitted: readonly string[] = ["min_instances", "health", "idle"];
 
 /**
- * Returns the changes that reset earlier settings of the deployment. Omits intentional changes: those to `health` and
- * `idle`, and a change to the environment that removes no variable.
+ * Returns the changes that reset earlier settings of the deployment. Omits intentional changes: those to fields that a
+ * deploy may omit, and a change to the environment that removes no variable.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
   changes.filter(
@@ -141,10 +142,13 @@ export const planDeploy = (
   const {
     writtenName: _writtenName,
     source: _source,
+    minInstances: declaredMin,
     health: declaredHealth,
     idle: declaredIdle,
     ...declared
   } = declaration;
+  const keptMin = declaredMin ?? present?.minInstances ?? 0;
+  const minInstances = Math.min(keptMin, effectiveMax(declaration.maxInstances, capabilities));
   const health = declaredHealth === undefined ? present?.health : declaredHealth;
   const idle = declaredIdle === undefined ? present?.idle : declaredIdle;
   const spec: ServiceSpec = {
@@ -152,6 +156,7 @@ export const planDeploy = (
     ...fitted,
     owner,
     env: declaration.env ?? present?.env ?? {},
+    ...(minInstances > 0 ? { minInstances } : {}),
     ...(health ? { health } : {}),
     ...(idle ? { idle } : {}),
   };
@@ -167,7 +172,11 @@ export const planDeploy = (
     volumesDetached: volumesOf(present).filter((name) => !mounted.includes(name)),
     schedule: scheduleStep(present, spec),
     changes: present === undefined ? [] : changesBetween(present, spec),
-    adjustments: [...ruled, ...explainFit(wanted, fitted, capabilities.resources)],
+    adjustments: [
+      ...ruled,
+      ...explainFit(wanted, fitted, capabilities.resources),
+      ...explainMinimum(keptMin, minInstances),
+    ],
     notEnforced: notEnforced(spec, capabilities),
     idleInstance: idleInstance(capabilities),
   };
@@ -183,6 +192,7 @@ export const describePlan = (plan: DeployPlan): string[] => {
     ...plan.volumesToCreate.map((volume) => `Create volume '${volume}'`),
     ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data is kept`),
     ...describeSchedule(plan),
+    ...describeMinimum(plan.spec),
     ...plan.notEnforced,
     ...(plan.idleInstance === undefined ? [] : [plan.idleInstance]),
   ];

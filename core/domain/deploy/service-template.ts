@@ -31,6 +31,8 @@ export interface Declared {
   readonly mounts: readonly Mount[];
   readonly schedule: Schedule | null;
   readonly env: Environment;
+  /** The number of instances that run even without requests. Absent: 0. */
+  readonly minInstances?: number;
   /** Absent: an instance is healthy when it accepts connections. */
   readonly health?: HealthCheck;
   /** Absent: the platform's default. */
@@ -57,6 +59,7 @@ export const writtenFields = (declared: WritableFields) => ({
   timeout: declared.timeout,
   concurrency: declared.concurrency,
   max_instances: declared.maxInstances,
+  min_instances: declared.minInstances ?? 0,
   session_affinity: declared.sessionAffinity,
   use_http2: declared.useHttp2,
   volumes: renderMounts(declared.mounts),

@@ -47,6 +47,7 @@ export const capabilitiesSchema = z
       note: z.string().optional().meta({ description: "Other limits on the number of instances." }),
     }),
     scale_to_zero: feature,
+    min_instances: feature.meta({ description: "A deploy may declare how many instances run without requests." }),
     health: feature.meta({ description: "A deploy may declare a health check." }),
     idle: feature.meta({ description: "A deploy may choose whether an idle instance is frozen or stops." }),
     busy_leases: feature.meta({

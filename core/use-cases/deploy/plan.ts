@@ -1,9 +1,10 @@
 /** Parses the request of a deploy or plan and computes the plan, without changing anything. */
 import type { z } from "zod";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
+import { sumOfMinimums } from "../../domain/deploy/instances.ts";
 import { describePlan, planDeploy } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
-import { shownTemplate } from "../../domain/deploy/service-template.ts";
+import { type ServiceSpec, shownTemplate } from "../../domain/deploy/service-template.ts";
 import { attemptTimeout } from "../../domain/schedules/fire-policy.ts";
 import type { RawFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
@@ -70,7 +71,18 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
       "kind" in error ? error : invalidInput(error),
     );
     const volumes = yield* await availableVolumes(caller, ruled.declaration);
-    return ok(planDeploy(account, ruled.declaration, current, capabilities, volumes, ruled.adjustments));
+    const planned = planDeploy(account, ruled.declaration, current, capabilities, volumes, ruled.adjustments);
+    if (planned.spec.minInstances !== undefined) yield* await checkMinimum(caller, planned.spec);
+    return ok(planned);
+  });
+
+/** Fails if the account's services would keep more instances running than the account may have. */
+const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec) =>
+  context.ports.provider.services.list(principal.account, options).andThen((services) => {
+    const { instances: max } = context.settings.accountLimits;
+    const sum = sumOfMinimums(services, spec);
+    const message = `your services would keep ${sum} instances running, but your account may have ${max}; reduce min_instances`;
+    return sum > max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
 /**

@@ -20,7 +20,7 @@ const templateOf = (name: string, useHttp2: boolean): ServiceTemplate => ({
   cpu: 1,
   timeout: 3600,
   concurrency: 1000,
-  maxInstances: 1,
+  maxInstances: 1, minInstances: 0,
   sessionAffinity: false,
   useHttp2,
   mounts: [],
@@ -62,7 +62,7 @@ const listening = (server: Server): Promise<number> =>
 
 const poolAt = (port: number): Pool => {
   const pool = new Pool({
-    ...{ concurrency: 1000, maxInstances: 1, queueLimit: 100, waitMillis: 60_000 },
+    ...{ concurrency: 1000, maxInstances: 1, minInstances: 0, queueLimit: 100, waitMillis: 60_000 },
     ...{ idle: "stop", idleMillis: 3_600_000, stopAfterMillis: 3_600_000 },
     start: () => Promise.reject(new Error("The instance is fake.")),
     acquireBudget: () => false,

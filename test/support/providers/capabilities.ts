@@ -26,6 +26,7 @@ export const minimalCapabilities: Capabilities = {
   ...fullCapabilities,
   session_affinity: missing("no affinity here"),
   http2: missing("no HTTP/2 here"),
+  min_instances: missing("no minimum here"),
   health: missing("no health checks here"),
   idle: missing("no choice of idle here"),
   memory_limit: missing("no memory limit here"),

@@ -75,6 +75,7 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
   const pool = new Pool({
     concurrency: 1,
     maxInstances: 10,
+    minInstances: 0,
     idle: "stop",
     idleMillis: 60_000,
     stopAfterMillis: 600_000,

@@ -73,6 +73,16 @@ describe("a complete declaration", () => {
     expect(issuesOf({ idle: "frozen" })).toEqual([["idle", "value_error"]]);
   });
 
+  test("min_instances has three meanings: absent keeps, 0 and null clear, a number replaces", () => {
+    expect(declared({})).not.toHaveProperty("minInstances");
+    for (const cleared of [0, "0", null, "null"]) expect(declared({ min_instances: cleared }).minInstances).toBe(0);
+    expect(declared({ min_instances: "2", max_instances: 2 }).minInstances).toBe(2);
+    expect(issuesOf({ min_instances: 3, max_instances: 2 })).toEqual([["min_instances", "less_than_equal"]]);
+    const preset = { ...fullCapabilities, instances: { preset: 4, max: 9 } };
+    expect(declared({ min_instances: 4 }, { capabilities: preset }).minInstances).toBe(4);
+    expect(issuesOf({ min_instances: 5 }, { capabilities: preset })).toEqual([["min_instances", "less_than_equal"]]);
+  });
+
   test("health has three meanings: absent keeps, null clears, an object replaces", () => {
     expect(declared({})).not.toHaveProperty("health");
     expect(declared({ health: null }).health).toBeNull();
@@ -222,6 +232,7 @@ describe("limits of the provider that are lower than the contract's", () => {
     ["schedule", { schedule: "0 9 * * *" }, "no schedules here"],
     ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
     ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
+    ["min_instances", { min_instances: 1 }, "no minimum here; omit min_instances"],
     ["health", { health: { path: "/" } }, "no health checks here; omit health"],
     ["idle", { idle: "stop" }, "no choice of idle here; omit idle"],
   ])("%s is a 422 with the provider's reason if not supported", (field, fields, reason) => {
@@ -240,6 +251,7 @@ describe("limits of the provider that are lower than the contract's", () => {
       schedule: "",
       use_http2: "false",
       source_object: "",
+      min_instances: "0",
       health: "null",
       idle: "null",
       session_affinity: "true",

@@ -52,6 +52,7 @@ test("has every field of the contract, by its wire name", () => {
     use_http2: false,
     volumes: { "/data": { name: "vol", read_only: true } },
     schedule: { cron: "0 9 * * *", timezone: "UTC" },
+    min_instances: 0,
     health: null,
     idle: null,
     env: ["ALPHA", "ZED"],

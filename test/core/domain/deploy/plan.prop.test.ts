@@ -59,11 +59,12 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
       const plan = planDeploy(acme, declaration, null, capabilities, []);
       for (const { field, from } of plan.adjustments)
         expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
-      const { writtenName, health, idle, ...expected } = adjusted(declaration, plan);
+      const { writtenName, minInstances, health, idle, ...expected } = adjusted(declaration, plan);
       expect(declarationOf(throughTheDocument(plan))).toEqual({
         env: {},
         ...expected,
         // A template has no field for the platform's default.
+        ...(minInstances ? { minInstances } : {}),
         ...(health ? { health } : {}),
         ...(idle ? { idle } : {}),
         writtenName: declaration.name,
@@ -141,6 +142,7 @@ const wireNames = {
   volumes: "mounts",
   schedule: "schedule",
   env: "env",
+  min_instances: "minInstances",
   health: "health",
   idle: "idle",
 } as const;

@@ -2,10 +2,12 @@
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import { sumOfMinimums } from "../../../../core/domain/deploy/instances.ts";
 import { type DeployPlan, describePlan, planDeploy, resetsOf } from "../../../../core/domain/deploy/plan.ts";
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
 import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
@@ -109,6 +111,32 @@ describe("the schedule is part of the declaration", () => {
     expect(plan({}, { current: running(daily) }).schedule).toBe("remove");
     expect(describePlan(plan({}, { current: running(daily) }))).toContain("Schedule removed");
     expect(plan({}, { current: running({}) }).schedule).toBe("none");
+  });
+});
+
+describe("min_instances", () => {
+  const current = running({ min_instances: 3 });
+
+  test("stays as it is if the declaration omits it, and 0 clears it", () => {
+    expect(plan({}, { current })).toMatchObject({ spec: { minInstances: 3 }, changes: [] });
+    expect(plan({}).spec).not.toHaveProperty("minInstances");
+    const cleared = plan({ min_instances: 0 }, { current });
+    expect(cleared.spec).not.toHaveProperty("minInstances");
+    expect(cleared.changes).toEqual([{ field: "min_instances", from: 3, to: 0 }]);
+    expect(resetsOf(cleared.changes)).toEqual([]);
+  });
+
+  test("is lowered to a smaller maximum, and the plan says so", () => {
+    const lowered = plan({ max_instances: 2 }, { current });
+    expect(lowered.spec.minInstances).toBe(2);
+    expect(describePlan(lowered)).toContain("min_instances lowered from 3 to 2, the maximum number of instances");
+    expect(describePlan(lowered)).toContain("Keeps 2 instances running without requests");
+  });
+
+  test("the sum of an account counts each service once, with the new value of the changed one", () => {
+    const services = [running({ min_instances: 3 }), running({ function_name: "other", min_instances: 4 })];
+    expect(sumOfMinimums(services, { name: "other" as DeploymentName, minInstances: 1 })).toBe(4);
+    expect(sumOfMinimums(services, { name: "new" as DeploymentName })).toBe(7);
   });
 });
 

@@ -64,6 +64,7 @@ test.each([
   ["a value of another type", "memory", "512Mi"],
   ["the name", "name", "other"],
   ["the environment", "env", {}],
+  ["the minimum of instances", "minInstances", 1],
   ["the health check", "health", null],
   ["the idle mode", "idle", "stop"],
   ["a field by its wire name", "max_instances", 3],
@@ -148,7 +149,7 @@ test("passes the current service and the caller to the policy", () => {
     asked.push(one);
     return [];
   });
-  const { health: _health, idle: _idle, ...declaredFields } = declared();
+  const { minInstances: _min, health: _health, idle: _idle, ...declaredFields } = declared();
   const current = { ...declaredFields, owner: principal.account, env: {} };
   expect(rule([keep], { declaration: declared(), current, principal }).isOk()).toBe(true);
   expect(asked).toEqual([{ declaration: declared(), current, principal }]);

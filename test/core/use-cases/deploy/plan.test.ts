@@ -66,6 +66,25 @@ test("changes nothing", async () => {
   expect(platform.memory.snapshot()).toEqual(before);
 });
 
+test("the minimums of an account's services share its limit of instances", async () => {
+  const platform = startMemory({ settings: { accountLimits: { instances: 5 } } });
+  await deployed(platform, { min_instances: 3 });
+  const plan = (raw: Record<string, unknown>, account?: string) =>
+    platform.controlPlane.plan(platform.principal(account), { fields: { ...fields, max_instances: 5, ...raw } });
+  const other = await plan({ function_name: "other", min_instances: 3 });
+  expect(other._unsafeUnwrapErr()).toMatchObject({
+    kind: "invalid_input",
+    issues: [{ path: ["min_instances"], type: "quota_exceeded", message: expect.stringContaining("keep 6 instances") }],
+  });
+  expect((await plan({ function_name: "other", min_instances: 2 }))._unsafeUnwrap().summary).toContain(
+    "Keeps 2 instances running without requests",
+  );
+  // A service that keeps nothing running, a change of the same service, and another account.
+  expect((await plan({ function_name: "other" })).isOk()).toBe(true);
+  expect((await plan({ function_name: "app", min_instances: 5 })).isOk()).toBe(true);
+  expect((await plan({ function_name: "their-app", min_instances: 5 }, "other")).isOk()).toBe(true);
+});
+
 test("fails for the same reasons as the deploy", async () => {
   const platform = startMemory({ settings: { accountLimits: { deployments: 1 } } });
   await deployed(platform);

@@ -72,6 +72,7 @@ const broken: readonly [string, string, string][] = [
   ["schedule", '{"cron":"61 * * * *"}', "body.schedule.cron: value_error"],
   ["timezone", "Mars/Phobos", "body.timezone: value_error"],
   ["timezone", "+02:00", "body.timezone: value_error"],
+  ["min_instances", "", "body.min_instances: value_error"],
   ["health", "", "body.health: json_invalid"],
   ["health", "{}", "body.health.path: value_error"],
   ["idle", "", "body.idle: value_error"],

@@ -1,0 +1,52 @@
+/** The numbers of instances that a service may have and keeps. */
+import { err, ok, type Result } from "../../result.ts";
+import { fieldLimits } from "../accounts/limits.ts";
+import type { Capabilities } from "../wire/capabilities.ts";
+import { type Issue, issue } from "../wire/issue.ts";
+import type { Adjustment } from "./resources.ts";
+import { type Service, type ServiceSpec, shownTemplate } from "./service-template.ts";
+
+/** Parses the field `min_instances`. `null` means 0. */
+export const parseMinInstances = (raw: unknown): Result<number, readonly Issue[]> => {
+  if (raw === null || raw === "null") return ok(0);
+  const value = typeof raw === "string" && /^\d{1,9}$/.test(raw) ? Number(raw) : raw;
+  const { min, max } = fieldLimits.min_instances;
+  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+    ? ok(value)
+    : err([issue([], `must be an integer from ${min} to ${max}, or null`, "value_error")]);
+};
+
+/** Returns how many instances a service may have, with the platform's default in place of 0. */
+export const effectiveMax = (maxInstances: number, { instances }: Capabilities): number =>
+  maxInstances === 0 ? instances.preset : maxInstances;
+
+/** A minimum from an earlier deploy may exceed the new maximum. */
+export const explainMinimum = (from: number, to: number): Adjustment[] =>
+  from === to
+    ? []
+    : [
+        {
+          field: "min_instances",
+          from: String(from),
+          to: String(to),
+          message: `min_instances lowered from ${from} to ${to}, the maximum number of instances`,
+        },
+      ];
+
+/** Returns a sentence about the minimum, if there is one. */
+export const describeMinimum = ({ minInstances = 0 }: Pick<ServiceSpec, "minInstances">): string[] =>
+  minInstances === 0
+    ? []
+    : [`Keeps ${minInstances} ${minInstances === 1 ? "instance" : "instances"} running without requests`];
+
+/**
+ * Returns how many instances the services of an account keep running if one service changes.
+ * @param services all services of the account
+ */
+export const sumOfMinimums = (
+  services: readonly Service[],
+  changed: Pick<ServiceSpec, "name" | "minInstances">,
+): number =>
+  services
+    .filter(({ name }) => name !== changed.name)
+    .reduce((sum, service) => sum + (shownTemplate(service).minInstances ?? 0), changed.minInstances ?? 0);
