@@ -239,7 +239,7 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
 };
 
-/** Returns the first of the path and its ancestors that exists, if it is a file. Otherwise returns undefined. */
+/** Returns the path, or else its nearest existing ancestor, if that is a file. Otherwise returns undefined. */
 const fileIn = (path: string): string | undefined => {
   // Undefined if the path does not exist or an ancestor is a file.
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -24,7 +24,7 @@ import { changedFields, formatValue } from "./plan.ts";
 import type { Adjustment } from "./resources.ts";
 import { type Declared, type ServiceSpec, writtenFields } from "./service-template.ts";
 
-/** The fields that a policy may change: those of the service except its name, source, environment and `idle`. */
+/** The fields that a policy may change: all fields of a deploy except the name, the source, `env` and `idle`. */
 export type PolicyFields = Omit<Declared, "env" | "idle">;
 
 /** The deploy that a policy judges. */

@@ -61,7 +61,7 @@ const nextOnClock = (fields: CronFields, zone: string, from: number): number | u
     const near = Math.min(moment, at + 2 * DAY);
     const change = clockChange(zone, at, near);
     if (change === undefined && near === moment) return moment;
-    // No change moves clocks by much more than a day, so the next fire is at most two days before `moment`.
+    // No change moves clocks by much more than a day, so the next fire is at most two days earlier than `moment`.
     at = change ?? Math.max(near, moment - 2 * DAY);
   }
 };

@@ -92,7 +92,7 @@ export const capabilitiesSchema = z
       schedules: feature,
       max_seconds: z
         .int()
-        .meta({ description: "The maximum time limit of one attempt of a scheduled run, in seconds." }),
+        .meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
     }),
     logs: z.object({
       newest: feature,

@@ -48,7 +48,7 @@ export const planSchema = z
       action: z.enum(["put", "remove", "none"]),
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
-      max_seconds: z.int().meta({ description: "The time limit of one attempt of a scheduled run, in seconds." }),
+      max_seconds: z.int().meta({ description: "The time limit of an attempt of a fire, in seconds." }),
     }),
     not_enforced: z
       .array(z.string())

@@ -15,7 +15,7 @@ export const SUPERVISED = "PORTSIDE_SUPERVISED";
 export type LifelineReport =
   /** The process is ready. After an upgrade, it replaces the previous process. */
   | { readonly kind: "ready"; readonly pid: number; readonly logLevel: LogLevel; readonly canUpgrade: boolean }
-  /** The process has stopped because it was asked to. */
+  /** The process has stopped on request, not because of a failure. */
   | { readonly kind: "stopped" };
 
 export class Lifeline {
