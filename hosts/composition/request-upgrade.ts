@@ -10,7 +10,8 @@ import type { ServeSettings } from "./settings.ts";
 export class UpgradeRefused extends Error {}
 
 const explain = (cause: unknown, dataDir: string): string => {
-  if (cause instanceof UnknownCall) return "The running version cannot be upgraded without a restart. Restart the server.";
+  if (cause instanceof UnknownCall)
+    return "The running version cannot be upgraded without a restart. Restart the server.";
   if (!(cause instanceof EngineUnreachable)) return (cause as Error).message;
   if ((cause.cause as NodeJS.ErrnoException | undefined)?.code === "EACCES")
     return `This user has no permission to open the data folder ${dataDir}. Run the command as the server's user.`;

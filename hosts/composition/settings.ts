@@ -38,7 +38,10 @@ export const serveShape = {
     ),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
-  instances: count(accountLimits.instances, "Maximum instances per account, across its deployments"),
+  instances: count(
+    accountLimits.instances,
+    "Maximum `max_instances` of a deployment; with the provider local, also the maximum total of an account",
+  ),
   volumes: count(accountLimits.volumes, "Maximum volumes per account"),
   buildsAtOnce: count(accountLimits.buildsAtOnce, "Maximum concurrent builds per account"),
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),

@@ -96,7 +96,7 @@ export interface Service {
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
-  /** Why the serving revision cannot start instances, such as `image_not_found`. Absent if it can, as far as is known. */
+  /** Why the serving revision cannot start instances, such as `image_not_found`. Absent if no reason is known. */
   readonly broken?: DeployReason;
   /** The latest fire of its schedule; null before the first. Absent if the platform does not record fires. */
   readonly lastFire?: LastFire | null;

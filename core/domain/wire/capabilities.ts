@@ -90,9 +90,7 @@ export const capabilitiesSchema = z
     }),
     cron: z.object({
       schedules: feature,
-      max_seconds: z
-        .int()
-        .meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
+      max_seconds: z.int().meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
     }),
     logs: z.object({
       newest: feature,
