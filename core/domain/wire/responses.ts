@@ -58,11 +58,9 @@ export const planSchema = z
 
 export const limitsSchema = z.object({
   deployments: z.int().meta({ description: "The maximum number of deployments." }),
-  instances: z
-    .int()
-    .meta({
-      description: "The largest permitted `max_instances` of a deployment. Some providers also limit the total.",
-    }),
+  instances: z.int().meta({
+    description: "The largest permitted `max_instances` of a deployment. Some providers also limit the total.",
+  }),
   volumes: z.int().meta({ description: "The maximum number of volumes." }),
   builds_at_once: z.int().meta({ description: "The maximum number of concurrent builds." }),
   uploads_at_once: z.int().meta({ description: "The maximum number of concurrent uploads of sources." }),
