@@ -112,7 +112,7 @@ const checkCrossSite = (request: FastifyRequest, origins: ReadonlySet<string>): 
   return crossSiteError(source, `${protocol}://${host}`, origins);
 };
 
-/** @param own the principal that the application authenticated; if undefined, the request's key or token decides */
+/** @param own the principal that the application authenticated; if undefined, Portside checks the key or token */
 const authenticate = async (
   { controlPlane, origins }: CallerOptions,
   own: Principal | undefined,
