@@ -20,11 +20,11 @@ export interface Scheduler {
    * At each scheduled time, the service must receive `POST /cron` at least once, with the headers `X-Cron-Token` (the
    * job's token) and `X-Cron-Time` (the scheduled time). A provider whose scheduler sends the scheduled time in another
    * header may use that header instead. If an attempt gets no response or a 5xx, the scheduler must retry after the
-   * delays of `fireLimits`, unless the next scheduled time is earlier. Runs may overlap.
+   * delays of `fireLimits`, unless the next scheduled time is earlier. Fires may overlap.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
-   * Removes the schedule of a service. Succeeds if the service has no schedule. Must not end runs that have started.
+   * Removes the schedule of a service. Succeeds if the service has no schedule. Must not end fires that have started.
    */
   remove(service: ScheduledService, options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Returns the schedule of a service, or null if it has none. */

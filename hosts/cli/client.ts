@@ -37,7 +37,7 @@ const nextStep: Readonly<Record<number, string>> = {
   503: "Retry in a few seconds.",
 };
 
-/** Returns the message in an error response's body. */
+/** Formats an error response's body as a message with the next step. */
 export const apiErrorMessage = (status: number, body: unknown): string => {
   const detail = (body as { detail?: unknown } | null)?.detail;
   const message = Array.isArray(detail)

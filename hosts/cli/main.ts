@@ -33,7 +33,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 // A reader that closes the pipe early (`portside logs NAME | head`) is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
-// `npm run portside` in the repository starts in the repository's folder and passes on the caller's folder.
+// `npm run portside` runs in the repository's folder, and passes the caller's folder in INIT_CWD.
 const fromRepository =
   process.env["npm_lifecycle_event"] === "portside" && process.env["npm_package_name"] === "portside";
 

@@ -72,7 +72,7 @@ const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   }
   const found = find(["--version", "-V"].includes(word) ? "version" : word);
   if (found === undefined) throw unknownCommand(word);
-  // Before the arguments are parsed: the options of `serve` load the settings of every provider.
+  // Runs before the arguments are parsed, because the options of `serve` load the settings of every provider.
   if (word === "serve" && rest.includes("--supervise"))
     return (await import("./server/supervise.ts")).supervise(args, io);
   const command = await found[1].load(rest);

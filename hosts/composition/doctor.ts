@@ -39,7 +39,7 @@ export const findQuarantine = async (settings: ServeSettings) => {
 
 /**
  * Checks the provider's requirements, such as credentials and tools. Yields each finding as soon as it is known.
- * @throws SettingsError if the provider has no doctor
+ * @throws SettingsError if the provider has no checks
  */
 export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   const { module, config } = await chooseProvider(settings);

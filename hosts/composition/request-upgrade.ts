@@ -10,10 +10,11 @@ import type { ServeSettings } from "./settings.ts";
 export class UpgradeRefused extends Error {}
 
 const explain = (cause: unknown, dataDir: string): string => {
-  if (cause instanceof UnknownCall) return "The running version cannot be upgraded while it runs. Restart it.";
+  if (cause instanceof UnknownCall)
+    return "The running version cannot be upgraded without a restart. Restart the server.";
   if (!(cause instanceof EngineUnreachable)) return (cause as Error).message;
   if ((cause.cause as NodeJS.ErrnoException | undefined)?.code === "EACCES")
-    return `This user may not open the data folder ${dataDir}. Run the command as the server's user.`;
+    return `This user has no permission to open the data folder ${dataDir}. Run the command as the server's user.`;
   return `No engine answers in the data folder ${dataDir}. Start the server with 'portside serve', or pass the data folder of a running server with --data-dir. If the server runs with --engine inline, restart it instead.`;
 };
 

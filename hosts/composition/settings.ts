@@ -38,7 +38,10 @@ export const serveShape = {
     ),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
-  instances: count(accountLimits.instances, "Maximum instances per account, across its deployments"),
+  instances: count(
+    accountLimits.instances,
+    "Maximum `max_instances` of a deployment; with the provider local, also the maximum total of an account",
+  ),
   volumes: count(accountLimits.volumes, "Maximum volumes per account"),
   buildsAtOnce: count(accountLimits.buildsAtOnce, "Maximum concurrent builds per account"),
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),
@@ -239,7 +242,7 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
 };
 
-/** Returns the first of the path and its ancestors that exists, if it is a file. Otherwise returns undefined. */
+/** Returns the path, or else its nearest existing ancestor, if that is a file. Otherwise returns undefined. */
 const fileIn = (path: string): string | undefined => {
   // Undefined if the path does not exist or an ancestor is a file.
   const stats = statSync(path, { throwIfNoEntry: false });

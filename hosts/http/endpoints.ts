@@ -29,7 +29,7 @@ export const endpointGroups: readonly {
   { name: "SQL", description: "SQL over logs and billing.", endpoints: sqlEndpoints },
   {
     name: "Account",
-    description: "Credentials, limits and the subscription.",
+    description: "Credentials, quotas and the subscription.",
     endpoints: [...usageEndpoints, ...accountEndpoints],
   },
 ];

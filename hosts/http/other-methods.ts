@@ -1,7 +1,7 @@
 /** Responds with 405 and `Allow` to methods that a path does not support. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 
-/** @param admit returns false if it sent an error response; without it, no credential is needed for the 405 */
+/** @param admit checks the credential before the 405, and returns false if it sent an error response; optional */
 export const rejectOtherMethods = (
   app: FastifyInstance,
   url: string,

@@ -35,10 +35,10 @@ export interface PortsideOptions {
    */
   readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
   /**
-   * Further origins of the application's pages, such as `https://app.example.com`, needed if a proxy changes the scheme
-   * or the host. A request that `caller` authenticates fails with 403 if its `Origin` is neither one of these nor the
-   * request's own, or if its `Sec-Fetch-Site` is neither `same-origin` nor `none`. Portside does not check requests
-   * that it authenticates by key or token.
+   * Further origins of the application's pages, such as `https://app.example.com`. Required if a proxy changes the
+   * scheme or the host. A request that `caller` authenticates fails with 403 if its `Origin` is not in this list and
+   * differs from the origin of the request's URL. It also fails if its `Sec-Fetch-Site` is neither `same-origin` nor
+   * `none`. Portside does not check requests that it authenticates by key or token.
    */
   readonly origins?: readonly string[];
   /** Called when a request ends, for metrics. */
@@ -112,7 +112,7 @@ const checkCrossSite = (request: FastifyRequest, origins: ReadonlySet<string>): 
   return crossSiteError(source, `${protocol}://${host}`, origins);
 };
 
-/** @param own the principal that the application authenticated; if undefined, the request's key or token decides */
+/** @param own the principal that the application authenticated; if undefined, Portside checks the key or token */
 const authenticate = async (
   { controlPlane, origins }: CallerOptions,
   own: Principal | undefined,

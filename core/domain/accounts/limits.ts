@@ -34,7 +34,7 @@ export const archiveLimits = {
 /** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/** Deadline for unpacking an archive, in milliseconds. On a slow disk, the largest archive takes a fifth of it. */
+/** Deadline for unpacking an archive, in milliseconds. The largest archive takes a fifth of this on a slow disk. */
 export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };

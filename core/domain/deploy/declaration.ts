@@ -52,7 +52,7 @@ const declarationOf = (
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
-/** The provider, account and installation whose rules a deploy request must follow. */
+/** The rules of the provider, the account and the platform's settings, which a deploy request must follow. */
 export interface DeclareContext {
   readonly capabilities: Capabilities;
   readonly limits?: AccountLimits;
@@ -138,7 +138,7 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
     : [];
 
-/** Checks rules across fields, and rules of the provider, the account and the installation. */
+/** Checks the rules across fields, and the rules in the context. */
 const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareContext): readonly Issue[] => {
   const { cron, http2, source_object: sourceObjects, volumes } = context.capabilities;
   return [

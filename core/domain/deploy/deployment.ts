@@ -79,7 +79,7 @@ type Status = Pick<
   "url" | "region" | "status" | "revision" | "created_at" | "updated_at" | "cron" | "last_deploy"
 >;
 
-/** Names each field, because spreading objects takes most of the time of a long list. */
+/** Copies each field explicitly, because object spread would take most of the time of a long list. */
 const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
   const written = writtenFields(spec);
   return {

@@ -5,7 +5,7 @@ import { type Issue, issue } from "../wire/issue.ts";
 /** The valid values of the deploy field `idle`. */
 export const idleModes = ["freeze", "stop"] as const;
 
-/** `freeze`: an idle instance keeps its memory and pauses until its next request. `stop`: it ends. */
+/** `freeze`: an idle instance pauses and keeps its memory until its next request. `stop`: an idle instance stops. */
 export type IdleMode = (typeof idleModes)[number];
 
 const isIdleMode = (raw: unknown): raw is IdleMode => idleModes.some((mode) => mode === raw);

@@ -1,6 +1,6 @@
 /**
- * A deployed service, independent of any provider. Each adapter renders a template to a document of its platform and
- * must be able to parse the document without loss, because templates are the only record of owners and mounted volumes.
+ * A deployed service, independent of any provider. Each adapter renders a template to a document of its platform. It
+ * must parse the document without loss, because templates are the only record of owners and mounted volumes.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { LastFire } from "../schedules/fire-policy.ts";
@@ -104,7 +104,7 @@ export interface Service {
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
-  /** Set if the serving revision is known to be unable to start instances, for example because its image is missing. */
+  /** Why the serving revision cannot start instances, such as `image_not_found`. Absent if no reason is known. */
   readonly broken?: DeployReason;
   /** The latest fire of its schedule; null before the first. Absent if the platform does not record fires. */
   readonly lastFire?: LastFire | null;

@@ -2,8 +2,8 @@
  * Positions in a deployment's log, and the cursors that encode them for clients.
  *
  * A cursor is an RFC 3339 date-time. The first nine digits of its fraction are nanoseconds. The remaining digits are
- * the code of the entry within its nanosecond. A cursor contains the nanosecond before that of its entry, so that a
- * client that truncates the cursor to nanoseconds may receive entries again, but does not miss any.
+ * the code of the entry within its nanosecond. A cursor contains the nanosecond before its entry. A client that
+ * truncates the cursor to nanoseconds may therefore receive entries again, but does not miss any.
  */
 import { type Instant, parseDateTime, parseInstant, timestampOf, withNanoseconds } from "../wire/instant.ts";
 

@@ -12,7 +12,7 @@ const LAST_YEAR = 9999;
 /** 1970-01-01 was a Thursday. */
 const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7;
 
-/** Vixie cron's rule: if a day field begins with a star, both day fields must match; otherwise one match is enough. */
+/** Vixie cron's rule: if either day field begins with `*`, both must match; otherwise a match of one is enough. */
 const isDay = (fields: CronFields, dayOfMonth: number, weekday: number): boolean => {
   const [byDay, byWeekday] = [fields.days.has(dayOfMonth), fields.weekdays.has(weekday)];
   return fields.anyDay || fields.anyWeekday ? byDay && byWeekday : byDay || byWeekday;

@@ -20,7 +20,7 @@ const DAY = 86_400;
 
 const dateOf = (wallSecond: number): number => Math.floor(wallSecond / DAY);
 
-/** Returns the first wall-clock second at or after `from` that matches, or undefined if none does before the year 10000. */
+/** Returns the first matching wall-clock second, `from` included. Undefined if there is none before the year 10000. */
 const nextWallSecond = (fields: CronFields, from: number): number | undefined => {
   const minute = nextWallMinute(fields, Math.ceil(from / MINUTE));
   return minute === undefined ? undefined : minute * MINUTE;
@@ -61,7 +61,7 @@ const nextOnClock = (fields: CronFields, zone: string, from: number): number | u
     const near = Math.min(moment, at + 2 * DAY);
     const change = clockChange(zone, at, near);
     if (change === undefined && near === moment) return moment;
-    // No change moves clocks by much more than a day, so the next fire is at most two days before `moment`.
+    // No change moves clocks by much more than a day, so the next fire is at most two days earlier than `moment`.
     at = change ?? Math.max(near, moment - 2 * DAY);
   }
 };

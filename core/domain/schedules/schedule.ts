@@ -72,8 +72,9 @@ export interface CronFields {
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** True if the day field begins with `*`. If neither day field does, a match of one of them is enough. */
+  /** True if the field `day of month` begins with `*`. If neither day field does, a match of one of them is enough. */
   readonly anyDay: boolean;
+  /** True if the field `day of week` begins with `*`. */
   readonly anyWeekday: boolean;
 }
 
@@ -124,7 +125,7 @@ export const isTimeZone = (zone: string): boolean => {
 const zoneIssue = (path: readonly string[], zone: string): Issue =>
   issue(path, `'${zone}' is not an IANA time zone; try 'UTC' or 'Europe/Paris'`, "value_error");
 
-/** The value of the field `schedule`. If its time zone is empty, the field `timezone` decides. */
+/** The value of the field `schedule`. If its time zone is empty, the field `timezone` determines the time zone. */
 export interface DeclaredSchedule {
   readonly cron: string;
   readonly timezone: string;

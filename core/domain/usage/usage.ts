@@ -2,8 +2,8 @@
  * Parses usage lines, in which a service reports its spending on models: one JSON line per turn.
  *
  * Numbers may be text, because some programs write decimals as strings to keep all digits. The tokens of a turn count
- * even if the line has no cost. A line with an invalid number (negative, not a number, a fraction of a token) is not
- * added to a sum, but callers report how many such lines exist.
+ * even if the line has no cost. Sums omit lines with an invalid number (negative, not a number, a fraction of a token).
+ * Callers report the number of omitted lines.
  */
 import { type Decimal, parseDecimal } from "./decimal.ts";
 

@@ -1,4 +1,4 @@
-/** The conflicts that every volume store reports in the same words. */
+/** Conflicts that every volume store reports with the same message. */
 import { type Conflict, conflict } from "../../errors.ts";
 import type { VolumeName } from "../wire/names.ts";
 
@@ -8,7 +8,7 @@ export const isBeingDeleted = (name: VolumeName): Conflict =>
 export const deletionCancelled = (name: VolumeName): Conflict =>
   conflict(`The deletion of the volume '${name}' was cancelled. Delete it again.`);
 
-/** For the restore of a volume whose name another volume has. */
+/** The account cannot restore a volume while another of its volumes has the same name. */
 export const nameIsTaken = (name: VolumeName): Conflict =>
   conflict(
     `Your account already has a volume '${name}'. Delete it before you restore a deleted volume of the same name.`,

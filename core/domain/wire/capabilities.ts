@@ -95,9 +95,7 @@ export const capabilitiesSchema = z
     }),
     cron: z.object({
       schedules: feature,
-      max_seconds: z
-        .int()
-        .meta({ description: "The maximum time limit of one attempt of a scheduled run, in seconds." }),
+      max_seconds: z.int().meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
     }),
     logs: z.object({
       newest: feature,

@@ -48,7 +48,7 @@ export const planSchema = z
       action: z.enum(["put", "remove", "none"]),
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
-      max_seconds: z.int().meta({ description: "The time limit of one attempt of a scheduled run, in seconds." }),
+      max_seconds: z.int().meta({ description: "The time limit of an attempt of a fire, in seconds." }),
     }),
     not_enforced: z
       .array(z.string())
@@ -58,7 +58,9 @@ export const planSchema = z
 
 export const limitsSchema = z.object({
   deployments: z.int().meta({ description: "The maximum number of deployments." }),
-  instances: z.int().meta({ description: "The largest permitted `max_instances` of a deployment." }),
+  instances: z.int().meta({
+    description: "The largest permitted `max_instances` of a deployment. Some providers also limit the total.",
+  }),
   volumes: z.int().meta({ description: "The maximum number of volumes." }),
   builds_at_once: z.int().meta({ description: "The maximum number of concurrent builds." }),
   uploads_at_once: z.int().meta({ description: "The maximum number of concurrent uploads of sources." }),

@@ -1,7 +1,7 @@
 /**
- * Parses JSON and rejects repeated keys, of which `JSON.parse` silently keeps only the last.
+ * Parses JSON and rejects duplicate keys. `JSON.parse` silently keeps only the last of them.
  *
- * `JSON.parse` checks the syntax. A second pass over the text finds repeated keys and deep nesting.
+ * `JSON.parse` checks the syntax. A second pass over the text finds duplicate keys and deep nesting.
  */
 
 /** The result of `parseStrictJson`: the value, or a message that follows the field's name. */
@@ -24,7 +24,7 @@ interface Level {
   expectsKey: boolean;
 }
 
-/** Records a key of the innermost object. Returns a message if the key is repeated. */
+/** Records a key of the innermost object. Returns a message if the object already has the key. */
 const seeString = (level: Level | undefined, literal: string): string | undefined => {
   if (level?.keys === undefined || !level.expectsKey) return undefined;
   level.expectsKey = false;
@@ -58,7 +58,7 @@ const hiddenProblem = (text: string): string | undefined => {
   return undefined;
 };
 
-/** Parses JSON text. Fails on repeated keys and on nesting deeper than 64 levels. */
+/** Parses JSON text. Fails on duplicate keys and on nesting deeper than 64 levels. */
 export const parseStrictJson = (text: string): StrictJson => {
   let value: unknown;
   try {

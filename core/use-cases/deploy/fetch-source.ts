@@ -44,7 +44,7 @@ export const discardSource = async ({ ports }: Pick<Context, "ports">, source: S
 
 const failureOfFetch = (reference: string, error: ControlPlaneError): DeployFailure =>
   error.kind === "not_found"
-    ? { reason: "volume_unavailable", message: `${reference}: ${error.message} It has since been deleted.` }
+    ? { reason: "volume_unavailable", message: `${reference}: ${error.message} It was deleted after the deploy began.` }
     : { reason: "provider_unavailable", message: `${reference}: ${error.message} Deploy again.` };
 
 /** Fetches the source within the deadline of a build. An archive from the request needs no fetch. */

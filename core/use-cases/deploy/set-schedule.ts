@@ -8,8 +8,8 @@ import type { DeployContext, PhaseResult } from "./phase.ts";
 import type { RolledOut } from "./roll-out.ts";
 
 /**
- * Sets the schedule of the plan. If the plan has none, an update removes the schedule even if the current template has
- * none, because an earlier deploy may have been killed between its rollout and this phase.
+ * Sets the schedule of the plan. If the plan has none, every update removes the service's schedule, even if the current
+ * template has none: an earlier deploy may have been killed between its rollout and this phase.
  */
 export const setSchedule = async (
   { ports, settings: { deployLimits: limits }, run }: DeployContext,

@@ -119,6 +119,6 @@ export const bindUseCase =
       }
       return result;
     };
-    // Chained methods of ResultAsync allocate objects that live until the next full garbage collection.
+    // Does not chain methods of ResultAsync: they allocate objects that live until the next full garbage collection.
     return new ResultAsync(catchBugs(call));
   };

@@ -59,7 +59,7 @@ export class SourceWatch {
     }
   }
 
-  /** Lists again after finding new folders: a folder created between its parent's listing and watch causes no event. */
+  /** Lists again after finding new folders, because no event reports a folder created before its parent is watched. */
   async #watchAll(): Promise<string | undefined> {
     for (;;) {
       const folders = Map.groupBy(await this.#options.list(), ({ path }) => path);

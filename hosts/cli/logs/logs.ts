@@ -42,7 +42,7 @@ export const command: Command = {
     const json = input.flag("json");
     const show = (row: LogRow): void => (json ? printJson(io, row) : printRow(io, row));
     const onCut = () =>
-      say(io, "The search reached its time limit, and older entries may match too. Narrow the search with -s.");
+      say(io, "The search reached its time or size limit. Older entries may match too. Narrow the search with -s.");
     const cursor =
       since === undefined || count === 0
         ? await readNewest(reader, count ?? USUAL_COUNT, show, onCut)

@@ -12,7 +12,7 @@ const costOf = ({ provider, builders }: Capabilities): string[] =>
     ? ["The run costs nothing."]
     : [
         `The provider '${provider}' charges for two builds of a few minutes, a service with ${declaredSize.cpu} CPU for 10 to 40 minutes,`,
-        "1 MiB of storage, a scheduled job, and a few log reads. At the list prices of Google Cloud and AWS, this is less than 1 USD.",
+        "1 MiB of storage, a schedule, and a few log reads. At the list prices of Google Cloud and AWS, this is less than 1 USD.",
       ];
 
 /** Returns the lines to print before the command asks for confirmation. */

@@ -97,7 +97,8 @@ const prove = async (input: Input, io: Io): Promise<number> => {
   }
   writeJson(io, json, { ...head, steps, retained });
   if (!passed) say(io, `The log remains after the deletion: portside logs ${names.run}`);
-  if (steps.at(-1)?.result !== "pass") say(io, `Run 'portside prove --clean ${names.run}' to delete the rest.`);
+  if (steps.at(-1)?.result !== "pass")
+    say(io, `Run 'portside prove --clean ${names.run}' to delete the remaining resources.`);
   return io.signal.aborted ? INTERRUPTED : passed ? 0 : 1;
 };
 

@@ -47,6 +47,6 @@ export const textOfService = async (...request: Parameters<typeof requestService
 export const askService = async (proof: Proof): Promise<ServiceAnswer> => {
   const text = await textOfService(proof, "/");
   if (!text.startsWith(`{"run":"${proof.run}"`))
-    throw new StepError(`${proof.state.url} is not answered by the deployed service: ${text.slice(0, FIRST_CHARS)}`);
+    throw new StepError(`Another service responded at ${proof.state.url}: ${text.slice(0, FIRST_CHARS)}`);
   return JSON.parse(text) as ServiceAnswer;
 };

@@ -61,7 +61,7 @@ export class ApiPort {
     return port;
   }
 
-  /** Accepts the connections to a server of another process. See `adoptServer`. */
+  /** Accepts connections on a listening server that another process has sent. See `adoptServer`. */
   adopt(received: Server): void {
     this.#servers.push(adoptServer(received, this.#onConnection, paused));
   }

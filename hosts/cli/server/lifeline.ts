@@ -1,6 +1,6 @@
 /**
- * The connection between the supervisor of `--supervise` and the process that serves. An upgrade passes it on to the new
- * process. The kernel closes the connection when either side has ended, even if a signal killed it.
+ * The connection between the supervisor of `--supervise` and the process that serves. An upgrade passes the connection
+ * to the new process. The kernel closes it when either side has ended, even if a signal killed that side.
  */
 import { Socket } from "node:net";
 import type { LogLevel } from "../../composition/logger.ts";
@@ -15,7 +15,7 @@ export const SUPERVISED = "PORTSIDE_SUPERVISED";
 export type LifelineReport =
   /** The process is ready. After an upgrade, it replaces the previous process. */
   | { readonly kind: "ready"; readonly pid: number; readonly logLevel: LogLevel; readonly canUpgrade: boolean }
-  /** The process has stopped because it was asked to. */
+  /** The process has stopped on request, not because of a failure. */
   | { readonly kind: "stopped" };
 
 export class Lifeline {

@@ -26,7 +26,10 @@ const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, capabi
   print(io, `\nNext: export PORTSIDE_API_KEY=${apiKey}; portside init hello; portside deploy hello`);
 };
 
-/** A bundle lacks the server's script, so both parts run in this process. */
+/**
+ * Starts the platform. With the local provider and `--engine process`, the server runs in a child process. In a bundle,
+ * which lacks the child's script, it runs in this process.
+ */
 const start = async (settings: ServeSettings, isSupervised: boolean): Promise<Serving> => {
   if (settings.provider === "local" && settings.engine === "process") {
     const { serverScript } = await import("./supervised-server.ts");

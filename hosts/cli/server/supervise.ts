@@ -69,7 +69,7 @@ const run = async (args: readonly string[], stop: AbortSignal, onReady: (ready: 
   const upgrade = () => {
     if (serving?.canUpgrade === true) signalTo(serving.pid, "SIGHUP");
     else {
-      // Ends this process, as without a handler.
+      // Ends this process, as SIGHUP would without a handler.
       process.off("SIGHUP", upgrade);
       process.kill(process.pid, "SIGHUP");
     }

@@ -1,4 +1,4 @@
-/** The account: capabilities, limits, keys and tokens. */
+/** The account: capabilities, quotas, keys and tokens. */
 import { z } from "zod";
 import { accountUsageSchema } from "../../../core/domain/accounts/quotas.ts";
 import { issue } from "../../../core/domain/wire/issue.ts";
@@ -16,9 +16,9 @@ import { type Endpoint, get, post } from "../endpoint.ts";
 
 export const accountEndpoints: readonly Endpoint[] = [
   get("/v1/capabilities", {
-    summary: "Get the features of this platform's provider, and your limits.",
+    summary: "Get the features of this platform's provider, and your quotas.",
     description:
-      "Returns instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
+      "Returns instance sizes, isolation, log delay, your account's quotas, and a reason for each missing feature.",
     response: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),

@@ -17,7 +17,7 @@ async function* lines(reply: FastifyReply, run: DeployRun, after: number, signal
   for await (const record of run.follow(after, signal)) yield `${JSON.stringify(record)}\n`;
 }
 
-/** Streams a run's records as they occur. A disconnect ends the stream, not the run. */
+/** Streams a deploy's records as they occur. A disconnect ends the stream, not the deploy. */
 const streamRun = (reply: FastifyReply, run: DeployRun, after: number): unknown => {
   const closed = new AbortController();
   reply.raw.once("close", () => closed.abort());

@@ -59,7 +59,7 @@ interface Call extends Operation {
 
 const nothing = html``;
 
-/** Renders `code` marks. */
+/** Renders text, with the parts between backticks as code. */
 const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 

@@ -25,7 +25,7 @@ export const logEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
     render: renderPage,
     headers: {
-      "X-Logs-Partial": "`true` if the search reached its time limit. The cursor continues from there.",
+      "X-Logs-Partial": "`true` if the search ended early, at its time or size limit. Continue from the cursor.",
       "X-Poll-After":
         "The seconds, such as `2.4`, to wait before reading the next page. Earlier requests return no newer entries.",
     },

@@ -61,7 +61,7 @@ const stopGracefully = (app: FastifyInstance, listeners: Listeners, controlPlane
   app.addHook("preClose", async () => {
     stopping = true;
     await controlPlane.close();
-    // Node waits for connections that become idle during the shutdown until their keep-alive timeout.
+    // If a connection becomes idle during the shutdown, Node keeps it open until its keep-alive timeout.
     const closing = setInterval(() => listeners.closeIdle(), CLOSE_IDLE_MS);
     app.server.once("close", () => clearInterval(closing));
   });

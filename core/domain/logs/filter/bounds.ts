@@ -12,8 +12,8 @@ const lowerOf = (filter: LogFilter): LogPosition | undefined => {
 };
 
 /**
- * Returns a position before all matches: the latest one that follows from the filter's mandatory conditions `timestamp
- * >` and `timestamp >=`. Returns undefined if the filter has no such condition.
+ * Returns a position before all matches: the latest one that the filter's mandatory conditions on `timestamp` (`>` and
+ * `>=`) imply. Returns undefined if the filter has no such condition.
  */
 export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
   conjuncts(filter)

@@ -8,10 +8,10 @@ const ASCII = /^\p{ASCII}*$/u;
 /** Joiners, soft hyphens, variation selectors: https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point */
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
 
-/** A run of thirty marks that another mark follows. Includes the two characters that NFKC turns into marks. */
+/** Thirty combining marks that another mark follows. Includes the two characters that NFKC turns into marks. */
 const LONG_RUN = /[\p{M}\uff9e\uff9f]{30}(?=[\p{M}\uff9e\uff9f])/gu;
 
-/** Ends a run of marks. `folded` removes it afterwards. */
+/** Separates two runs of marks. `folded` removes it afterwards. */
 const JOINER = "\u034f";
 
 /**

@@ -18,7 +18,7 @@ import { existsAt, type Leaf, someLeaf, valuesAt } from "./values.ts";
 
 type Predicate = (entry: LogEntry) => boolean;
 
-/** Returns a function that returns the values at a path of an entry. */
+/** Returns a function that looks up the values at a path of an entry. */
 const valuesOf = ([first, ...rest]: FieldPath): ((entry: LogEntry) => unknown[]) => {
   return (entry) => {
     const part = partOf(entry, first);
@@ -45,7 +45,7 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
   }
 };
 
-/** A number has no parts to search, so `:` means `=`. */
+/** Only text can contain other text. For all other values, `:` means `=`. */
 const asEquals = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
 /** Returns a comparison with a text. Only regular expressions distinguish letter case. */
@@ -88,7 +88,7 @@ const wordsOf = (entry: LogEntry): readonly string[] => {
   return words;
 };
 
-/** Caches the words of the last entry, because a filter may search it for a thousand texts. */
+/** Caches the words of the last entry, because one filter may search the same entry for a thousand texts. */
 const rememberedWords = (): typeof wordsOf => {
   let last: { readonly entry: LogEntry; readonly words: readonly string[] } | undefined;
   return (entry) => {

@@ -1,7 +1,8 @@
 /**
  * Parses a filter. Precedence from lowest to highest: AND (also implied between adjacent terms), OR, NOT.
  *
- * Callers join their conditions to the parsed tree and not to the text, so a client's filter cannot change them.
+ * A caller must add its own conditions to the parsed tree, not to the text. Otherwise a client's filter could change
+ * their meaning.
  */
 import { ok, type Result } from "../../../result.ts";
 import { comparisonProblem, typeOf, unknownField } from "./fields.ts";
@@ -13,7 +14,7 @@ import { type Comparison, everything, type FieldPath, joined, type LogFilter } f
 /** Maximum depth of parentheses. No real filter needs more. */
 const MAX_DEPTH = 64;
 
-/** Bounds the time that a search spends on one line: a pattern can take a second for a line of 256 KiB. */
+/** Bounds the time that a search spends on one line: a single pattern can take a second on a line of 256 KiB. */
 const MAX_PATTERNS = 30;
 
 /** Functions of the language that Portside does not support. */

@@ -31,7 +31,7 @@ export const HOLD_MS = 30_000;
 /** How long the server may take to finish requests before the engine kills it. */
 const STOP_MS = 10_000;
 
-/** How long another program may occupy the API's port after a failed upgrade. */
+/** After a failed upgrade, how long to retry opening the API's port while another program occupies it. */
 const REOPEN_MS = 10_000;
 const RETRY_MS = 100;
 

@@ -32,7 +32,9 @@ test("asks for a restart if the engine is older than upgrades", async () => {
   }).listen(join(folder.path, "engine", "engine.sock"));
   onTestFinished(() => void server.close());
   await once(server, "listening");
-  expect(await upgrade(folder.path)).toContain("The running version cannot be upgraded while it runs. Restart it.");
+  expect(await upgrade(folder.path)).toContain(
+    "The running version cannot be upgraded without a restart. Restart the server.",
+  );
 });
 
 test("refuses another provider", async () => {
