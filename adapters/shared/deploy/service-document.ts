@@ -40,7 +40,6 @@ const documentSchema = z.object({
     // Absent in documents that earlier versions wrote.
     minInstances: z.int().exactOptional(),
     health: healthCheckSchema.exactOptional(),
-    health: healthCheckSchema.exactOptional(),
     idle: z.enum(idleModes).exactOptional(),
   }),
 });
