@@ -1,5 +1,6 @@
 /** Converts a job to the engine's options, which define the container's limits and rights. */
 import type { ContainerCreateOptions, HostConfig } from "dockerode";
+import { LOW_WEIGHT } from "../../shared/runtime/low-priority.ts";
 import type { Bind, Limits } from "../sandbox/runner.ts";
 import type { ContainerEngine } from "./engine.ts";
 
@@ -61,8 +62,7 @@ const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
 
 /** Microseconds. */
 const CPU_PERIOD = 100_000;
-/** About a hundredth of the default (1024). */
-const LOW_SHARES = 10;
+const DEFAULT_SHARES = 1024;
 
 const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig => {
   const { limits, port } = job;
@@ -73,7 +73,7 @@ const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig =>
     // Docker rejects NanoCpus beyond the machine's number of CPUs.
     CpuPeriod: CPU_PERIOD,
     CpuQuota: limits.cpu * CPU_PERIOD,
-    ...(limits.yieldsCpu ? { CpuShares: LOW_SHARES } : {}),
+    ...(limits.yieldsCpu ? { CpuShares: DEFAULT_SHARES * LOW_WEIGHT } : {}),
     PidsLimit: limits.processes,
     CapDrop: ["ALL"],
     CapAdd: [...job.capabilities],

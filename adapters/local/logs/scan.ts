@@ -2,7 +2,6 @@
  * Searches a log file with a filter, window by window, until the page is full or the query's timeout has passed. A
  * search blocks its thread, so `Searches` runs it in a separate thread, except in a bundle.
  */
-import { constants, setPriority } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
@@ -12,6 +11,7 @@ import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
+import { lowerThreadPriority } from "../../shared/runtime/low-priority.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
 import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
 import { NANOS_OF, type WhereClause, whereClause } from "./where-clause.ts";
@@ -150,8 +150,7 @@ export const search = (wanted: LogSearch): LogFindings | "damaged" => unlessDama
 
 /** Entry point of `Searches` in a separate thread. Requests to services come first. */
 export const searchInThread = (wanted: LogSearch): LogFindings | "damaged" => {
-  // Linux has a priority for each thread; elsewhere this would lower the priority of the whole process.
-  if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
+  lowerThreadPriority();
   return search(wanted);
 };
 

@@ -1,14 +1,14 @@
 /** The thread of `LogThread`, which writes the log files. */
-import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Logger } from "../../../core/ports/system.ts";
 import { noTelemetry } from "../../../core/ports/telemetry.ts";
+import { lowerThreadPriority } from "../../shared/runtime/low-priority.ts";
 import { createSystemClock } from "../../shared/runtime/system.ts";
 import type { FromLogThread, LogCall, LogItem, LogThreadData, ToLogThread } from "./log-thread.ts";
 import { inOwnThread, LogWriter } from "./log-writer.ts";
 
-// Requests come first. Linux has a priority for each thread; elsewhere this would lower that of the whole process.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+// Requests come first.
+lowerThreadPriority();
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const send = (message: FromLogThread): void => port.postMessage(message);

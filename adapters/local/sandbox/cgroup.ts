@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LOW_WEIGHT } from "../../shared/runtime/low-priority.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import { signalProcess } from "../instances/proc.ts";
 import { type Freezer, freezerIn } from "./freezer.ts";
@@ -46,9 +47,9 @@ export interface ControlGroups {
 
 const MOUNT = "/sys/fs/cgroup";
 const PERIOD = 100_000;
-/** About a hundredth of the default, in the units of each version. */
-const LOW_SHARES = "10";
-const LOW_WEIGHT = "1";
+/** The default weight in each version. */
+const SHARES = 1024;
+const WEIGHT = 100;
 
 const writeIfPresent = (path: string, value: string): void => {
   if (existsSync(path)) writeFileSync(path, value);
@@ -123,7 +124,7 @@ const version1 = (mount: string, scope: string): ControlGroups => {
       writeIfPresent(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
       writeFileSync(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
       writeFileSync(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
-      if (limits.yieldsCpu) writeFileSync(join(cpu, "cpu.shares"), LOW_SHARES);
+      if (limits.yieldsCpu) writeFileSync(join(cpu, "cpu.shares"), String(SHARES * LOW_WEIGHT));
       writeFileSync(join(pids, "pids.max"), String(limits.processes));
       return groupAt([memory, cpu, pids], join(memory, "memory.oom_control"));
     },
@@ -143,7 +144,7 @@ const version2 = (mount: string, scope: string): ControlGroups => {
       writeFileSync(join(folder, "memory.max"), String(limits.memory));
       writeIfPresent(join(folder, "memory.swap.max"), "0");
       writeFileSync(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
-      if (limits.yieldsCpu) writeFileSync(join(folder, "cpu.weight"), LOW_WEIGHT);
+      if (limits.yieldsCpu) writeFileSync(join(folder, "cpu.weight"), String(WEIGHT * LOW_WEIGHT));
       writeFileSync(join(folder, "pids.max"), String(limits.processes));
       return groupAt([folder], join(folder, "memory.events"), freezerIn(folder));
     },

@@ -2,10 +2,10 @@
  * Starts a command and tracks its processes until all have ended. The process and bubblewrap runners share this code.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { constants, setPriority } from "node:os";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import { lowerPriority } from "../../shared/runtime/low-priority.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import { exitOf } from "../instances/exit-code.ts";
 import { type Address, type ListenState, listenStateOf, watchNetwork } from "../instances/listen-state.ts";
@@ -160,12 +160,6 @@ const serve = (descriptor: Descriptor, end: Duplex, network: Launch["network"]):
 const stdioFor = (descriptor: Descriptor): number | "pipe" | "ignore" =>
   "open" in descriptor ? descriptor.open : "network" in descriptor && !descriptor.network ? "ignore" : "pipe";
 
-/** Lowers the priority of a process and of the processes that it starts later. */
-const lowerPriority = (pid: number): void => {
-  // The process may have ended.
-  tryOr(() => setPriority(pid, constants.priority.PRIORITY_LOW), undefined);
-};
-
 class Launched implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
@@ -196,7 +190,9 @@ class Launched implements Running {
       stdio: ["ignore", "pipe", "pipe", ...descriptors.map(stdioFor)],
       detached: true,
     });
-    if (launch.job.limits.yieldsCpu && this.#child.pid !== undefined) lowerPriority(this.#child.pid);
+    const { pid } = this.#child;
+    // The process may have ended.
+    if (launch.job.limits.yieldsCpu && pid !== undefined) tryOr(() => lowerPriority(pid), undefined);
     for (const [index, descriptor] of descriptors.entries())
       if (stdioFor(descriptor) === "pipe")
         serve(descriptor, this.#child.stdio[FIRST_DESCRIPTOR + index] as unknown as Duplex, launch.network);

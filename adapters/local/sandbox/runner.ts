@@ -37,7 +37,7 @@ export interface Limits {
   readonly cpu: number;
   /** The number of processes and threads. */
   readonly processes: number;
-  /** Whether the command gets CPU time only after services and the platform. */
+  /** Whether the command has a lower priority than services and the platform. */
   readonly yieldsCpu?: boolean;
 }
 

@@ -3,7 +3,7 @@
  * parent disconnects. It stores only data that can be rebuilt, so the parent may kill it at any time.
  */
 
-import { constants, setPriority } from "node:os";
+import { lowerPriority } from "../../runtime/low-priority.ts";
 import { openDatabase, removeDatabase } from "../database.ts";
 import { aboutText } from "../googlesql/about-text.ts";
 import { ParserTrapped } from "../googlesql/parser.ts";
@@ -24,7 +24,7 @@ type RunRequest = Extract<SqlRequest, { kind: "run" }>;
 
 export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void> => {
   // Requests to services come first. The database starts its threads later, and they inherit the priority.
-  setPriority(constants.priority.PRIORITY_LOW);
+  lowerPriority(process.pid);
   const connection = await openDatabase(database);
   const readSoFar = await ReadSoFar.of(connection);
 
