@@ -99,11 +99,7 @@ export const sourceSpoolCases: readonly Case[] = [
       ["a symbolic link", { path: "secret", type: "2", link: "/etc/passwd" }],
       ["a hard link", { path: "twin", type: "1", link: "package.json" }],
       ["a device", { path: "disk", type: "3" }],
-      [
-        "an entry that claims more than one may have",
-        { path: "huge", size: archiveLimits.entryBytes + 1 },
-        "too_large",
-      ],
+      ["an entry whose size exceeds the limit", { path: "huge", size: archiveLimits.entryBytes + 1 }, "too_large"],
     ] as const
   ).map(([what, entry]) => refusing(what, entry.path, entry)),
   refusing("a file below a file", "config/app", file("config"), file("config/app")),

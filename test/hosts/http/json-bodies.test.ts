@@ -1,4 +1,4 @@
-/** JSON bodies: one object, each key once, no unknown ones, at most 1 MiB, and called what they are. */
+/** JSON bodies: one object without repeated or unknown keys, at most 1 MiB, with a JSON content type. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../hosts/http/endpoints.ts";
 import { serveMemory } from "../../support/http/api.ts";

@@ -71,7 +71,7 @@ const outsides = sandboxed ? [${JSON.stringify(outside)}, ${JSON.stringify(`/old
 const app = process.env.PLANT_APP || process.env.INIT_CWD || process.cwd(), home = process.env.HOME, venv = process.env.PLANT_VENV;
 const own = ["whole", "complete", "image.json", "made.json", "data", "Procfile", "requirements.txt", "pyproject.toml", "package-lock.json", "npm-shrinkwrap.json"];
 const shared = sandboxed ? ["tmp", ...(${vector === "build" || vector === "prestart"} ? ["node_modules"] : [])] : [];
-/** A plain process that plants at the platform's own paths breaks its own build. Two vectors do. */
+/** A plain process that plants at the platform's own paths breaks its own build. Only these two vectors do so. */
 const beside = ${vector === "prestart" || vector === "setup.py"} ? [join(app, "..")] : [];
 const roots = [app, ...(venv ? [venv] : []), ...(sandboxed ? [home, join(app, ".."), join(home, ".."), ...(venv ? [join(venv, "..")] : [])] : beside)];
 /** All paths that a sandboxed service can write to. */

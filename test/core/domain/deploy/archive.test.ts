@@ -1,4 +1,4 @@
-/** Which entries a source archive may have, by example, at every bound of contract 4.1. */
+/** Examples of valid and invalid entries of a source archive, on both sides of every limit of contract 4.1. */
 import { describe, expect, test } from "vitest";
 import { type ArchiveLimits, archiveLimits, MiB } from "../../../../core/domain/accounts/limits.ts";
 import { ArchiveContents, type ArchiveEntry } from "../../../../core/domain/deploy/archive.ts";

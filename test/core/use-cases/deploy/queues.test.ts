@@ -222,7 +222,7 @@ describe("a first deploy in the list", () => {
     expect((await listed(platform))[0]).toMatchObject({ name: "app", status: "READY", port: 3000 });
   });
 
-  test("is listed at the place of its name", async () => {
+  test("is listed in the order of names", async () => {
     const platform = slowBuilds();
     await deployed(platform, { function_name: "mid" });
     for (const name of ["zed", "app"]) await accepted(platform, { function_name: name });

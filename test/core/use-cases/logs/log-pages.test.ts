@@ -13,7 +13,7 @@ import { deployed, type MemoryOptions, startMemory } from "../../../support/prov
 
 const owner = parseAccount("acme") as AccountId;
 
-/** A deployment with so many lines, one a second, every third an error. */
+/** A deployment with `count` lines, one a second, every third an error. */
 const withLines = async (count: number, options: MemoryOptions = {}) => {
   const platform = startMemory(options);
   await deployed(platform);

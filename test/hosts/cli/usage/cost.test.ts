@@ -19,7 +19,7 @@ interface Line {
   readonly cost?: unknown;
 }
 
-/** Two deployments that say what they spend. */
+/** Two deployments that log their model costs. */
 const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) => {
   const noSql = { sql: { queries: missing("no metering here"), lag_seconds: 0 } };
   const clock = createManualClock(new Date().toISOString());

@@ -83,7 +83,7 @@ describe("create and ls", () => {
   test("lists several pages completely, each object once", async () => {
     await using cli = await serveVolume();
     await cli.write("000", "x");
-    // Through the world itself: thousands of uploads would take longer than they tell.
+    // Writes to the provider's memory directly, because thousands of uploads would take too long.
     const bucket = [...cli.api.memory.snapshot().volumes.values()][0];
     expect(bucket?.objects.size).toBe(1);
     const paths = Array.from({ length: 1001 }, (_, index) => `f${String(index).padStart(5, "0")}`);

@@ -1,4 +1,4 @@
-/** Ending a deploy over HTTP: `interrupted` unless traffic has moved; then it is done, and that is a conflict. */
+/** Cancelling a deploy over HTTP ends it with `interrupted`. Once it has ended, the call fails with 409. */
 import { describe, expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { recordsOf, type TestApi } from "../../../support/http/api.ts";

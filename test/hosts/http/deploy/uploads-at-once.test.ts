@@ -1,4 +1,4 @@
-/** Concurrent uploads of one account: one more than the limit is 429, soon, without an effect on other accounts. */
+/** Concurrent uploads of one account: one over the limit promptly fails with 429. Other accounts are not affected. */
 import { describe, expect, test } from "vitest";
 import { recordsOf } from "../../../support/http/api.ts";
 import { serveOnDisk } from "../../../support/http/disk-api.ts";
