@@ -88,8 +88,8 @@ interface Seen {
 
 /**
  * Two clients follow each deployment; the second one has a filter in half of the deployments. Some deploys fail
- * meanwhile, and some clients read a page. Expects that each follower reads each line once, each deploy its last lines, and
- * each other client its page, within the quota.
+ * meanwhile, and some clients read a page. Expects that each follower reads each line once, each deploy its last lines,
+ * and each other client its page, within the quota.
  */
 export const followMany = async (createCloud: (clock: ManualClock) => FollowedCloud, simulation: Simulation) => {
   const { deployments, maxDelay } = simulation;

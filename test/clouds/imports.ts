@@ -1,4 +1,6 @@
-/** A cloud's packages load only when used: importing its adapter loads none; client commands do not load the adapter. */
+/**
+ * A cloud's packages load only when used: importing its adapter loads none; client commands do not load the adapter.
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";

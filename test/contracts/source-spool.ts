@@ -116,7 +116,7 @@ export const sourceSpoolCases: readonly Case[] = [
   refusing("a path for all entries", "mine", paxOf({ path: "shared" }, "g"), file("mine")),
   refusing("a pax size that disagrees", "sized", paxOf({ size: "2" }), file("sized")),
   refusing("a negative size", "below", { path: "below", size: `\xff${"\xff".repeat(10)}\x00` }),
-  refusing("a size that is no number", "odd", { path: "odd", size: "12345x\0" }),
+  refusing("a size that is not a number", "odd", { path: "odd", size: "12345x\0" }),
   refusing("a sparse file of GNU tar", "holes", { path: "holes", type: "S", content: "x" }),
   refusing("a sparse file of pax", "holes", paxOf({ "GNU.sparse.major": "1" }), file("holes")),
   {

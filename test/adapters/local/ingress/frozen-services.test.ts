@@ -32,7 +32,7 @@ const parse = (text: string) => {
 };
 
 describe.each(runners)("%s", (runner) => {
-  test("a frozen service stands still, and serves every request that comes after", async () => {
+  test("a frozen service does not run, and serves every later request", async () => {
     await using platform = await startLocal({ runner, idleSeconds: 0.2 });
     const url = await platform.up(ticker);
     const before = parse((await send(url)).text);

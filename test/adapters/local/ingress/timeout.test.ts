@@ -31,7 +31,7 @@ const start = async (timeout = 1) => {
   const callbacks: CallbackServer = stack.use(await startCallbackServer());
   const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
   const url = await platform.up(nodeSource(server), { timeout, max_instances: 1, env: callbacks.env });
-  // If the machine stalls for a second, even these time out, and are sent again.
+  // Retries, because even these requests time out if the machine stalls for a second.
   const pid = () =>
     eventually(async () => {
       const { status, text } = await send(url);

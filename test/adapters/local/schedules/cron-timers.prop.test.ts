@@ -1,4 +1,4 @@
-/** However the stored schedules change, the timers follow exactly them, and no unchanged one starts again. */
+/** After any change of the stored schedules, the timers match them exactly, and unchanged timers are not restarted. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type StoredJob, timerChanges } from "../../../../adapters/local/schedules/cron-timers.ts";

@@ -1,4 +1,6 @@
-/** Any archive of permitted entries is accepted and unpacks to exactly its files. One bad entry anywhere is rejected. */
+/**
+ * Any archive of permitted entries is accepted and unpacks to exactly its files. One bad entry anywhere is rejected.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

@@ -14,7 +14,9 @@ import { argumentsOf, descendantsOf, engineOf, serverOf } from "../../../support
 import { Client, type Served, serve } from "../../../support/http/served.ts";
 import { isAlive } from "../../../support/vitest/eventually.ts";
 
-/** Responds `app`. On `/slow`, sends a first byte and responds a second later; on `/stuck`, it never ends the response. */
+/**
+ * Responds `app`. On `/slow`, sends a first byte and responds a second later; on `/stuck`, it never ends the response.
+ */
 const APP = nodeSource(`
 import { createServer } from "node:http";
 createServer((request, response) => {
