@@ -18,7 +18,7 @@ const MINUTES = 2;
 /** How often each deployment writes, in milliseconds. */
 const WRITES_EVERY = 10_000;
 const TICK_MS = 250;
-/** How many clients read a page at the same time, and after how many ticks again. */
+/** The number of clients that read a page at the same time, and the ticks between two such reads. */
 const SEARCHES = 5;
 const SEARCH_TICKS = 80;
 /** The followers' first reads are searches. */

@@ -42,7 +42,7 @@ export const importTests = (cloud: string, packages: readonly string[]): void =>
     },
   );
 
-  test(`neither does a command that calls the platform's API load ${cloud}`, async () => {
+  test(`a command that calls the platform's API does not load the adapter ${cloud}`, async () => {
     const loaded = await loadedBy("hosts/cli/main.ts", ["list"]);
     expect(loaded.some((url) => url.includes("/hosts/cli/"))).toBe(true);
     expect(loaded.filter((url) => foreign(url) || url.includes(adapter))).toEqual([]);

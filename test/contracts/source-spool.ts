@@ -32,7 +32,7 @@ const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
   ["a long path of GNU tar", longName(long), file("short")],
   ["a pax size that agrees", paxOf({ size: "1" }), file("sized")],
   ["a comment for all entries", paxOf({ comment: "4b825dc6" }, "g"), file("noted")],
-  ["a file that comes twice", file("twice"), file("twice")],
+  ["a repeated file", file("twice"), file("twice")],
   ["a folder after its files", file("lib/a"), { path: "lib/", type: "5" }],
   ["a folder of an old archive", { path: "old/", type: "\0" }, { path: "old/file", type: "\0", content: "x" }],
   ["names that differ in case", file("README"), file("readme/a")],

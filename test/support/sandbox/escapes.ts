@@ -48,7 +48,7 @@ for one in range(4): fill(f"/tmp/{one}", ${MUCH / 4})
 hold()`,
   "files in /tmp and /dev/shm together": `
 fill("/tmp/a", 60); fill("/dev/shm/a", 60); kept = bytearray(50 * M); hold()`,
-  "files in /dev/shm that have no name any more": `
+  "unlinked files in /dev/shm": `
 kept = []
 for one in range(${MUCH}):
     file = open("/dev/shm/x", "w+b"); os.unlink("/dev/shm/x"); file.write(block); file.flush(); kept.append(file)

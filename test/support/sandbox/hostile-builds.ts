@@ -76,7 +76,7 @@ const beside = ${vector === "prestart" || vector === "setup.py"} ? [join(app, ".
 const roots = [app, ...(venv ? [venv] : []), ...(sandboxed ? [home, join(app, ".."), join(home, ".."), ...(venv ? [join(venv, "..")] : [])] : beside)];
 /** All paths that a sandboxed service can write to. */
 if (sandboxed && ${vector === "start"}) roots.push("/tmp", join(app, "data"), join(app, "node_modules/inner/data"));
-/** Without its temporary folder, pip and thus the build would fail. */
+/** Without its temporary folder, pip would fail, and so would the build. */
 const paths = roots.flatMap((root) => [...own, ...shared].map((name) => join(root, name))).filter((path) => !venv || path !== "/tmp");
 const targets = outsides.flatMap((one) => ({
   "file-link": ["data/state.sqlite", "etc/shadow"], "folder-link": ["etc", "checkout/node_modules"], "new-link": ["etc/new"], race: ["etc"],

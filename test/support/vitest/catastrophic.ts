@@ -42,7 +42,7 @@ const shapes: readonly string[] = [
 
 const variants = shapes.flatMap((shape) => [shape, `(?i)${shape}`, `(?s:.)*(${shape})`, `(?:${shape})|zz+[\\pL]X$`]);
 
-/** Remembering so many letters takes 2^n states: no engine can build the automaton. */
+/** Remembering n letters takes 2^n states, so no engine can build the automaton. */
 const remembered = [20, 40, 60, 80, 93].flatMap((far) => [`a.{${far}}X$`, `[ab]*a[ab]{${far}}X$`]);
 
 export const catastrophicPatterns: readonly string[] = [...variants, ...remembered];

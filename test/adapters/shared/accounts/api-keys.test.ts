@@ -114,7 +114,7 @@ describe("a revoked key", () => {
     expect(await who(key)).toBe("unauthenticated");
   });
 
-  test("cannot be revoked by another account, nor twice", async () => {
+  test("cannot be revoked by another account, or twice", async () => {
     const { make, keys, who } = setUp();
     const { key, id } = await make();
     expect((await keys.revoke(beta, id))._unsafeUnwrapErr().kind).toBe("not_found");
