@@ -136,7 +136,7 @@ test("allows a client other than a browser, and a page that the user opens", asy
   expect((await list({ ...SESSION, "sec-fetch-site": "none" })).statusCode).toBe(200);
 });
 
-test("does not check requests with a key: no browser adds it without the page's knowledge", async () => {
+test("does not check requests with a key, because browsers never add one automatically", async () => {
   const { key } = await embed();
   const headers = { "x-api-key": key, origin: "https://tool.example", "sec-fetch-site": "cross-site" };
   expect((await list(headers)).statusCode).toBe(200);

@@ -121,7 +121,7 @@ describe("at most 1 MiB", () => {
     );
   });
 
-  test("with and without Content-Length", async () => {
+  test("rejects a larger body without a Content-Length, too", async () => {
     const key = await api.key();
     const { socket, received } = openRaw(api.url);
     const head = [

@@ -144,7 +144,7 @@ describe("the quota of volumes", () => {
 const WENT =
   "The volume 'data' was deleted in the meantime. Restore it with 'portside volume restore data', or deploy again to create an empty volume.";
 
-/** A platform that runs a callback right before a port returns. */
+/** A platform that runs a callback right before this method of a port. */
 const meanwhile = (method: "build" | "rollout" | "mayServe", act: (platform: MemoryPlatform) => Promise<unknown>) => {
   const platform: MemoryPlatform = startMemory({
     around: ({ builder, services }) => ({

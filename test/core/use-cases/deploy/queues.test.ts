@@ -44,7 +44,7 @@ describe("deploys of one name", () => {
     expect(await lastDeploy()).toMatchObject({ deploy_id: second.deployId, status: "BUILDING", finished_at: null });
   });
 
-  test("five wait; the next gets a 429, and its source is discarded", async () => {
+  test("five wait; the next one fails with unavailable, and its source is discarded", async () => {
     const platform = slowBuilds();
     const runs = [];
     for (let count = 0; count < 6; count++) runs.push(await accepted(platform));

@@ -115,7 +115,7 @@ describe("the archive", () => {
     await expect(packFolder(folder.path)).rejects.toThrow("has no files to deploy");
   });
 
-  test("reports a folder that is deleted during packing", async () => {
+  test("of a folder that does not exist is rejected", async () => {
     await expect(packFolder("/nonexistent")).rejects.toThrow(new CommandError("'/nonexistent' does not exist."));
   });
 });

@@ -55,7 +55,7 @@ test("list has columns for fires only if a deployment has a schedule", async () 
   expect(timed).toEqual([expect.stringMatching(/^\d{4}-01-01 00:00 Asia\/Tokyo$/), "-"]);
 });
 
-test("deploy --plan shows the next five fires and the time limit of a run, and prints the platform's JSON", async () => {
+test("deploy --plan shows the next five fires and the time limit of a run; --json prints only the plan", async () => {
   await using api = await serveMemory();
   const schedule = { cron: "0 0 1 1 *", timezone: "UTC" };
   const portsideJson = JSON.stringify({ name: "timed", volumes: {}, schedule, timeout: 60 });

@@ -122,7 +122,7 @@ test("keeps restarting an engine that cannot start again", async () => {
     .toEqual(["SIGKILL", 1, 1]);
 });
 
-test("restarts the engine when the machine can create processes again, and stops while it cannot", async () => {
+test("restarts the engine once the machine can create processes again, and can be stopped before that", async () => {
   using folder = folderWith();
   const toggle = `data:text/javascript,${encodeURIComponent(`
     const path = process.execPath;

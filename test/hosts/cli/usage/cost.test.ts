@@ -44,7 +44,7 @@ const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) =>
   };
 };
 
-/** Entries were logged just now. */
+/** The period of the entries, which were logged just now. */
 const soon = ["-s", "1h"];
 
 test("adds up every page of every deployment exactly", async () => {

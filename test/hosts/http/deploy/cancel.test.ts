@@ -26,7 +26,7 @@ test("ends a building deploy with `interrupted`, without leftovers", async () =>
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
 });
 
-test("ends a queued deploy, and the next one continues", async () => {
+test("ends a queued deploy, and the running one continues", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);

@@ -30,7 +30,7 @@ test("another account has its own limit", async () => {
   await upload.closed;
 });
 
-describe("the third", () => {
+describe("a request over the limit", () => {
   test("is rejected for the limit, whatever its other errors", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
