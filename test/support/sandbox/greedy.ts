@@ -1,4 +1,4 @@
-/** A service that exceeds its limits as the path of a request says. */
+/** A service that misbehaves in the way that the path of a request selects, such as by exceeding a limit. */
 
 /** For Node, as `server.js`. */
 export const greedy = `

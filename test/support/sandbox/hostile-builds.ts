@@ -169,7 +169,7 @@ const lockOf = (registry: Registry): string => {
   return JSON.stringify(lock);
 };
 
-/** What an attack reports after it ran: the last part is the number of planted traps. */
+/** The path by which an attack reports that it ran. The attack appends the number of planted traps. */
 export const reportOf = ({ kind, vector }: Attack): string => `planted/${kind}/${vector}`;
 
 /** A source that installs the same dependency, whose install script does nothing. */

@@ -142,7 +142,7 @@ describe("rejects, naming the entry", () => {
     );
   });
 
-  test("does not write a path's control characters to the response", () =>
+  test("does not copy a path's control characters into the message", () =>
     expect(problemOf(file("a\u001b[2Jb"))).not.toContain("\u001b"));
 
   test("shortens a long path in the message", () =>
