@@ -41,7 +41,7 @@ describe.each(runners)("%s", (runner) => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => send(url)));
     expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(new Set(replies.map(({ text }) => parse(text).pid))).toEqual(new Set([before.pid]));
-    // The service ran for less than half a second of the time between the requests.
+    // The service ran for less than a second of the time between the requests.
     expect(parse(replies[0]?.text ?? "").ticks - before.ticks).toBeLessThan(100);
     expect((await eventsOf(platform, "thawed"))[0]?.["thaw_ms"]).toBeGreaterThanOrEqual(0);
     expect(await eventsOf(platform, "started")).toEqual([]);

@@ -45,7 +45,7 @@ const start = async (timeout = 1) => {
 /** Timers count whole milliseconds. */
 const SECOND = 999;
 
-test("returns 504 without a response, not before a second, while the instance serves others", async () => {
+test("returns 504 if the service does not respond for a second, and not before; meanwhile the instance serves others", async () => {
   await using service = await start();
   const pid = await service.pid();
   const startedAt = performance.now();
@@ -105,7 +105,7 @@ test("a client that sends on after the 504 can read it and reuse its connection"
   socket.destroy();
 });
 
-test("truncates half a response, not before a second", async () => {
+test("truncates a response that is half sent, not before a second", async () => {
   await using service = await start();
   const pid = await service.pid();
   const startedAt = performance.now();

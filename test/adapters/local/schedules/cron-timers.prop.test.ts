@@ -25,7 +25,7 @@ const keyOf = ({ owner, name }: StoredJob): string => `${owner} ${name}`;
 
 const stored = fc.uniqueArray(job, { selector: keyOf });
 
-test("from any schedules to any others", () => {
+test("the changes lead from any schedules to any others", () => {
   fc.assert(
     fc.property(stored, stored, (before, after) => {
       const { stop, start } = timerChanges(after, before);
