@@ -1,7 +1,7 @@
 /** The contents of `portside/testing` except for vitest and fast-check, which the suites import. */
-// biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
+// biome-ignore lint/performance/noReExportAll: the index file is the only list of the published names
 export * from "./arbitraries/index.ts";
-// biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
+// biome-ignore lint/performance/noReExportAll: the index file is the only list of the published names
 export * from "./contracts/index.ts";
 export { command, type StorageCommand } from "./models/storage-commands.ts";
 export { storageAccounts, storageLife } from "./models/storage-life.ts";

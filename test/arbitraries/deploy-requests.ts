@@ -135,7 +135,7 @@ const asWritten = (written: string): { readonly written: string; readonly name: 
 };
 
 /**
- * Requests that a provider must accept if it sells these sizes and offers every other feature.
+ * Requests that a provider must accept if it offers these sizes and every other feature.
  *
  * @param name names as clients write them; defaults to any valid name: `fc.constantFrom("prod-shop", "prod_shop")`
  */

@@ -67,7 +67,7 @@ describe("a decision that does not follow the template", () => {
     ["a newer decision that does not exist", right.replace("accepted", "superseded by [9999](9999-none.md)"), /newer/],
     ["headings in another order", right.replace(/## (Context|Decision)/g, swapped), /the headings are/],
     ["another heading", right.replace("## Context", "## Why"), /the headings are/],
-    ["a heading too many", `${right}\n## Notes\n\nText.\n`, /the headings are/],
+    ["an additional heading", `${right}\n## Notes\n\nText.\n`, /the headings are/],
     ["an empty section", right.replace(/## Consequences[\s\S]*/, "## Consequences\n"), /empty/],
     ["a title that the index does not list", right.replace("One package", "Two packages"), /index/],
   ])("is found: %s", (_, text, problem) => {

@@ -1,4 +1,4 @@
-/** Where the adapters change the file system, and why no link that tenant code plants can lead the change elsewhere. */
+/** Where the adapters change the file system, and why no link that tenant code plants can redirect the change. */
 
 interface WrittenFiles {
   readonly functions: readonly string[];
@@ -21,13 +21,13 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rename",
   ),
   "adapters/local/backup/copy-database.ts": outOfReach(
-    "Reads databases of the platform, and writes to the work folder beside the backup file.",
+    "Reads databases of the platform, and writes to the work folder next to the backup file.",
     "DatabaseSync",
     "rm",
   ),
   "adapters/local/backup/copy-tree.ts": openFolders("Opens for reading, from open folders, and refuses links.", "open"),
   "adapters/local/backup/restore.ts": outOfReach(
-    "Works in a new folder beside the data folder and renames it. The files at its top are the platform's.",
+    "Works in a new folder next to the data folder and renames it. The files at its top are the platform's.",
     "chmod",
     "chown",
     "mkdir",
@@ -57,24 +57,24 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/builds/extract.ts": {
     functions: ["mkdir", "rename"],
     answer: "before tenant code",
-    why: "A new folder with a random name beside the app folder, moved into its place once it is whole.",
+    why: "A new folder with a random name next to the app folder, moved into place when it is complete.",
   },
   "adapters/local/builds/image-store.ts": outOfReach(
-    "image.json and the moved image lie beside the app folder, in the account's image folder.",
+    "image.json and the moved image are next to the app folder, in the account's image folder.",
     ".writeFile",
     "lutimesSync",
     "mkdir",
     "open",
   ),
-  "adapters/local/builds/index.ts": outOfReach("Makes the cache folder of an account if it is missing.", "mkdir"),
+  "adapters/local/builds/index.ts": outOfReach("Creates the cache folder of an account if it is missing.", "mkdir"),
   "adapters/local/builds/build-node.ts": outOfReach(
-    "Kept dependencies lie beside the cache that commands see. They are copied within the sandbox.",
+    "Kept dependencies are next to the cache that commands see. They are copied within the sandbox.",
     "lutimes",
     "mkdir",
     "rename",
   ),
   "adapters/local/builds/build-python.ts": outOfReach(
-    "The record lies beside the environment; the environment's folder is made before commands run.",
+    "The record is next to the environment. The environment's folder is created before commands run.",
     "mkdir",
     "writeFile",
   ),
@@ -90,16 +90,16 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     answer: "before tenant code",
     why: "Unpacks into a new folder; archives have no links, and files are opened with O_EXCL and O_NOFOLLOW.",
   },
-  "adapters/local/containers/containers.ts": outOfReach("Makes the folder of the container runner.", "mkdirSync"),
+  "adapters/local/containers/containers.ts": outOfReach("Creates the folder of the container runner.", "mkdirSync"),
   "adapters/local/containers/host-image.ts": outOfReach(
-    "Makes the image's files in the folder of the container runner.",
+    "Creates the image's files in the folder of the container runner.",
     "mkdirSync",
     "rmSync",
     "symlinkSync",
     "writeFileSync",
   ),
   "adapters/local/containers/mount-points.ts": outOfReach(
-    "Mount points lie in the folder of the container runner; a volume's folder gets its mode through its handle.",
+    "Mount points are in the folder of the container runner; a volume's folder gets its mode through its handle.",
     "fchmodSync",
     "mkdirSync",
     "rmdirSync",
@@ -126,12 +126,12 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   ),
   "adapters/local/data-folder/set-aside.ts": outOfReach("Moves damaged files of the state.", "mkdirSync", "renameSync"),
   "adapters/local/engine/socket/serve-engine.ts": outOfReach(
-    "Makes a socket in the platform's folder, or in a new private folder.",
+    "Creates a socket in the platform's folder, or in a new private folder.",
     "chmodSync",
     "rmSync",
     "symlinkSync",
   ),
-  "adapters/local/engine/socket/socket-path.ts": outOfReach("Makes a new private folder.", "mkdtemp", "rm"),
+  "adapters/local/engine/socket/socket-path.ts": outOfReach("Creates a new private folder.", "mkdtemp", "rm"),
   "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),
   "adapters/local/containers/exec-targets.ts": {
     functions: ["openSync"],
@@ -140,7 +140,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   },
   "adapters/local/health.ts": outOfReach("Writes probes to the platform's own folders.", "rm", "writeFile"),
   "adapters/local/data-folder/leftovers.ts": outOfReach(
-    "The moved trees lie in image, cache, run and spool folders, whose parents no tenant code writes.",
+    "The moved trees are in image, cache, run and spool folders, whose parents no tenant code writes.",
     "mkdir",
     "rename",
     "rmdir",
@@ -156,7 +156,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/logs/scan.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
   "adapters/local/sandbox/bubblewrap.ts": outOfReach("Sandboxes do not see the folder.", "mkdirSync"),
   "adapters/local/sandbox/host-files.ts": outOfReach(
-    "The accounts and the resolver settings lie in the sandbox folder. Sandboxes see the files read-only.",
+    "The accounts and the resolver settings are in the sandbox folder. Sandboxes see the files read-only.",
     "chmodSync",
     "writeFileSync",
   ),
@@ -171,21 +171,21 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     why: "Control groups have no links.",
   },
   "adapters/local/instances/busy-socket.ts": outOfReach(
-    "Makes a socket in the run folder, which sandboxes do not see, or in a new private folder.",
+    "Creates a socket in the run folder, which sandboxes do not see, or in a new private folder.",
     "chmodSync",
     "chownSync",
   ),
   "adapters/local/instances/instance-notes.ts": outOfReach(
-    "Notes lie in the run folder, which sandboxes do not see; plain processes do not know the random names.",
+    "Notes are in the run folder, which sandboxes do not see; plain processes do not know the random names.",
     "rmSync",
     "writeFileSync",
   ),
   "adapters/local/instances/launch-service.ts": outOfReach(
-    "Makes a plain process's home with a random name in the run folder before the process starts.",
+    "Creates a plain process's home with a random name in the run folder before the process starts.",
     "mkdirSync",
   ),
   "adapters/local/sandbox/mounts.ts": openFolders(
-    "Mount points and the links of plain processes are made from open folders.",
+    "Mount points and the links of plain processes are created from open folders.",
     ".chmod",
     ".chown",
     "symlinkSync",
@@ -206,7 +206,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/state/stored-state.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
   "adapters/local/state/lock-data-dir.ts": outOfReach("A file of the state.", "truncateSync"),
   "adapters/local/volumes/local-objects.ts": openFolders(
-    "Uploads lie beside the volumes; objects get their place from open folders.",
+    "Uploads are next to the volumes, and objects are moved into place from open folders.",
     ".chown",
     "fchownSync",
     "createWriteStream",
@@ -219,7 +219,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "unlink",
   ),
   "adapters/local/volumes/records.ts": outOfReach(
-    "Records of volumes lie in a folder of the platform.",
+    "Records of volumes are in a folder of the platform.",
     ".writeFile",
     "mkdir",
     "open",
@@ -258,15 +258,15 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "unlink",
   ),
   "adapters/shared/archives/disk-spool.ts": outOfReach(
-    "Received sources lie in the spool.",
+    "Received sources are in the spool.",
     ".writeFile",
     "mkdir",
     "open",
     "rm",
   ),
   "adapters/shared/runtime/make-folders.ts": outOfReach(
-    "The operator chose the path; a service has no part in it.",
+    "The operator chooses the path, and no service can influence it.",
     "mkdirSync",
   ),
-  "adapters/shared/sql/database.ts": outOfReach("The database of a SQL query lies in the platform's folder.", "rmSync"),
+  "adapters/shared/sql/database.ts": outOfReach("The database of a SQL query is in the platform's folder.", "rmSync"),
 };

@@ -26,7 +26,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - begun;
 };
 
-/** An engine on an account's log with so many entries. */
+/** An engine on an account's log with `count` entries. */
 const engineOver = (count: number) => {
   const { folder, remove } = inFolder();
   const logs = new WrittenLogs({

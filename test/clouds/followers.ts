@@ -18,7 +18,7 @@ const MINUTES = 2;
 /** How often each deployment writes, in milliseconds. */
 const WRITES_EVERY = 10_000;
 const TICK_MS = 250;
-/** How many clients read a page at the same time, and after how many ticks again. */
+/** The number of clients that read a page at the same time, and the ticks between two such reads. */
 const SEARCHES = 5;
 const SEARCH_TICKS = 80;
 /** The followers' first reads are searches. */
@@ -88,8 +88,8 @@ interface Seen {
 
 /**
  * Two clients follow each deployment; the second one has a filter in half of the deployments. Some deploys fail
- * meanwhile, and some clients read a page. Expects that each follower reads each line once, each deploy its last lines, and
- * each other client its page, within the quota.
+ * meanwhile, and some clients read a page. Expects that each follower reads each line once, each deploy its last lines,
+ * and each other client its page, within the quota.
  */
 export const followMany = async (createCloud: (clock: ManualClock) => FollowedCloud, simulation: Simulation) => {
   const { deployments, maxDelay } = simulation;

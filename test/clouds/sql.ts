@@ -9,7 +9,7 @@ export const statementTests = (rowsOf: (statement: string) => Promise<readonly (
   test.each([
     COUNT,
     "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
-    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
+    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one after it",
     "(SELECT COUNT(*) AS n FROM logs)",
     "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
     "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",

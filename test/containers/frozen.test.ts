@@ -21,7 +21,7 @@ const source = sourceOf({
   `,
 });
 
-test("a frozen container stands still, and serves every request that comes after", async (context) => {
+test("a frozen container does not run, and serves every later request", async (context) => {
   needs(context, "base images");
   await using platform = await startLocal({ idleSeconds: 0.3 });
   const url = await platform.up(source);

@@ -37,7 +37,7 @@ const newest = ({ provider }: StoreSubject, scope: LogScope, query = asking()) =
 /** A position before every entry. */
 const START = behind(0n as LogPosition["instant"]);
 
-/** Reads after a position, and checks that continuing from the response reaches the end. */
+/** Reads after a position. Checks that every entry is later, and that a partial page makes progress. */
 const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
   const findings = await after(subject, scope, place, query);
   for (const entry of findings.entries) expect(comparePositions(entry, place)).toBeGreaterThan(0);

@@ -32,7 +32,7 @@ const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
   ["a long path of GNU tar", longName(long), file("short")],
   ["a pax size that agrees", paxOf({ size: "1" }), file("sized")],
   ["a comment for all entries", paxOf({ comment: "4b825dc6" }, "g"), file("noted")],
-  ["a file that comes twice", file("twice"), file("twice")],
+  ["a repeated file", file("twice"), file("twice")],
   ["a folder after its files", file("lib/a"), { path: "lib/", type: "5" }],
   ["a folder of an old archive", { path: "old/", type: "\0" }, { path: "old/file", type: "\0", content: "x" }],
   ["names that differ in case", file("README"), file("readme/a")],
@@ -99,11 +99,7 @@ export const sourceSpoolCases: readonly Case[] = [
       ["a symbolic link", { path: "secret", type: "2", link: "/etc/passwd" }],
       ["a hard link", { path: "twin", type: "1", link: "package.json" }],
       ["a device", { path: "disk", type: "3" }],
-      [
-        "an entry that claims more than one may have",
-        { path: "huge", size: archiveLimits.entryBytes + 1 },
-        "too_large",
-      ],
+      ["an entry whose size exceeds the limit", { path: "huge", size: archiveLimits.entryBytes + 1 }, "too_large"],
     ] as const
   ).map(([what, entry]) => refusing(what, entry.path, entry)),
   refusing("a file below a file", "config/app", file("config"), file("config/app")),
@@ -120,7 +116,7 @@ export const sourceSpoolCases: readonly Case[] = [
   refusing("a path for all entries", "mine", paxOf({ path: "shared" }, "g"), file("mine")),
   refusing("a pax size that disagrees", "sized", paxOf({ size: "2" }), file("sized")),
   refusing("a negative size", "below", { path: "below", size: `\xff${"\xff".repeat(10)}\x00` }),
-  refusing("a size that is no number", "odd", { path: "odd", size: "12345x\0" }),
+  refusing("a size that is not a number", "odd", { path: "odd", size: "12345x\0" }),
   refusing("a sparse file of GNU tar", "holes", { path: "holes", type: "S", content: "x" }),
   refusing("a sparse file of pax", "holes", paxOf({ "GNU.sparse.major": "1" }), file("holes")),
   {

@@ -43,7 +43,9 @@ const ask = async (
 
 const MAX_TRIES = 100;
 
-/** Tries again while the engine is unavailable: on a busy machine, a short deadline may end before it has read the log. */
+/**
+ * Tries again while the engine is unavailable: on a busy machine, a short deadline may end before it has read the log.
+ */
 const failureOf = async (
   subject: ProviderSubject,
   scope: SqlScope,
@@ -67,7 +69,9 @@ const rowsOf = async (subject: ProviderSubject, scope: SqlScope, statement: stri
 
 const scopesWithoutLogs = new WeakMap<ProviderSubject, SqlScope>();
 
-/** Returns an account without logs, shared by the cases that need no entries: an engine may start a process for each. */
+/**
+ * Returns an account without logs, shared by the cases that need no entries: an engine may start a process for each.
+ */
 const emptyScope = (subject: ProviderSubject): SqlScope => {
   const scope = scopesWithoutLogs.get(subject) ?? scopeOf(subject);
   scopesWithoutLogs.set(subject, scope);

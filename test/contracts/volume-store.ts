@@ -54,7 +54,7 @@ const making = inGroup("volumes", [
     },
   },
   {
-    name: "names belong to an account; for another account, the name is elsewhere",
+    name: "names belong to an account; for another account, find returns other_account",
     run: async (subject) => {
       const [owner, other] = [subject.account(), subject.account()];
       const name = freshName(subject);

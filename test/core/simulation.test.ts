@@ -93,7 +93,7 @@ test("without faults, every valid request succeeds and every invalid one is reje
   );
 });
 
-test("requests for names of a test are written as given and declare what is read", () => {
+test("generated requests keep the given names as written, and declare their normal form", () => {
   fc.assert(
     fc.property(deployRequest(undefined, fc.constantFrom("prod-shop", "prod_shop")), ({ json, form, declares }) => {
       expect(["prod-shop", "prod_shop"]).toContain(json["function_name"]);

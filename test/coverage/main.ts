@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { differences, type FileCoverage, namedBranches, uncoveredBranches } from "./uncovered.ts";
 
-// One seed, so that the covered branches are the same tomorrow.
+// A fixed seed, so that every run covers the same branches.
 const { PORTSIDE_SEED = "20261121" } = process.env;
 
 const ran = spawnSync(

@@ -47,7 +47,7 @@ test("the old name of a page that moved redirects to the page", () => {
     ]);
 });
 
-test("the navigation and the first page have every page once; decisions have a page for themselves", () => {
+test("the navigation and the first page list every page once, and the page of decisions lists the decisions", () => {
   const first = site.linksOf("docs/index.html").map((href) => join("docs", href).replace(/html$/, "md"));
   const asSource = (file: string): string => file.replace(/index\.md$/, "README.md");
   expect(["docs/README.md", ...first.map(asSource)].sort()).toEqual(pages.filter((page) => !isOnSiteOnly(page)).sort());

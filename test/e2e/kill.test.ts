@@ -1,6 +1,7 @@
 /**
- * kill -9 at any moment: of the engine, of the server, of both together, or of one process with both, during deploys, first
- * deploys, deletes and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed (random).
+ * kill -9 at any moment: of the engine, of the server, of both together, or of one process with both, during deploys,
+ * first deploys, deletes and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed
+ * (random).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";

@@ -44,7 +44,9 @@ export const toggleMount = (which: number, volume: string): StorageCommand => ({
   check: ({ deployments }) => deployments.size > 0,
 });
 
-/** Deletes a deployment. The name stays the account's, and the volumes stay. Fails with `forbidden` for other accounts. */
+/**
+ * Deletes a deployment. The name stays the account's, and the volumes stay. Fails with `forbidden` for other accounts.
+ */
 export const removeDeployment = (account: string, name: string): StorageCommand =>
   command(`${account}: remove ${name}`, async (model, { controlPlane, principal }) => {
     const removed = await controlPlane.deleteDeployment(principal(account), { name });

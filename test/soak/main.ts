@@ -1,9 +1,10 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500 data folders),
- * `frozen` (200 services), `matrices` (of attacks and faults, whole), `mean` (each unfriendly behaviour of the fake clouds
- * with every suite), `deployments` (a thousand on the fake load balancers of AWS), `gcsfuse` (on an emulator), `versions`
- * (an earlier version with this one) and `redeploys` (two hours under load); without a name all of them run.
+ * `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500 data
+ * folders), `frozen` (200 services), `matrices` (of attacks and faults, whole), `mean` (each unfriendly behaviour of
+ * the fake clouds with every suite), `deployments` (a thousand on the fake load balancers of AWS), `gcsfuse` (on an
+ * emulator), `versions` (an earlier version with this one) and `redeploys` (two hours under load); without a name all
+ * of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";

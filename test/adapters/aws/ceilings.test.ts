@@ -1,4 +1,4 @@
-/** What an account carries, from its quotas. */
+/** The ceilings of an AWS account, computed from its quotas. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ceilingRules, ceilingsOf } from "../../../adapters/aws/ceilings.ts";

@@ -141,7 +141,7 @@ test("simulates the permissions of a permission set's role with its path", async
   );
 });
 
-test("says that the permissions of a role with a path were not checked, if it may not be read", async () => {
+test("warns that the permissions of a role with a path were not checked if the role is not readable", async () => {
   const account = Object.assign(bySso(), { mayGetOwnRole: false });
   expect(missing(await look(account))).toEqual([
     expect.objectContaining({
@@ -211,7 +211,7 @@ const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
     findings.flatMap(({ what, words }) => (what.startsWith("maximum of ") ? [[what.slice(11), words]] : [])),
   );
 
-test("says the lowest ceilings, by the quotas of the account, and how to raise them", async () => {
+test("reports the lowest ceilings, by the quotas of the account, and how to raise them", async () => {
   const account = whole();
   expect(maximaOf(await look(account))).toEqual({
     deployments: expect.stringMatching(
@@ -270,7 +270,7 @@ test("names the quotas that it may not read, and assumes those of a new account"
   expect(maximaOf(findings)["deployments"]).toMatch(/^5 \(.*: 6, assumed; /);
 });
 
-test("a quota that its service refuses to tell, or that Service Quotas does not list, is a warning", async () => {
+test("a quota that is not readable, or that Service Quotas does not list, is a warning", async () => {
   const account = whole();
   account.quotas.applied.set("elasticloadbalancing", [
     { QuotaCode: "L-822D1B1B", ErrorReason: { ErrorCode: "DEPENDENCY_ACCESS_DENIED_ERROR", ErrorMessage: "denied" } },

@@ -1,4 +1,6 @@
-/** The platform refuses to start on an unusable account: the tests of every cloud, plus shared resources and the trash. */
+/**
+ * The platform refuses to start on an unusable account: the tests of every cloud, plus shared resources and the trash.
+ */
 import { expect, test } from "vitest";
 import { createAwsProvider } from "../../../adapters/aws/index.ts";
 import { aws } from "../../clouds/aws.ts";

@@ -178,7 +178,8 @@ describe("the platform's own policies", () => {
     for (const { condition } of about("iam:PassRole")) expect(condition).toContain("iam:PassedToService: ");
   });
 
-  // "The total character count cannot exceed 6,144 (without white space)": .../IAM/latest/UserGuide/reference_iam-quotas.html
+  // "The total character count cannot exceed 6,144 (without white space)":
+  // .../IAM/latest/UserGuide/reference_iam-quotas.html
   test.each(policyOutputs)("%s stays within the size limit, even with long names", (output) => {
     const statements = statementsOf(output).map(({ actions, resources, condition }) => ({
       Effect: "Allow",

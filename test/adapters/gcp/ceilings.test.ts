@@ -1,4 +1,4 @@
-/** What a project carries, from its quotas. */
+/** The ceilings of a project, computed from its quotas. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ceilingRules, ceilingsOf, type QuotaMetric, quotaOf } from "../../../adapters/gcp/ceilings.ts";
@@ -47,7 +47,7 @@ const [here, there] = [{ region: "here" }, { region: "there" }];
 test.each([
   ["of the project", metric({ unit: "1/{project}", quotaBuckets: [{ effectiveLimit: "7" }] }), 7],
   [
-    "of the region, which goes before the default",
+    "of the region has priority over the default",
     metric({
       unit: "1/{project}/{region}",
       quotaBuckets: [

@@ -200,7 +200,7 @@ test("warns if the project may not build in the region, or if that is unknown", 
   expect(missing(await look(project))).toEqual([]);
 });
 
-test("says how much the project carries, by its quotas in the region", async () => {
+test("reports the ceilings of the project, by its quotas in the region", async () => {
   const project = whole();
   const digest = "0123456789abcdef01234";
   project.serviceAccounts = ["portside@p", "portside-build@p", `portside-${digest}@p`, "portside-demo@p"];
@@ -303,9 +303,9 @@ describe("on Cloud Run itself", () => {
 
   test.each([
     ["no CPU", { template: { ...container(true), scaling: { minInstanceCount: 1 } } }, "--no-cpu-throttling"],
-    ["resources that say nothing", { template: {}, scaling: { minInstanceCount: 1 } }, "--no-cpu-throttling"],
-    ["no instance that stays", { template: container(false) }, "--min-instances 1"],
-    ["a service that cannot be looked at", undefined, "--no-cpu-throttling --min-instances 1"],
+    ["no resource settings", { template: {}, scaling: { minInstanceCount: 1 } }, "--no-cpu-throttling"],
+    ["no minimum number of instances", { template: container(false) }, "--min-instances 1"],
+    ["a service that cannot be read", undefined, "--no-cpu-throttling --min-instances 1"],
   ])("%s is a warning with the command that fixes it", async (_what, own, flags) => {
     expect(missing(await lookFrom(own))).toEqual([
       expect.objectContaining({ verdict: "warning", fix: `${update} ${flags}` }),

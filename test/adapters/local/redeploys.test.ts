@@ -1,4 +1,4 @@
-/** The server's memory of replaced revisions. */
+/** What a server keeps of replaced revisions, in memory and as open files. */
 import { readdirSync } from "node:fs";
 import { queryObjects } from "node:v8";
 import { Pool as UndiciPool } from "undici";

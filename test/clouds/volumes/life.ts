@@ -1,4 +1,6 @@
-/** Any sequence of volume operations on a cloud's storage matches the model; all other ports are the memory provider's. */
+/**
+ * Any sequence of volume operations on a cloud's storage matches the model; all other ports are the memory provider's.
+ */
 import fc from "fast-check";
 import { test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";

@@ -8,7 +8,10 @@ interface Bucket {
   readonly perSecond: number;
 }
 
-/** https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html, "Request Token Bucket Sizes and Refill Rates" */
+/**
+ * https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html, "Request Token Bucket Sizes and
+ * Refill Rates"
+ */
 export const ecsBuckets: readonly Bucket[] = [
   { actions: /^(Deregister|Register)TaskDefinition$/, capacity: 20, perSecond: 1 },
   { actions: /^(DescribeTaskDefinition|ListTaskDefinitions)$/, capacity: 50, perSecond: 20 },
@@ -20,8 +23,8 @@ export const ecsBuckets: readonly Bucket[] = [
 ];
 
 /**
- * https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html: "an account-level throttling
- * limit that is shared across all Elastic Load Balancing API actions", and buckets by category.
+ * https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html: "an account-level
+ * throttling limit that is shared across all Elastic Load Balancing API actions", and buckets by category.
  */
 export const balancerBuckets: readonly Bucket[] = [
   { actions: /./, capacity: 40, perSecond: 10 },

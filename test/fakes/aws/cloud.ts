@@ -41,7 +41,7 @@ export interface FakeCloudOptions {
   readonly balancers?: number;
 }
 
-/** @param services whether services run as local processes or only pretend to answer */
+/** @param services whether services run as local processes or are simulated */
 export const startFakeCloud = async (
   services: "real" | "simulated" = "real",
   { clock = createSystemClock(), mean = friendly, scheme = "http", balancers = 1 }: FakeCloudOptions = {},

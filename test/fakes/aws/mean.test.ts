@@ -1,6 +1,6 @@
 /**
  * The main job on fakes with all switches on. With PORTSIDE_MEAN=all also with each one alone, and the port contracts
- * about running services. The delays pass on a fast clock. No delay concerns SQL statements and stored data.
+ * about running services. The delays pass on a fast clock. No delay affects SQL statements and stored data.
  * test/adapters/aws/deploy/mean.test.ts has the rollouts under each switch.
  */
 

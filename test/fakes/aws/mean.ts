@@ -6,39 +6,40 @@
 /** Each switch, with its source. */
 export const meanSwitches = {
   /**
-   * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734: "This target group appears behind a rule
-   * with group stickiness disabled ... You must enable group stickiness before enabling target stickiness".
+   * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734: "This target group appears behind a
+   * rule with group stickiness disabled ... You must enable group stickiness before enabling target stickiness".
    */
   sticky_groups_refused: "a rule with several groups, one of them sticky, must enable group stickiness",
   /**
-   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-troubleshooting.html, HTTP 464: "the
-   * request protocol is an HTTP/1.1, while the target group protocol version is a gRPC or HTTP/2".
+   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-troubleshooting.html, HTTP 464:
+   * "the request protocol is an HTTP/1.1, while the target group protocol version is a gRPC or HTTP/2".
    */
   http1_refused: "an HTTP2 target group answers requests of HTTP/1.1 with 464",
   /**
-   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html: "the status of
-   * the target is displayed as draining until the deregistration delay timeout expires".
+   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html: "the status
+   * of the target is displayed as draining until the deregistration delay timeout expires".
    */
   draining_shown: "a target shows as draining for the whole deregistration delay",
   /**
-   * https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414: AccessDeniedException for iam:PassRole on "the
-   * role the same apply just created".
+   * https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414: AccessDeniedException for iam:PassRole on
+   * "the role the same apply just created".
    */
   role_late: "a new role cannot be passed to ECS for 30 seconds",
   /**
-   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html, "FilterLogEvents throttle limit in
-   * transactions per second": 5 in five regions, 25 in us-east-1, 10 elsewhere, for an account and region; not adjustable.
+   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html, "FilterLogEvents throttle
+   * limit in transactions per second": 5 in five regions, 25 in us-east-1, 10 elsewhere, for an account and region; not
+   * adjustable.
    */
   log_read_quota: "5 log reads a second",
   /**
-   * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-file-system-policies-creating.html: "policy changes can take
-   * several minutes to take effect". The text of a refused mount is that of EFS:
+   * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-file-system-policies-creating.html: "policy changes
+   * can take several minutes to take effect". The text of a refused mount is that of EFS:
    * https://github.com/aws-samples/aws-cdk-examples/issues/920.
    */
   file_policy_late: "a file system refuses mounts for 3 minutes after a change of its policy",
   /**
-   * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818: "Unable to assume the service linked
-   * role. Please verify that the ECS service linked role exists."
+   * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818: "Unable to assume the service
+   * linked role. Please verify that the ECS service linked role exists."
    */
   linked_role_late: "ECS cannot assume its service-linked role for 30 seconds after the first service",
   /** The pages in `call-rates.ts`. */
@@ -61,7 +62,10 @@ export const LOG_READS_PER_SECOND = 5;
 /** How long a file system refuses mounts after a change of its policy, in milliseconds. */
 export const FILE_POLICY_LATE_MS = 180_000;
 
-/** Returns whether ECS can assume its service-linked role, given the time in milliseconds. The first call creates the role. */
+/**
+ * Returns whether ECS can assume its service-linked role, given the time in milliseconds. The first call creates the
+ * role.
+ */
 export const linkedRole = (mean: Mean, now: () => number): (() => boolean) => {
   let since: number | undefined;
   return () => {

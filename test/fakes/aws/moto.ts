@@ -1,4 +1,7 @@
-/** Starts moto's server (https://docs.getmoto.org/en/latest/docs/server_mode.html), an independent implementation of AWS. */
+/**
+ * Starts moto's server (https://docs.getmoto.org/en/latest/docs/server_mode.html), an independent implementation of
+ * AWS.
+ */
 import { spawn } from "node:child_process";
 import { CreateAccessKeyCommand, CreateUserCommand, IAMClient, PutUserPolicyCommand } from "@aws-sdk/client-iam";
 import { startOnFreePort } from "../../support/http/free-port.ts";
@@ -22,8 +25,8 @@ export const startMoto = async () => {
       return (await fetch(endpoint, { method: "POST", body, headers: { authorization } })).text();
     },
     /**
-     * Creates a user with these statements and checks the permissions of all later calls. moto knows the resource of a call
-     * only for S3, so the statements of other services apply to all resources.
+     * Creates a user with these statements and checks the permissions of all later calls. moto knows the resource of a
+     * call only for S3, so the statements of other services apply to all resources.
      * https://docs.getmoto.org/en/latest/docs/iam.html
      */
     enforce: async (statements: readonly Statement[]): Promise<{ accessKeyId: string; secretAccessKey: string }> => {

@@ -38,7 +38,9 @@ export interface RunLine {
 }
 
 export interface RunEngine {
-  /** Starts a revision without traffic. Returns true once it listens, false if it does not; its log contains the reason. */
+  /**
+   * Starts a revision without traffic. Returns true once it listens, false if it does not; its log contains the reason.
+   */
   start(revision: EngineRevision): Promise<boolean>;
   /** Sends all requests to the revision that was started last, or to one that served before. */
   serve(service: string, revision: string): Promise<void>;
@@ -47,8 +49,8 @@ export interface RunEngine {
 }
 
 /**
- * Every revision listens immediately, except for special images: `exits:N` exits with code N, `silent` never listens, and
- * starting `hangs` never returns.
+ * Every revision listens immediately, except for special images: `exits:N` exits with code N, `silent` never listens,
+ * and starting `hangs` never returns.
  */
 export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
   const server = createServer((_request, response) => response.end("pretended"));

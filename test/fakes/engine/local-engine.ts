@@ -191,7 +191,8 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
           })(),
         )
       )._unsafeUnwrap();
-      if (received.kind === "rejected") return { failure: { reason: "archive_invalid", message: "It is no archive." } };
+      if (received.kind === "rejected")
+        return { failure: { reason: "archive_invalid", message: "It is not an archive." } };
       const request = { owner: OWNER, name: "build" as DeploymentName, deployId: "build", source: received.source };
       try {
         for await (const event of builder.build(request, { signal })) {

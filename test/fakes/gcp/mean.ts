@@ -20,12 +20,12 @@ export const meanSwitches = {
    * https://cloud.google.com/iam/docs/access-change-propagation: "typically 2 minutes, potentially 7 minutes or
    * longer".
    */
-  grant_late: "a grant on a bucket acts after two minutes; until then mounts of the bucket fail",
+  grant_late: "a grant on a bucket takes effect after two minutes; until then mounts of the bucket fail",
   /**
    * The same page, for `allUsers`; the answer meanwhile:
    * https://cloud.google.com/run/docs/troubleshooting#unauthorized-client
    */
-  public_access_late: "a service becomes public two minutes after it was made so; until then Google answers 403",
+  public_access_late: "public access to a service takes effect after two minutes; until then Google responds with 403",
   /**
    * run.v2's discovery document allows a period of 240 s,
    * https://docs.cloud.google.com/run/docs/configuring/healthchecks a product of 600 s; users met a limit of 240 s for

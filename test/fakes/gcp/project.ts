@@ -24,7 +24,9 @@ export interface FakeProject {
   readonly requests: string[];
   /** Addresses of the existing service accounts. */
   serviceAccounts: readonly string[];
-  /** Quotas by metric and unit, such as `run.googleapis.com/write_regional 1/min/{project}/{region}`; -1 is unlimited. */
+  /**
+   * Quotas by metric and unit, such as `run.googleapis.com/write_regional 1/min/{project}/{region}`; -1 is unlimited.
+   */
   readonly quotas: Map<string, number>;
   readonly auth: GoogleAuth<AuthClient>;
 }

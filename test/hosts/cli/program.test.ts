@@ -1,4 +1,4 @@
-/** Finding commands, reading their words, exit codes, and errors without a stack. */
+/** How the command line finds commands, parses arguments, sets exit codes, and reports errors without a stack trace. */
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";

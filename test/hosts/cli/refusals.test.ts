@@ -1,4 +1,4 @@
-/** What a refusal says of when to come again, the platform's and a storage's alike. */
+/** Errors of the platform and of a storage have the seconds of their Retry-After header. */
 import { expect, test } from "vitest";
 import { ApiError, createApiError } from "../../../hosts/cli/client.ts";
 import { readStorageError } from "../../../hosts/cli/volumes/transfer/storage-error.ts";

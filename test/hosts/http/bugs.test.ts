@@ -7,7 +7,7 @@ import { recordsOf, serveApi } from "../../support/http/api.ts";
 import { callEndpoint, endpointNames } from "../../support/http/endpoint-calls.ts";
 import { type Breaking, SECRET_WORDS, throwingPorts } from "../../support/http/throwing-ports.ts";
 
-/** An API whose ports are broken, and a key made before they were. */
+/** An API with broken ports, and a key that was created before they broke. */
 const serveBroken = async (how: Breaking, only: (method: string) => boolean) => {
   const memory = createMemoryProvider();
   const made = await memory.identity.keys.create(parseAccount("acme") as AccountId, "test");

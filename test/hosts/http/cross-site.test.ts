@@ -1,4 +1,4 @@
-/** Cross-site request forgery: the rule, as properties, and what the plugin does with a session's requests. */
+/** Protection from cross-site request forgery: the rule as properties, and its effect on requests with a session. */
 
 import fc from "fast-check";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
@@ -136,13 +136,13 @@ test("allows a client other than a browser, and a page that the user opens", asy
   expect((await list({ ...SESSION, "sec-fetch-site": "none" })).statusCode).toBe(200);
 });
 
-test("does not check requests with a key: no browser adds it without the page's knowledge", async () => {
+test("does not check requests with a key, because browsers never add one automatically", async () => {
   const { key } = await embed();
   const headers = { "x-api-key": key, origin: "https://tool.example", "sec-fetch-site": "cross-site" };
   expect((await list(headers)).statusCode).toBe(200);
 });
 
-test("behind a proxy, a configured origin or the proxy's headers say where the page is", async () => {
+test("behind a proxy, a configured origin or the proxy's headers determine the page's origin", async () => {
   const page = { ...SESSION, host: "10.0.0.7:3000", origin: "https://app.example", "sec-fetch-site": "same-origin" };
   const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "app.example" };
   await embed();

@@ -29,7 +29,7 @@ const embed = async (prefix = "") => {
   });
   app.get("/", async () => "own page");
   app.get("/health", async () => "own health");
-  app.put("/v1/own", async () => "own path beside ours");
+  app.put("/v1/own", async () => "own path next to ours");
   const made = await memory.identity.keys.create(parseAccount("acme") as AccountId, "test");
   return { key: made._unsafeUnwrap().key, controlPlane };
 };
@@ -66,7 +66,7 @@ describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
     await embed(prefix);
     expect((await call("GET", "/")).body).toBe("own page");
     expect((await call("GET", "/health")).body).toBe("own health");
-    expect((await call("PUT", "/v1/own")).body).toBe("own path beside ours");
+    expect((await call("PUT", "/v1/own")).body).toBe("own path next to ours");
     const answer = await call("GET", "/health", { "x-request-id": "mine" });
     expect(answer.headers["x-request-id"]).toBeUndefined();
     expect(answer.headers["x-own"]).toBe("yes");

@@ -1,4 +1,4 @@
-/** Every path of the contract is there, asks who calls before anything else, and says what is not offered yet. */
+/** Every endpoint of the contract exists, authenticates the caller first, and reports missing capabilities. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveMemory } from "../../support/http/api.ts";
 import { openRaw } from "../../support/http/clients.ts";

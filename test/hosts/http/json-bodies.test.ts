@@ -1,4 +1,4 @@
-/** JSON bodies: one object, each key once, no unknown ones, at most 1 MiB, and called what they are. */
+/** JSON bodies: one object without repeated or unknown keys, at most 1 MiB, with a JSON content type. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../hosts/http/endpoints.ts";
 import { serveMemory } from "../../support/http/api.ts";
@@ -121,7 +121,7 @@ describe("at most 1 MiB", () => {
     );
   });
 
-  test("with and without Content-Length", async () => {
+  test("rejects a larger body without a Content-Length, too", async () => {
     const key = await api.key();
     const { socket, received } = openRaw(api.url);
     const head = [

@@ -1,4 +1,7 @@
-/** Where several refusals apply, the first of: 401, 429, 415, 413, 422, 403, 404, 409, 501, 503 (contract section 3). */
+/**
+ * If several errors apply, the server returns the first of: 401, 429, 415, 413, 422, 403, 404, 409, 501, 503 (contract
+ * section 3).
+ */
 import { describe, expect, test } from "vitest";
 import { faulty } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";

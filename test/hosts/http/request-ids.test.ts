@@ -19,17 +19,20 @@ const idFor = async (given: string): Promise<string | null> => {
 };
 
 test.each(["abc", "7", "a".repeat(128), "0af7651916cd43dd8448eb211c80319c", "req_1.2-3:4/5+6=7"])(
-  "%j comes back",
+  "returns the client's id %j",
   async (id) => {
     expect(await idFor(id)).toBe(id);
   },
 );
 
-test.each(["a b", "a,b", "a".repeat(129), "a;b", "<script>", '"', "a\u00e9"])("%j does not", async (id) => {
-  expect(await idFor(id)).toMatch(OURS);
-});
+test.each(["a b", "a,b", "a".repeat(129), "a;b", "<script>", '"', "a\u00e9"])(
+  "replaces the invalid id %j",
+  async (id) => {
+    expect(await idFor(id)).toMatch(OURS);
+  },
+);
 
-test("ignores two of them", async () => {
+test("replaces two ids with a generated one", async () => {
   const key = await api.key();
   const head = ["GET /v1/key/list HTTP/1.1", "Host: x", `X-API-Key: ${key}`, "X-Request-Id: one", "X-Request-Id: two"];
   const came = await sendRaw(api.url, `${[...head, "Connection: close"].join("\r\n")}\r\n\r\n`);

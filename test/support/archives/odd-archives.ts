@@ -82,14 +82,14 @@ const headersWithoutEnd = (letter: "x" | "g"): Buffer => {
 
 /** Ten gigabytes compressed to about ten megabytes, in every way that we know of. */
 export const bombs: Readonly<Record<string, () => Buffer>> = {
-  "an entry that claims it": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
-  "a pax header that claims it": () =>
+  "an entry that claims 10 GB": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
+  "a pax header that claims 10 GB": () =>
     gzipWithZeros(Buffer.concat([good, paxHeader({ size: "10000000000" }), claimed("big", 0)]), TEN_GB),
-  "a pax header for all entries that claims it": () =>
+  "a pax header for all entries that claims 10 GB": () =>
     gzipWithZeros(Buffer.concat([good, paxHeader({ size: "10000000000" }, "g"), claimed("big", 0)]), TEN_GB),
-  "a pax header that is itself so long": () =>
+  "a pax header of 8 GB": () =>
     gzipWithZeros(Buffer.concat([good, entryOfType("x", { path: "x", claimedSize: 8_000 * MiB })]), TEN_GB),
-  "a long name that is itself so long": () =>
+  "a long name of 8 GB": () =>
     gzipWithZeros(Buffer.concat([good, entryOfType("L", { path: "x", claimedSize: 8_000 * MiB })]), TEN_GB),
   "zeros after the end of the archive": () => gzipWithZeros(Buffer.concat([good, END]), TEN_GB),
   "members of gzip after the end of the archive": () => {

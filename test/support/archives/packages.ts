@@ -1,6 +1,6 @@
 /**
  * Sources that contain npm packages from this checkout, because tests have no registry. The builder recreates
- * `node_modules`, so the packages lie in another folder, next to the server that imports them.
+ * `node_modules`, so the packages are in another folder, next to the server that imports them.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

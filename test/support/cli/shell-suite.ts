@@ -13,7 +13,7 @@ import { has, type Need, needs } from "../vitest/machine.ts";
 
 const main = join(import.meta.dirname, "..", "..", "..", "hosts", "cli", "main.ts");
 
-/** For Node. */
+/** The code of a server for Node. */
 export const server = `require("node:http").createServer((_, response) => response.end("hi")).listen(process.env.PORT);`;
 
 /** The name of its deployment. */
@@ -33,7 +33,7 @@ const last = async (records: AsyncIterable<DeployEvent>): Promise<DeployEvent | 
  * @param kind how the service runs
  * @param options of the server
  * @param source answers at `/`, and has a file `mark`
- * @param lacks the requirements that the machine lacks
+ * @param lacks the requirement without which the tests are skipped
  */
 export const shellTests = (
   kind: string,

@@ -1,6 +1,6 @@
 /**
- * A clock whose sleepers wake immediately, with the time advanced: hours of polling take milliseconds next to real
- * connections.
+ * A clock whose sleepers wake immediately, with the time advanced: hours of polling take milliseconds, and real
+ * connections make progress in between.
  */
 import { type Instant, parseInstant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";

@@ -26,7 +26,9 @@ export const offsetOf = (zone: string, millis: number): number => wallAt(zone, m
 
 const DAY = 86_400_000;
 
-/** The starts of the periods, of so many days each from `from` on, in which the zone's clocks change. */
+/**
+ * Of consecutive periods of `days` days that begin at `from`: the starts of those in which the zone's clocks change.
+ */
 const stretchesWithChange = (zone: string, from: number, stretches: number, days: number): number[] =>
   Array.from({ length: stretches }, (_, index) => from + index * days * DAY).filter(
     (start) => offsetOf(zone, start) !== offsetOf(zone, start + days * DAY),

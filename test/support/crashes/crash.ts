@@ -143,7 +143,10 @@ const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<v
   await ended;
 };
 
-/** The processes to kill: the engine, with which the server ends; its process group; a process with both; or the server alone. */
+/**
+ * The processes to kill: the engine, with which the server ends; its process group; a process with both; or the server
+ * alone.
+ */
 const modes = ["engine", "group", "inline", "server"] as const;
 
 /** Kills the server, and waits until the engine has started it again. */

@@ -1,4 +1,4 @@
-/** Preloaded into a process (`--import`): prints its peak memory when it exits. */
+/** Preloaded into a process (`--import`): writes its peak memory to a file when it exits. */
 import { writeFileSync } from "node:fs";
 import { memoryUse } from "./memory-use.ts";
 

@@ -6,7 +6,7 @@ import { folderWith } from "../archives/folders.ts";
 
 export interface SmallDisk extends Disposable {
   readonly path: string;
-  /** Leaves so many bytes free, none by default. */
+  /** Leaves `room` bytes free; defaults to none. */
   fill(room?: number): void;
   free(): void;
 }

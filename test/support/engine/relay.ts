@@ -1,4 +1,4 @@
-/** A Unix socket that relays connections to the engine of the moment, and that a test can cut. */
+/** A Unix socket that relays connections to the current engine, and whose connections a test can cut. */
 import { connect, createServer, type Socket } from "node:net";
 
 export interface Relay extends AsyncDisposable {

@@ -4,7 +4,7 @@ import { sourceOf } from "../archives/archives.ts";
 import type { ApiResponse, CallOptions, TestApi } from "./api.ts";
 import { deployForm } from "./record-stream.ts";
 
-/** The deployment and the deploy that calls name. */
+/** The deployment, the deploy and the API key that the calls refer to. */
 export interface Names {
   readonly name: string;
   readonly deployId: string;

@@ -7,7 +7,7 @@ export const SECRET_WORDS = "at /srv/secret/accounts/beta.db, password hunter2";
 /** How a broken port throws: in the call, or in the returned promise or stream. */
 export type Breaking = "throws" | "rejects";
 
-// biome-ignore lint/correctness/useYield: it breaks before it has anything to say
+// biome-ignore lint/correctness/useYield: it throws before it yields anything
 async function* brokenEvents(): AsyncGenerator<never> {
   throw new TypeError(SECRET_WORDS);
 }

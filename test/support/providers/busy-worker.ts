@@ -1,8 +1,8 @@
 /** The code of a service that takes busy leases. */
 
 /**
- * `GET /` responds with the process id. `GET /lease?ms=` takes a lease that ends after the milliseconds, and returns the
- * platform's response. `GET /path` returns the socket's path. `GET /connect?path=` connects to a socket.
+ * `GET /` responds with the process id. `GET /lease?ms=` takes a lease that ends after the milliseconds, and returns
+ * the platform's response. `GET /path` returns the socket's path. `GET /connect?path=` connects to a socket.
  */
 export const busyWorkerCode = `
 import { createServer, request } from "node:http";

@@ -37,7 +37,7 @@ export interface Instances {
   readonly entries: NewLogEntry[];
   /** What the platform logged about them. */
   readonly complaints: string[];
-  /** The messages while the last one started. */
+  /** The messages of the last start. */
   readonly messages: string[];
   readonly runDir: string;
   start(

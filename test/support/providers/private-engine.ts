@@ -1,4 +1,4 @@
-/** A separate Docker that a test can stop and start. Requires root. */
+/** A separate Docker engine that a test can stop and start. Requires root. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

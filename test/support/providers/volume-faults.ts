@@ -79,7 +79,7 @@ const scenes: readonly {
   readonly command: Command;
   readonly check: (stage: VolumeStage) => Promise<void>;
 }[] = [
-  { what: "making", prepare: async () => undefined, command: create, check: (stage) => livesWith(stage, []) },
+  { what: "creation", prepare: async () => undefined, command: create, check: (stage) => livesWith(stage, []) },
   { what: "deletion", prepare: filled, command: remove, check: isInTrash },
   { what: "restore", prepare: trashed, command: restore, check: (stage) => livesWith(stage, objects) },
 ];

@@ -6,9 +6,9 @@ import { inOnePiece } from "../../models/upload-url.ts";
 import { type MemoryPlatform, startMemory } from "./memory-platform.ts";
 
 export interface Race {
-  /** On ports that take so many milliseconds a call, repeating the list. */
+  /** Each call of its ports takes the next of the given pauses, in milliseconds. The list of pauses repeats. */
   readonly slow: MemoryPlatform;
-  /** On the same memory, without delays: for preparation and checks. */
+  /** The platform on the same memory without delays, for preparation and checks. */
   readonly quick: MemoryPlatform;
 }
 

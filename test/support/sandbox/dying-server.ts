@@ -1,4 +1,4 @@
-/** Starts a sandboxed command and kills itself after so many milliseconds, or when the command runs. */
+/** Starts a sandboxed command and kills itself after a number of milliseconds, or when the command runs. */
 import { createBubblewrapRunner } from "../../../adapters/local/sandbox/bubblewrap.ts";
 import { findControlGroups } from "../../../adapters/local/sandbox/cgroup.ts";
 import { Watchdog } from "../../../adapters/local/sandbox/watchdog.ts";

@@ -48,7 +48,7 @@ for one in range(4): fill(f"/tmp/{one}", ${MUCH / 4})
 hold()`,
   "files in /tmp and /dev/shm together": `
 fill("/tmp/a", 60); fill("/dev/shm/a", 60); kept = bytearray(50 * M); hold()`,
-  "files in /dev/shm that have no name any more": `
+  "unlinked files in /dev/shm": `
 kept = []
 for one in range(${MUCH}):
     file = open("/dev/shm/x", "w+b"); os.unlink("/dev/shm/x"); file.write(block); file.flush(); kept.append(file)
@@ -129,7 +129,7 @@ except OSError: pass`,
 };
 
 export const rightEscapes: Readonly<Record<string, string>> = {
-  "user namespaces by every way to make one": `
+  "every way to create a user namespace": `
 flags = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
 for flag in flags:
     if libc.unshare(flag) == 0 or libc.unshare(flag | 0x10000000) == 0: print("escaped unshare", hex(flag))
@@ -173,7 +173,7 @@ for path in ("/proc/sysrq-trigger", "/proc/self/oom_score_adj", "/proc/1/oom_sco
 if os.path.exists("/sys"): print("escaped: /sys is there")
 for line in open("/proc/self/mountinfo"):
     if " - cgroup" in line or " - sysfs" in line: print("escaped", line)`,
-  "a program in memory, run as another": `
+  "a program in memory that creates a user namespace": `
 try: kept = os.memfd_create("x")
 except OSError: kept = os.open("/tmp/program", os.O_RDWR | os.O_CREAT, 0o755)
 os.write(kept, open("/usr/bin/unshare", "rb").read())

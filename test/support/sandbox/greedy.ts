@@ -1,4 +1,4 @@
-/** A service that exceeds its limits as the path of a request says. */
+/** A service that misbehaves in the way that the path of a request selects, such as by exceeding a limit. */
 
 /** For Node, as `server.js`. */
 export const greedy = `
@@ -10,7 +10,7 @@ const kept = [];
 const actions = {
   "/cpu": () => { for (;;); },
   "/memory": () => { for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); },
-  // A shell that cannot fork ends, and with the last one the bomb; its sleep processes remain.
+  // A shell that cannot fork exits. The bomb ends with its last shell, but its sleep processes remain.
   "/forks": () => spawn("sh", ["-c", "f() { sleep 1000 & f | f & }; f; sleep 1000"], { stdio: "ignore" }),
   "/disk": () => { const piece = Buffer.alloc(64 * 1024 * 1024, 1); for (;;) appendFileSync("/filled", piece); },
   "/deaf": () => server.close(() => setInterval(() => undefined, 1000)),

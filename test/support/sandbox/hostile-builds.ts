@@ -71,12 +71,12 @@ const outsides = sandboxed ? [${JSON.stringify(outside)}, ${JSON.stringify(`/old
 const app = process.env.PLANT_APP || process.env.INIT_CWD || process.cwd(), home = process.env.HOME, venv = process.env.PLANT_VENV;
 const own = ["whole", "complete", "image.json", "made.json", "data", "Procfile", "requirements.txt", "pyproject.toml", "package-lock.json", "npm-shrinkwrap.json"];
 const shared = sandboxed ? ["tmp", ...(${vector === "build" || vector === "prestart"} ? ["node_modules"] : [])] : [];
-/** A plain process that plants at the platform's own paths breaks its own build. Two vectors do. */
+/** A plain process that plants at the platform's own paths breaks its own build. Only these two vectors do so. */
 const beside = ${vector === "prestart" || vector === "setup.py"} ? [join(app, "..")] : [];
 const roots = [app, ...(venv ? [venv] : []), ...(sandboxed ? [home, join(app, ".."), join(home, ".."), ...(venv ? [join(venv, "..")] : [])] : beside)];
 /** All paths that a sandboxed service can write to. */
 if (sandboxed && ${vector === "start"}) roots.push("/tmp", join(app, "data"), join(app, "node_modules/inner/data"));
-/** Without its temporary folder, pip and thus the build would fail. */
+/** Without its temporary folder, pip would fail, and so would the build. */
 const paths = roots.flatMap((root) => [...own, ...shared].map((name) => join(root, name))).filter((path) => !venv || path !== "/tmp");
 const targets = outsides.flatMap((one) => ({
   "file-link": ["data/state.sqlite", "etc/shadow"], "folder-link": ["etc", "checkout/node_modules"], "new-link": ["etc/new"], race: ["etc"],
@@ -169,7 +169,7 @@ const lockOf = (registry: Registry): string => {
   return JSON.stringify(lock);
 };
 
-/** What an attack reports after it ran: the last part is the number of planted traps. */
+/** The path by which an attack reports that it ran. The attack appends the number of planted traps. */
 export const reportOf = ({ kind, vector }: Attack): string => `planted/${kind}/${vector}`;
 
 /** A source that installs the same dependency, whose install script does nothing. */

@@ -7,9 +7,9 @@ import { has, type Need, needs } from "../vitest/machine.ts";
 
 export interface Inside {
   readonly platform: TestPlatform;
-  /** Of the hostile service. */
+  /** The URL of the hostile service. */
   readonly url: string;
-  /** Of another account. */
+  /** The URL of a service of another account. */
   readonly neighbour: string;
   run(script: string): Promise<ExecResult>;
 }

@@ -1,4 +1,4 @@
-/** Traffic of every kind to services, whose failures tests count. */
+/** Sends traffic of every kind to services, and counts its failures. */
 import { Agent, get, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { credentials, Client as GrpcClient } from "@grpc/grpc-js";

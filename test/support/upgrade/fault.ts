@@ -1,6 +1,6 @@
 /**
- * Preloaded by `node --import` into `portside serve`. Sends a signal in the new process of an upgrade, at the step that the
- * file PORTSIDE_TEST_FAULT names. Writes its process id to a file beside it.
+ * Preloaded by `node --import` into `portside serve`. The new process of an upgrade sends a signal at the step that the
+ * file PORTSIDE_TEST_FAULT specifies, and writes its process id to a file next to it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { SUCCESSOR, type UpgradeMessage } from "../../../hosts/cli/server/upgrade/messages.ts";

@@ -1,5 +1,5 @@
 /**
- * Regular expressions that are expensive, each for another reason, and lines of 256 KiB for them. The lines contain the
+ * Regular expressions that are expensive, each for a different reason, and lines of 256 KiB for them. The lines contain the
  * literals of the patterns (`X`, `=`, `é`, a digit), so that no engine can skip them, and none matches.
  */
 
@@ -7,7 +7,7 @@ const LENGTH = 256 * 1024;
 /** Each of these characters takes two bytes. */
 const NEEDED = "X1=zdcyé ";
 
-/** Without structure that an automaton could use: deterministic, and as good as random. */
+/** Pseudorandom letters: the same in every run, without structure that an automaton could use. */
 const shuffled = (letters: string): string => {
   let seed = 1;
   let text = "";
@@ -42,7 +42,7 @@ const shapes: readonly string[] = [
 
 const variants = shapes.flatMap((shape) => [shape, `(?i)${shape}`, `(?s:.)*(${shape})`, `(?:${shape})|zz+[\\pL]X$`]);
 
-/** Remembering so many letters takes 2^n states: no engine can build the automaton. */
+/** Remembering n letters takes 2^n states, so no engine can build the automaton. */
 const remembered = [20, 40, 60, 80, 93].flatMap((far) => [`a.{${far}}X$`, `[ab]*a[ab]{${far}}X$`]);
 
 export const catastrophicPatterns: readonly string[] = [...variants, ...remembered];

@@ -27,7 +27,9 @@ export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-serve
 /** cfn-lint, a Python program, from the environment or the path. */
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
-/** The folder of AWS's judges: the Python environments `botocore`, `policy-sentry`, `moto`, `ministack` and `aws-cli`. */
+/**
+ * The folder of AWS's judges: the Python environments `botocore`, `policy-sentry`, `moto`, `ministack` and `aws-cli`.
+ */
 export const awsJudges = process.env["PORTSIDE_AWS_JUDGES"] ?? "/usr/local/lib/portside-judges";
 
 /** moto: https://github.com/getmoto/moto */

@@ -1,4 +1,4 @@
-/** Standard output as it grows, to wait for a text in it. */
+/** Collects standard output, so that a test can wait for a text in it. */
 export const watchOutput = () => {
   let text = "";
   let wake = () => {};

@@ -1,4 +1,7 @@
-/** Runtime identities on the fake IAM: one role per account, limited by the boundary, with permissions on its own buckets. */
+/**
+ * Runtime identities on the fake IAM: one role per account, limited by the boundary, with permissions on its own
+ * buckets.
+ */
 
 import { IAMClient } from "@aws-sdk/client-iam";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

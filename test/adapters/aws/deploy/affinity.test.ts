@@ -1,6 +1,6 @@
 /**
- * Redeploys of a service with session affinity under load, on fakes with all switches on. Clients return the load balancer's
- * cookies, and stay with an instance while it is healthy.
+ * Redeploys of a service with session affinity under load, on fakes with all switches on. Clients return the load
+ * balancer's cookies, and stay with an instance while it is healthy.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

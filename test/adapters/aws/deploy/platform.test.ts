@@ -105,7 +105,7 @@ test("a deploy keeps manual settings and replaces declared ones", async () => {
   expect(run.balancer.rules()[0]?.Conditions[0].HostHeaderConfig.Values).toEqual(hosts);
 });
 
-test("an environment of too many variables fails the deploy and says so", async () => {
+test("an environment with too many variables fails the deploy with a message", async () => {
   const env = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`V${at}`, "1"]));
   expect(await run.endOf(run.template("app", "acme", { env: env(4000) }), "absent")).toMatchObject({
     kind: "failed",

@@ -1,7 +1,7 @@
 /**
- * Builds and services pass the contract tests of their ports on further load balancers, because the first ones are full.
- * `../contract.test.ts` runs every case on the first load balancer, so a run without `PORTSIDE_DEPLOYMENTS` takes a
- * sample.
+ * Builds and services pass the contract tests of their ports on further load balancers, because the first ones are
+ * full. `../contract.test.ts` runs every case on the first load balancer, so a run without `PORTSIDE_DEPLOYMENTS` takes
+ * a sample.
  */
 
 import { awsCapabilities } from "../../../../adapters/aws/capabilities.ts";

@@ -1,8 +1,8 @@
 /**
  * The contract tests of logs and schedules, on moto, which is independent of our fakes.
  *
- * moto 5.2.5's FilterLogEvents lacks `startFromHead` and `logStreamNamePrefix`. The test emulates both on top of a listing
- * of everything. So the search suite, which tests listings, runs only on our own fake.
+ * moto 5.2.5's FilterLogEvents lacks `startFromHead` and `logStreamNamePrefix`. The test emulates both on top of a
+ * listing of everything. So the search suite, which tests listings, runs only on our own fake.
  */
 import type * as Sdk from "@aws-sdk/client-cloudwatch-logs";
 import type {

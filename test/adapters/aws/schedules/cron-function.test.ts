@@ -1,6 +1,7 @@
 /**
- * The function speaks HTTP/2 over HTTPS: the load balancer answers HTTP/1.1 to an HTTP/2 service with 464, and accepts HTTP/2
- * for every service. https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-target-groups.html
+ * The function speaks HTTP/2 over HTTPS: the load balancer answers HTTP/1.1 to an HTTP/2 service with 464, and accepts
+ * HTTP/2 for every service.
+ * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-target-groups.html
  */
 import { once } from "node:events";
 import { connect, constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";

@@ -60,7 +60,10 @@ describe("an expression", () => {
     for (const text of wanted) expect(fiveFields(text), text).toBeDefined();
   });
 
-  /** The fires of the rendered schedules, with day conditions applied as the function does. They are complete up to `until`. */
+  /**
+   * The fires of the rendered schedules, with day conditions applied as the function does. They are complete up to
+   * `until`.
+   */
   const firesOf = (cron: string, count: number): { readonly fires: number[]; readonly until: number } => {
     let until = Number.POSITIVE_INFINITY;
     const fires = expressionsOf(cron).flatMap((expression) => {

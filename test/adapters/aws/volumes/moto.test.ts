@@ -65,7 +65,7 @@ const QUERY = "calculates another signature for a query with escapes";
 
 /** Where moto differs when it also checks permissions. */
 const enforcedGaps: ReadonlyMap<string, string> = new Map([
-  ["names belong to an account; for another account, the name is elsewhere", QUERY],
+  ["names belong to an account; for another account, find returns other_account", QUERY],
   ["a hidden volume is not listed, its name is taken, and its objects stay", SIGNED_URL],
   ["a deleted volume frees its name, and a new volume of that name is empty and has another id", SIGNED_URL],
   ["the objects of a deleted volume are not accessible", SIGNED_URL],

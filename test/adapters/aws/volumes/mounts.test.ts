@@ -1,4 +1,6 @@
-/** Volumes as folders with S3 Files: created on first mount, limited to one account's services, deleted with the bucket. */
+/**
+ * Volumes as folders with S3 Files: created on first mount, limited to one account's services, deleted with the bucket.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";

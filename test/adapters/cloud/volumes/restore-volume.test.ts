@@ -13,7 +13,9 @@ const recordIn = (state: RecordState): VolumeRecord => ({
   ...{ id: "bucket", name: "data" as VolumeName, state, call: "call", at, createdAt: timestampOf(at) },
 });
 
-/** Restores a volume whose last steps end in these states; the last state repeats. Returns the result and the claims. */
+/**
+ * Restores a volume whose last steps end in these states; the last state repeats. Returns the result and the claims.
+ */
 const restored = async (...states: readonly [RecordState, ...RecordState[]]) => {
   const left = [...states];
   let claims = 0;

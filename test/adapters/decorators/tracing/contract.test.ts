@@ -29,7 +29,7 @@ contractTests("traced memory identity", identityCases, async () => ({
   close: async () => undefined,
 }));
 
-test("and the SDK recorded them", () => {
+test("the SDK recorded the port calls of the cases", () => {
   const names = new Set(spans.ended().map(({ name }) => name));
   for (const name of ["services.rollout", "builder.build", "logs.after", "volumes.create", "keys.create", "sql.run"])
     expect(names).toContain(name);

@@ -297,8 +297,8 @@ describe("a list with a maximum age", () => {
   const { timeout } = templateFor(accountOf("acme"), nameOf("app"), "image");
 
   /**
-   * Lists in the first read after the `nth` call of a write, with the response of an earlier list: Cloud Run has not yet
-   * completed the change.
+   * Lists in the first read after the `nth` call of a write, with the response of an earlier list: Cloud Run has not
+   * yet completed the change.
    */
   const listAfter = async (write: "updateService" | "deleteService", nth: number) => {
     const client = await run.clients("services");

@@ -1,4 +1,6 @@
-/** Google's GoogleSQL analyzer accepts what the adapter sends to BigQuery, and agrees with the fake about its columns. */
+/**
+ * Google's GoogleSQL analyzer accepts what the adapter sends to BigQuery, and agrees with the fake about its columns.
+ */
 import type { BigQuery, TableField } from "@google-cloud/bigquery";
 import { beforeAll, expect, test } from "vitest";
 import type { GcpClients } from "../../../../adapters/gcp/clients.ts";
@@ -57,7 +59,9 @@ const contractQueries = async (): Promise<readonly Observed[]> => {
 type Request = { json?: { query?: string; configuration?: { query: { query: string } } } };
 type Callback = (error: Error | null, body?: QueryResponse) => void;
 
-/** The client's `request`, which also adds each query with its outcome to `queries`: first its dry run, then its run. */
+/**
+ * The client's `request`, which also adds each query with its outcome to `queries`: first its dry run, then its run.
+ */
 const observing =
   (client: BigQuery, queries: Map<string, Observed>) =>
   ({ json, ...options }: Request, callback: Callback): void => {

@@ -63,7 +63,7 @@ describe("checks the claims", () => {
     "expired a second ago": { exp: start - 1 },
     "expires now": { exp: start },
     "expired long ago": { exp: start - 3600 },
-    "no end": { exp: undefined as never },
+    "no expiry": { exp: undefined as never },
     "an expiry that is not a number": { exp: "2099" as never },
     "not valid for a minute yet": { nbf: start + 60 },
     "issued tomorrow, valid then": { nbf: start + 86_400 },
@@ -89,9 +89,9 @@ describe("checks the claims", () => {
 
 describe("checks the signature", () => {
   const tokens: Readonly<Record<string, () => Promise<string>>> = {
-    "none at all, and it says so": async () => forged({ alg: "none" }, goodClaims(now)),
-    "none at all, in capitals": async () => forged({ alg: "NONE", kid: "key" }, goodClaims(now)),
-    "none, though the header promises one": async () => forged({ alg: "ES256", kid: "key" }, goodClaims(now)),
+    'none, with alg "none" in the header': async () => forged({ alg: "none" }, goodClaims(now)),
+    'none, with alg "NONE" in the header': async () => forged({ alg: "NONE", kid: "key" }, goodClaims(now)),
+    "none, although the header names an algorithm": async () => forged({ alg: "ES256", kid: "key" }, goodClaims(now)),
     "the public key as a secret": () => signedWithPublicKey(goodClaims(now), key),
     "another key under the same name": () => signed(goodClaims(now), strange),
     "of another token": async () => {

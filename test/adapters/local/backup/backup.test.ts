@@ -147,7 +147,7 @@ const rejection = async (work: Promise<unknown>): Promise<Error> => {
     () => undefined,
     (error: Error) => error,
   );
-  expect(outcome, "it was refused").toBeDefined();
+  expect(outcome, "it was not refused").toBeDefined();
   return outcome as Error;
 };
 

@@ -223,7 +223,7 @@ describe("a restore refuses", () => {
     ],
     "a lock": [{ entries: [{ path: "lock.sqlite", content: "x" }] }, /is not part of a data folder/],
     "a foreign file": [{ entries: [{ path: "other", content: "x" }] }, /is not part of a data folder/],
-    "a folder that comes twice": [{ entries: [...volumes, ...folders(VOLUME)] }, /occurs twice/],
+    "a repeated folder": [{ entries: [...volumes, ...folders(VOLUME)] }, /occurs twice/],
     "a file without its folder": [{ entries: [{ path: `${VOLUME}/x`, content: "x" }] }, /comes before its folder/],
     "a path that leads out": [
       { entries: [{ path: `${VOLUME}/../../../../outside/new`, content: "x" }] },

@@ -64,7 +64,7 @@ describe.each([
     expect(readdirSync(around.path)).toEqual(["app"]);
   });
 
-  test("refuses an archive that differs from the checked one with archive_invalid", async () => {
+  test("an archive that differs from the checked one fails with archive_invalid", async () => {
     const archive = tarGz([{ path: "a" }, { path: "a/b" }]);
     await expect(extract(sourceOf(() => bytesOf(archive)))).rejects.toMatchObject({
       failure: { reason: "archive_invalid", message: expect.stringContaining('"a/b" is below "a"') },

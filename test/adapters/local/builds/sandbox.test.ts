@@ -30,7 +30,7 @@ const messages = async (platform: TestPlatform, source: Uint8Array): Promise<str
 };
 
 describe.each(runners)("%s", (runner) => {
-  test("contains the network's settings, and none of the server's secrets", async (context) => {
+  test("the environment contains the network's settings, and none of the server's secrets", async (context) => {
     needs(context, "npm");
     // Neither from the given environment, nor from that of this process.
     for (const name of ["PORTSIDE_API_KEY", "GITHUB_TOKEN", "DATABASE_URL"]) vi.stubEnv(name, SECRET);
@@ -46,7 +46,7 @@ describe.each(runners)("%s", (runner) => {
     expect(lines.find((line) => line.startsWith("HOME="))).not.toBe("HOME=/root");
   });
 
-  test("finds Node.js, npm and the tools of the source", async (context) => {
+  test("commands find Node.js, npm and npx", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const lines = await messages(

@@ -1,4 +1,4 @@
-/** The start and stop of a server beside a container engine load no client of the engine's API. */
+/** Starting and stopping a server does not load the API client of a container engine. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

@@ -23,7 +23,7 @@ const why = (image: string, found: readonly string[], allowed: readonly number[]
 };
 
 test.each(["node", "node:24", "library/node:24", "localhost:5000", "user/127.0.0.1", "deed@sha256:00ff"])(
-  "%s is of the engine's own registry",
+  "%s is in the engine's default registry",
   (image) => expect(registryOf(image)).toBeUndefined(),
 );
 

@@ -19,7 +19,7 @@ const add = (file: ReplaceableFile, word: string) => file.use((db) => insert(db,
 const wordsIn = (file: ReadOnlyFile) =>
   file.use((db) => selectAll<{ word: string }>(db, "SELECT word FROM words")).map(({ word }) => word);
 
-test("reads each change, and the file that takes the place of another", () => {
+test("reads each change, and a file that replaces the previous one", () => {
   using folder = folderWith();
   const first = open(folder.path);
   using reader = new ReadOnlyFile(join(folder.path, "a.sqlite"), () => undefined);

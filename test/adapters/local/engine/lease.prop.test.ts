@@ -33,7 +33,7 @@ class Reports {
       const source = { owner, service: service as DeploymentName, logName: "stdout" } as const;
       const text = `${engine} ${next}`;
       const lease = this.#engines.all[engine]?.lease;
-      // Half of them as a service prints them.
+      // Logs half of the entries as output of the service.
       const full =
         next % 2 === 0
           ? lease?.log({ ...source, severity: "INFO", text })

@@ -48,7 +48,7 @@ const applied = (changes: readonly Change[], before: Running): Running => {
   return after;
 };
 
-test("from any state to any other", () => {
+test("the changes lead from any state to any other", () => {
   fc.assert(
     fc.property(state, state, (first, second) => {
       const running = applied(changesTo(first, new Map()), new Map());

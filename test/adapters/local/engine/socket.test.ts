@@ -316,7 +316,7 @@ const post = (path: string, name: string, body: string): Promise<number> =>
 
 const asText = (value: Uint8Array) => Buffer.from(value).toString("latin1");
 
-test("answers good calls after any bytes", async () => {
+test("answers valid calls after arbitrary bytes", async () => {
   const engine = await open();
   const names = Object.keys(inputs).filter((name) => name !== "session");
   const head = fc

@@ -14,8 +14,8 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 const worker = nodeSource(busyWorkerCode);
 
 /**
- * Takes a lease for `GET /work`, responds, and works until the test releases "end". Then releases the lease, and reports.
- * Ends after the report, because the platform stops the instance as soon as it has no lease.
+ * Takes a lease for `GET /work`, responds, and works until the test releases "end". Then releases the lease, and
+ * reports. Ends after the report, because the platform stops the instance as soon as it has no lease.
  */
 const background = nodeSource(`
 ${callbackCode}

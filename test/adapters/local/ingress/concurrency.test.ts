@@ -1,4 +1,4 @@
-/** No instance exceeds its concurrency, no service its instances, and the other requests wait within limits. */
+/** No instance exceeds its concurrency, and no service its number of instances. Other requests wait, within limits. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -99,7 +99,7 @@ test("frees the place of a client that disconnects", async () => {
   expect(entry?.http?.status).toBe(499);
 });
 
-test("removes a client that disconnects from the queue, without a request to the service", async () => {
+test("a waiting client that disconnects leaves the queue, without a request to the service", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 1 });
   const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });

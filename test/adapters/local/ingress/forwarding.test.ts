@@ -1,4 +1,4 @@
-/** What the service sees of a request, and the client of its response, at the service's own port. */
+/** Requests as the service receives them, and responses as the client receives them, through the service's own port. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { send, sendForJson, sendRaw } from "../../../support/http/clients.ts";
@@ -72,7 +72,7 @@ describe("the request", () => {
   test("drops headers of the client's connection", async () => {
     const hops = ["Connection: keep-alive, X-Hop", "X-Hop: 1", "Keep-Alive: timeout=9", "Proxy-Connection: keep-alive"];
     const more = ["Proxy-Authorization: Basic eA==", "TE: trailers", "Upgrade: h2c", "HTTP2-Settings: AAAA"];
-    // Without `upgrade` in Connection this is no upgrade offer; with it, it is one that the service ignores.
+    // The first Connection header offers no upgrade. The second one offers an upgrade, which the service ignores.
     for (const connection of ["close", "close, Upgrade, HTTP2-Settings"]) {
       const lines = ["GET / HTTP/1.1", "Host: app", ...hops, ...more, `Connection: ${connection}`, "X-Kept: 1"];
       const received = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\n`);

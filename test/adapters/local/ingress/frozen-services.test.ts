@@ -32,7 +32,7 @@ const parse = (text: string) => {
 };
 
 describe.each(runners)("%s", (runner) => {
-  test("a frozen service stands still, and serves every request that comes after", async () => {
+  test("a frozen service does not run, and serves every later request", async () => {
     await using platform = await startLocal({ runner, idleSeconds: 0.2 });
     const url = await platform.up(ticker);
     const before = parse((await send(url)).text);
@@ -41,7 +41,7 @@ describe.each(runners)("%s", (runner) => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => send(url)));
     expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(new Set(replies.map(({ text }) => parse(text).pid))).toEqual(new Set([before.pid]));
-    // The service ran for less than half a second of the time between the requests.
+    // The service ran for less than a second of the time between the requests.
     expect(parse(replies[0]?.text ?? "").ticks - before.ticks).toBeLessThan(100);
     expect((await eventsOf(platform, "thawed"))[0]?.["thaw_ms"]).toBeGreaterThanOrEqual(0);
     expect(await eventsOf(platform, "started")).toEqual([]);

@@ -320,7 +320,7 @@ test("an ingress opens the ports that it does not inherit", async () => {
   await old.close();
 });
 
-test("a later list gives new services their ports and removes deleted ones", async () => {
+test("a later list of ports adds those of new services and removes those of deleted ones", async () => {
   const old = ingressWith();
   await old.open();
   await old.addService("stays");

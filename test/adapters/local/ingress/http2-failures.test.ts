@@ -55,7 +55,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
     expect(await outcome(way, { ...at("app"), ":path": "/reset" })).toBe(502);
   });
 
-  test("returns 504 after the timeout, or truncates a started response, not before a second", async () => {
+  test("returns 504 after the timeout of a second and not before, or truncates a started response", async () => {
     for (const [path, end] of [
       ["/silent", 504],
       ["/half", "cut"],

@@ -91,7 +91,7 @@ test("keeps the headers of 204 and 304", async () => {
 });
 
 test.each([
-  ["no HTTP at all", "/close", "SSH-2.0-OpenSSH_9.6\r\n"],
+  ["not HTTP", "/close", "SSH-2.0-OpenSSH_9.6\r\n"],
   ["nothing", "/close", ""],
   ["half a head", "/close", "HTTP/1.1 200 OK\r\nContent-Le"],
   ["two lengths", "/", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`],

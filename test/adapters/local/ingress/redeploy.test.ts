@@ -117,7 +117,7 @@ test("requests that wait for the old revision are served by the new one", async 
   expect((await old).text).toBe("1");
 });
 
-test("truncates requests that still run when the drain time ends", async () => {
+test("a request that still runs when the drain time ends gets a 502", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", drainSeconds: 0.5 });
   const env = { ...callbacks.env, SEEN: "/dev/null" };

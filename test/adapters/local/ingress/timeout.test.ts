@@ -31,7 +31,7 @@ const start = async (timeout = 1) => {
   const callbacks: CallbackServer = stack.use(await startCallbackServer());
   const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
   const url = await platform.up(nodeSource(server), { timeout, max_instances: 1, env: callbacks.env });
-  // If the machine stalls for a second, even these time out, and are sent again.
+  // Retries, because even these requests time out if the machine stalls for a second.
   const pid = () =>
     eventually(async () => {
       const { status, text } = await send(url);
@@ -45,7 +45,7 @@ const start = async (timeout = 1) => {
 /** Timers count whole milliseconds. */
 const SECOND = 999;
 
-test("returns 504 without a response, not before a second, while the instance serves others", async () => {
+test("returns 504 if the service does not respond for a second, and not before; meanwhile the instance serves others", async () => {
   await using service = await start();
   const pid = await service.pid();
   const startedAt = performance.now();
@@ -105,7 +105,7 @@ test("a client that sends on after the 504 can read it and reuse its connection"
   socket.destroy();
 });
 
-test("truncates half a response, not before a second", async () => {
+test("truncates a response that is half sent, not before a second", async () => {
   await using service = await start();
   const pid = await service.pid();
   const startedAt = performance.now();

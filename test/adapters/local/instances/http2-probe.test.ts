@@ -52,7 +52,7 @@ describe("a probe judges", () => {
   test.each([
     ["nothing", () => doing(() => undefined)],
     ["a part", () => doing((socket) => socket.write(SETTINGS.subarray(0, 5)))],
-  ] as const)("%s: the question ends all the same", async (_what, make) => {
+  ] as const)("%s: the probe still ends", async (_what, make) => {
     expect(await ask(make(), 200)).toBe("silent");
   });
 

@@ -38,7 +38,7 @@ describe("treeOf", () => {
 
   test.each([
     ["returns only the root", [one(5, 1), one(6, 1)], [5]],
-    ["has children and their children", [one(8, 7), one(7, 5), one(5, 1), one(6, 5), one(9, 1)], [5, 7, 6, 8]],
+    ["returns children and their children", [one(8, 7), one(7, 5), one(5, 1), one(6, 5), one(9, 1)], [5, 7, 6, 8]],
     ["returns nothing if the root has ended", [one(7, 5)], []],
     ["terminates if pids were reused while the table was read", [one(5, 7), one(7, 5)], [5, 7]],
   ])("%s", (_what, table, tree) => {

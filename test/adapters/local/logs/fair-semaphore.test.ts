@@ -22,7 +22,7 @@ const worksOf = (turns: FairSemaphore) => {
   return { running, begin, end };
 };
 
-test("gives a key one permit at a time, and others' requests come first", async () => {
+test("gives a key one permit at a time, and serves other keys before its next request", async () => {
   const { running, begin, end } = worksOf(new FairSemaphore(2));
   const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("b", "b1"), begin("c", "c1")];
   await settled();

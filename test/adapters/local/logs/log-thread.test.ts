@@ -99,7 +99,7 @@ test("parses structured output, and keeps its source", async () => {
   expect(second?.instant).toBe((first?.instant ?? 0n) + 1n);
 });
 
-test("makes a writer wait that is ahead of the thread", async () => {
+test("a writer that is ahead of the thread waits", async () => {
   open();
   const large = output("x".repeat(300 * 1024));
   let waited: Promise<void> | undefined;

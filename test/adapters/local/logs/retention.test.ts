@@ -69,11 +69,11 @@ test("removes older entries of every service, to the nanosecond", () => {
 
 const long = "x".repeat(800);
 
-test("removes the oldest entries of a file over its size until it fits", () => {
+test("removes the oldest entries of a file over its size limit until it fits", () => {
   withFile(({ write, retain, newest }) => {
     write(Array.from({ length: 4000 }, (_, n) => entry(app, n, long)));
     retain(0n as Instant, 10_000_000);
-    expect(newest(app), "under its size nothing goes").toHaveLength(4000);
+    expect(newest(app), "a file within its limit keeps all entries").toHaveLength(4000);
     retain(0n as Instant, 1_800_000);
     const kept = newest(app);
     expect(kept.length).toBeGreaterThan(1000);

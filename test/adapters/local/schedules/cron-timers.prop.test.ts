@@ -1,4 +1,4 @@
-/** However the stored schedules change, the timers follow exactly them, and no unchanged one starts again. */
+/** After any change of the stored schedules, the timers match them exactly, and unchanged timers are not restarted. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type StoredJob, timerChanges } from "../../../../adapters/local/schedules/cron-timers.ts";
@@ -25,7 +25,7 @@ const keyOf = ({ owner, name }: StoredJob): string => `${owner} ${name}`;
 
 const stored = fc.uniqueArray(job, { selector: keyOf });
 
-test("from any schedules to any others", () => {
+test("the changes lead from any schedules to any others", () => {
   fc.assert(
     fc.property(stored, stored, (before, after) => {
       const { stop, start } = timerChanges(after, before);

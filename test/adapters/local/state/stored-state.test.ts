@@ -62,7 +62,7 @@ test("sees each committed change of the services, and no other", () => {
   expect(stored.services()).toEqual([two]);
 });
 
-test("the names of an account's services, in order", () => {
+test("returns the names of an account's services, in order", () => {
   for (const name of [other, app]) begin(name, acme);
   expect(stored.namesOf(acme)).toEqual([app, other].sort());
   expect(stored.namesOf(globex)).toEqual([]);

@@ -91,7 +91,7 @@ test("continues from the file after a restart, and counts nothing again", async 
   expect(second.billed()[0]).toBe("2026-01-01 app vCPU-second 15 0.00027");
 });
 
-test("retries a failed write, once", async () => {
+test("retries a failed write, and counts its usage once", async () => {
   using folder = folderWith();
   const { file, meter, clock, logged, billed } = openBilled(folder.path);
   meter.started(sized(1, GiB));

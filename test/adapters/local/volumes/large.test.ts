@@ -1,4 +1,7 @@
-/** Objects larger than memory through a signed URL, with flat memory: 256 MiB, and 5 GB in a run of whole matrices. */
+/**
+ * Objects larger than memory through a signed URL, with flat memory: 256 MiB, and 5 GB in a run with
+ * PORTSIDE_MATRIX=all.
+ */
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { Readable } from "node:stream";

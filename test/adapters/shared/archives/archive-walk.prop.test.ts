@@ -1,4 +1,6 @@
-/** Any archive of permitted entries is accepted and unpacks to exactly its files. One bad entry anywhere is rejected. */
+/**
+ * Any archive of permitted entries is accepted and unpacks to exactly its files. One bad entry anywhere is rejected.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -19,7 +21,7 @@ const contents = (tree: SourceTree): Record<string, string> =>
   Object.fromEntries(tree.files.map(({ path, content }) => [path, content.toString("base64")]));
 
 test(
-  "whatever is allowed is taken, and unpacks to exactly its files",
+  "accepts any archive of permitted entries, which unpacks to exactly its files",
   async () => {
     let long = 0;
     let executable = 0;
@@ -45,7 +47,7 @@ test(
 );
 
 test(
-  "a single bad entry at any place is refused and named",
+  "rejects and names a single bad entry at any position",
   async () => {
     const property = fc.asyncProperty(
       sourceTree(),

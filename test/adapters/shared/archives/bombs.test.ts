@@ -10,11 +10,11 @@ const child = fileURLToPath(new URL("../../../support/archives/walk-child.ts", i
 
 /** The expected reason for each, so that none is rejected by accident. */
 const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
-  "an entry that claims it": /"big" is larger than 512Mi/,
-  "a pax header that claims it": /"big" is larger than 512Mi/,
-  "a pax header for all entries that claims it": /"big" is larger than 512Mi/,
-  "a pax header that is itself so long": /special entry/,
-  "a long name that is itself so long": /special entry/,
+  "an entry that claims 10 GB": /"big" is larger than 512Mi/,
+  "a pax header that claims 10 GB": /"big" is larger than 512Mi/,
+  "a pax header for all entries that claims 10 GB": /"big" is larger than 512Mi/,
+  "a pax header of 8 GB": /special entry/,
+  "a long name of 8 GB": /special entry/,
   "zeros after the end of the archive": /has data after its end/,
   "members of gzip after the end of the archive": /has data after its end/,
   "entries that are each allowed": /"big-3" makes the unpacked archive larger than 2Gi/,

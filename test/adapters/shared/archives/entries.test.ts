@@ -44,7 +44,7 @@ describe("a path out of the source folder", () => {
     "\u001b[31m",
   ];
 
-  test.each(paths)("%j is refused, in a plain header as in a pax one", async (path) => {
+  test.each(paths)("%j is refused, in a plain header and in a pax header", async (path) => {
     const plain = await walkArchive(around(blocksOf({ path, content: "x" })));
     const pax = await walkArchive(around(paxHeader({ path }), blocksOf({ path: "short", content: "x" })));
     expect(pax).toMatch(/^is rejected: entry/);

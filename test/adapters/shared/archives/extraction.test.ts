@@ -21,7 +21,7 @@ describe("an archive that was not checked", () => {
       blocksOf({ path: "out", type: "SymbolicLink", linkpath: "../../.." }),
       file("out/evil"),
     ],
-    "a link to a folder within, turned about": [
+    "a link to a folder within, and a path with '..' through it": [
       blocksOf({ path: "d/", type: "Directory" }),
       blocksOf({ path: "l", type: "SymbolicLink", linkpath: "d" }),
       file("l/../../evil"),

@@ -1,6 +1,6 @@
 /**
- * Archives with odd headers. Portside rejects each of them and names an entry, or every tar reader of this machine unpacks
- * the same files from it. Otherwise, a build could use other files than the checked ones.
+ * Archives with odd headers. Portside rejects each of them and names an entry, or every tar reader of this machine
+ * unpacks the same files from it. Otherwise, a build could use other files than the checked ones.
  */
 import { execFileSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -47,7 +47,8 @@ const refused: readonly [string, Uint8Array, RegExp][] = [
 
 describe.each([64 * 1024, 1, 700])("in pieces of %i bytes", (piece) => {
   test.each(refused)("%s is refused", async (_what, bytes, words) => {
-    // Chunks of one byte split the gzip header's two magic bytes, and everything else. Large archives use larger chunks.
+    // Chunks of one byte split the gzip header's two magic bytes, and everything else. Large archives use larger
+    // chunks.
     const size = bytes.length > 5000 ? Math.max(piece, 256) : piece;
     expect(await walkArchive(bytes, { piece: size })).toMatch(words);
   });

@@ -24,6 +24,6 @@ test("uses the bucket on Cloud Run; warns about its disk, with the fix", () => {
   });
 });
 
-test.runIf(existsSync(MEMORY))("a folder that is yet to be made is judged by the one above it", () => {
+test.runIf(existsSync(MEMORY))("a folder that does not exist yet is judged by its nearest existing parent", () => {
   expect(memoryDisk(`${MEMORY}/not/there/yet`, {})).toContain("is on an in-memory file system");
 });

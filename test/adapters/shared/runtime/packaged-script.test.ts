@@ -23,7 +23,7 @@ test.each(calls)("%s passes its own path and an existing script", (file, module,
 test.each([
   ["a CommonJS bundle", undefined],
   ["a bundle", "file:///app/dist/app.js"],
-  ["a bundle beside a file of the script's name", new URL("./packaged-script.js", import.meta.url).href],
+  ["a bundle next to a file of the script's name", new URL("./packaged-script.js", import.meta.url).href],
   ["a build that keeps modules, without the scripts", "file:///app/dist/adapters/local/data-folder/leftovers.js"],
 ])("returns null for %s", (_what, url) => {
   expect(packagedScript(url, "adapters/local/data-folder/leftovers", "adapters/local/data-folder/sweep")).toBeNull();

@@ -1,4 +1,4 @@
-/** Every admitted entry stays inside its folder, and no split into entries gets an archive past a limit. */
+/** Every admitted entry stays inside its folder, and an archive is accepted if and only if it is within the limits. */
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Which entries a source archive may have, by example, at every bound of contract 4.1. */
+/** Examples of valid and invalid entries of a source archive, on both sides of every limit of contract 4.1. */
 import { describe, expect, test } from "vitest";
 import { type ArchiveLimits, archiveLimits, MiB } from "../../../../core/domain/accounts/limits.ts";
 import { ArchiveContents, type ArchiveEntry } from "../../../../core/domain/deploy/archive.ts";
@@ -142,7 +142,7 @@ describe("rejects, naming the entry", () => {
     );
   });
 
-  test("does not write a path's control characters to the response", () =>
+  test("does not copy a path's control characters into the message", () =>
     expect(problemOf(file("a\u001b[2Jb"))).not.toContain("\u001b"));
 
   test("shortens a long path in the message", () =>

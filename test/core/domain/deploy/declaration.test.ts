@@ -186,7 +186,7 @@ describe("rejects", () => {
     expect(issuesOf({ function_name: "mi_ne" }, { reserved: ["mi-ne"] })).toEqual([["function_name", "value_error"]]);
   });
 
-  test("what the account may run at most", () => {
+  test("more instances than the account's quota", () => {
     const limits = {
       deployments: 50,
       instances: 3,

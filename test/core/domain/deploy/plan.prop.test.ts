@@ -1,6 +1,6 @@
 /**
- * The plan is the whole truth about a deploy: what runs afterwards is what was declared, plus exactly what the plan
- * announced, and declaring that again is nothing new.
+ * A plan is complete: the deployed values are the declared ones, changed only by the adjustments that the plan
+ * announces. A second deploy of the same declaration changes nothing.
  */
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";

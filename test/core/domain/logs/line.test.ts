@@ -47,7 +47,7 @@ describe("JSON objects are structured", () => {
     ["CRITICAL", ["critical", "crit", "fatal"]],
     ["ALERT", ["alert"]],
     ["EMERGENCY", ["emerg", "emergency"]],
-  ])("%s is the loggers' %j, in any case", (severity, words) => {
+  ])("%s is the severity of the logger levels %j, in any case", (severity, words) => {
     // On standard error, an unknown word would make the entry an error.
     for (const word of words.flatMap((one) => [one, one.toUpperCase()]))
       expect(readLine(JSON.stringify({ level: word }), severity === "ERROR" ? "stdout" : "stderr").severity).toBe(

@@ -57,7 +57,7 @@ const occasion = fc.record({ cron: fc.oneof(nightly, cronExpression()), timezone
 const millisOfFires = (made: Schedule, after: number, count: number): number[] =>
   nextFires(made, instantOfMillis(after), count).map(millisOf);
 
-/** The fires of at most three days; at most one fire a minute plus one, in case they never end. */
+/** The fires until `end`, at most three days later; stops after more than one fire a minute, in case of an error. */
 const firesUntil = (made: Schedule, after: number, end: number): number[] => {
   const fires: number[] = [];
   let fire = nextFire(made, instantOfMillis(after));

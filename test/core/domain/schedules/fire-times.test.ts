@@ -47,7 +47,7 @@ const cases: readonly Case[] = [
     fires: ["2026-10-25T00:30", "2026-10-26T01:30"],
   },
   {
-    is: "and not at its second, also if asked between the two",
+    is: "a repeated time does not fire at its second occurrence, even if the search starts between the two",
     cron: "30 2 * * *",
     timezone: "Europe/Paris",
     after: "2026-10-25T01:00",
@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     fires: ["2026-10-25T01:00", "2026-10-25T01:30", "2026-10-26T01:00"],
   },
   {
-    is: "once a year, from the first of the repeated hours: the second is still to come",
+    is: "once a year: a search that starts in the first of the repeated hours finds the second",
     cron: "0,30 2 25 10 *",
     timezone: "Europe/Paris",
     after: "2026-10-25T00:30",
@@ -159,7 +159,7 @@ const cases: readonly Case[] = [
     fires: ["2010-11-07T02:30", "2010-11-08T03:30"],
   },
   {
-    is: "each half-hour then, the day before after the day after",
+    is: "every half-hour across that change: 00:00 fires twice, with the repeated 23:30 in between",
     cron: "0,30 23,0 * * *",
     timezone: "America/St_Johns",
     after: "2010-11-07T02:00",

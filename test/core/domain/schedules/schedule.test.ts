@@ -34,7 +34,7 @@ describe("expressions", () => {
   });
 
   test.each(["0 0 29 2 *", "0 0 31 1,2 *", "0 0 30 2 MON", "0 0 31 4 1-5", "0 0 29-31 FEB *", "59 23 31 12 7"])(
-    "'%s' comes",
+    "accepts '%s', whose date occurs",
     (cron) => expect(parseCron(cron)).toBeTypeOf("object"),
   );
 

@@ -63,7 +63,7 @@ test("attachments of two lists combine to those of the whole", () => {
   );
 });
 
-test("a volume may be deleted if and only if nothing mounts it, and all its users are named", () => {
+test("a volume may be deleted if and only if no deployment mounts it; the message names all that do", () => {
   fc.assert(
     fc.property(volumeName(), fc.uniqueArray(deploymentName(), { maxLength: 5 }), (volume, mounters) => {
       const problem = deletionProblem(volume, mounters);

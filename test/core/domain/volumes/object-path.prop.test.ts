@@ -13,7 +13,7 @@ import { character, nastyString } from "../../../arbitraries/index.ts";
 import { violations } from "../../../support/http/json-schema.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** Near the characters whose order differs between encodings: surrogates and those above them, ± one byte. */
+/** Characters at the limits of each UTF-8 length and around the surrogates, where encodings differ in order. */
 const unit = fc.oneof(
   fc.constantFrom(
     "a",

@@ -31,7 +31,7 @@ test("the error for the losing write does not name the winner", () => {
   expect(JSON.stringify(lost)).not.toContain("secret-corp");
 });
 
-test("exactly the writes that lost a race are superseded", () => {
+test("exactly three reasons mean that another write won", () => {
   const reasons = Object.keys(deployReasons) as DeployReason[];
   const lost = reasons.filter((reason) => isLost({ reason, message: "" }));
   expect(lost.toSorted()).toEqual(["deleted", "name_taken", "superseded"]);

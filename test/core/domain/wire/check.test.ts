@@ -24,7 +24,7 @@ test("reports all failures together, each with its fix if it has one", () => {
   );
 });
 
-test("a failure without a fix has no command", () => {
+test("a finding has a fix only if one is given", () => {
   expect(warn("quota", "it cannot be looked up")).toEqual({
     what: "quota",
     verdict: "warning",

@@ -64,7 +64,7 @@ describe("integers", () => {
     [{ toString: 1 }, "int_parsing"],
   ])("rejects %j: %s", (value, type) => expect(issuesOf({ count: value })).toEqual([["count", type]]));
 
-  test("the response has the bounds and the sent value, shortened", () => {
+  test("the message has the bounds and the sent value, shortened", () => {
     expect(read({ count: "x".repeat(100) }).issues[0]?.message).toBe(
       `must be an integer from 1 to 9; got "${"x".repeat(36)}...`,
     );
@@ -78,7 +78,7 @@ describe("integers", () => {
     [2 ** 53, "less_than_equal"],
     [1e300, "less_than_equal"],
     ["-9007199254740992", "greater_than_equal"],
-  ])("%j is beyond 2^53, and the response names the bound", (value, type) => {
+  ])("%j is beyond 2^53, and the message names the bound", (value, type) => {
     expect(issuesOf({ open: value })).toEqual([["open", type]]);
     expect(read({ open: value }).issues[0]?.message).toBe("must be an integer from 0 to 9007199254740991");
     expect(read({ count: value }).issues[0]?.message).toBe("must be an integer from 1 to 9");
@@ -158,7 +158,7 @@ describe("a rule across fields", () => {
     expect(check({ count: 4 })).toEqual(ok({ count: 4, flag: false, double: 8 }));
   });
 
-  test("adds its issues behind those of the fields", () => {
+  test("adds its issues after those of the fields", () => {
     expect(check({ count: 9, flag: true })).toEqual(err([sum]));
     const both = check({ count: 9, flag: true, typo: 1 })._unsafeUnwrapErr();
     expect(both.map(({ type }) => type)).toEqual(["extra_forbidden", "value_error"]);

@@ -53,8 +53,8 @@ describe("reading", () => {
     ["five digits of year", "10000-01-01T00:00:00Z"],
     ["an offset that leads before year 1", "0001-01-01T00:00:00+00:01"],
     ["an offset that leads past year 9999", "9999-12-31T23:59:59-00:01"],
-    ["something around it", " 2026-01-31T09:00:00Z"],
-    ["a line end behind it", "2026-01-31T09:00:00Z\n"],
+    ["a leading space", " 2026-01-31T09:00:00Z"],
+    ["a trailing line feed", "2026-01-31T09:00:00Z\n"],
     ["other digits", "２026-01-31T09:00:00Z"],
   ])("rejects %s", (_why, text) => expect(parseInstant(text)).toBeUndefined());
 

@@ -90,7 +90,7 @@ describe("a client's request id", () => {
   test.each(["a", "req-1", "trace/1:2+3=4_5.6", "a".repeat(128)])("keeps %s", (id) =>
     expect(saneRequestId(id)).toBe(id),
   );
-  test.each([undefined, "", "a".repeat(129), "a b", "a\nb", "é", '"', ["a"]])("%j is not", (id) =>
+  test.each([undefined, "", "a".repeat(129), "a b", "a\nb", "é", '"', ["a"]])("does not keep %j", (id) =>
     expect(saneRequestId(id)).toBeUndefined(),
   );
 });

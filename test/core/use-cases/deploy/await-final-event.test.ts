@@ -88,7 +88,7 @@ describe("an abort", () => {
     expect(watched).toEqual({ end: { kind: "ended" }, timedOut: false });
   });
 
-  test("before the call reaches it too; a port that ignores it is abandoned after 15 s, not after the deadline", async () => {
+  test("reaches the port even if it precedes the call; a port that ignores it is abandoned after 15 s", async () => {
     const gone = AbortSignal.abort();
     expect(await watch(obedient, 60_000, gone)).toMatchObject({ end: { kind: "ended" }, timedOut: false });
     const watched = await watch(deaf, 3_600_000, gone);

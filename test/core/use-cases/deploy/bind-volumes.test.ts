@@ -117,7 +117,7 @@ describe("the quota of volumes", () => {
     await deployed(platform, mounting("a", "b", "c"));
   });
 
-  test("is checked again in its turn", async () => {
+  test("is checked again in the deploy's turn", async () => {
     const platform = startMemory({
       settings: full,
       around: ({ services, volumes }) => ({
@@ -144,7 +144,7 @@ describe("the quota of volumes", () => {
 const WENT =
   "The volume 'data' was deleted in the meantime. Restore it with 'portside volume restore data', or deploy again to create an empty volume.";
 
-/** A platform that runs a callback right before a port returns. */
+/** A platform that runs a callback right before this method of a port. */
 const meanwhile = (method: "build" | "rollout" | "mayServe", act: (platform: MemoryPlatform) => Promise<unknown>) => {
   const platform: MemoryPlatform = startMemory({
     around: ({ builder, services }) => ({
@@ -202,7 +202,7 @@ describe("a volume that the plan expected", () => {
     expect(refused).toMatchObject({ kind: "conflict" });
   });
 
-  test("and that was deleted leaves the previous revision on its own volumes", async () => {
+  test("that was deleted leaves the previous revision and its volumes unchanged", async () => {
     let armed = false;
     const platform = meanwhile("rollout", async (one) => (armed ? remove(one) : undefined));
     await deployed(platform, mounting("logs"));
@@ -215,7 +215,7 @@ describe("a volume that the plan expected", () => {
     expect(deployment).toMatchObject({ status: "READY", volumes: { "/mnt/logs": { name: "logs" } } });
   });
 
-  /** Hides the volume as a deletion does, and decides after so many milliseconds. */
+  /** Begins to delete the volume. After `millis`, aborts the deletion if the volume `stays`, otherwise completes it. */
   const hideFor = (millis: number, stays: boolean) => async (platform: MemoryPlatform) => {
     const { volumes } = platform.memory.provider;
     const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
@@ -232,7 +232,7 @@ describe("a volume that the plan expected", () => {
     ["build", 1000, false, "volume_unavailable"],
     ["mayServe", 1000, true, "DONE"],
     ["mayServe", 1000, false, "volume_unavailable"],
-    // The process that should decide has died.
+    // As if the deleting process had died.
     ["mayServe", 60_000, true, "volume_unavailable"],
   ] as const)("hidden at the %s for %i ms, then kept: %s, ends with %s", async (method, millis, stays, end) => {
     const platform = meanwhile(method, hideFor(millis, stays));
@@ -241,7 +241,7 @@ describe("a volume that the plan expected", () => {
     expect(last?.reason ?? last?.status).toBe(end);
   });
 
-  test("in a store that cannot report whether it exists does not serve", async () => {
+  test("ends the deploy if the store cannot report whether the volume exists", async () => {
     const platform = startMemory(
       faults("volumes", ({ method, count }) =>
         method === "find" && count === 2 ? { error: unavailable("The storage is down.") } : undefined,

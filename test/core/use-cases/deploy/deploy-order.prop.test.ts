@@ -1,6 +1,6 @@
 /**
- * Any faults: deploys, cancels and deletes at any moment over a provider whose every call may be slow, fail before it
- * acts or lose its answer. Whatever happens, every stream is a legal one and everything that is promised about it holds.
+ * Deploys, cancels and deletes at any moment, on a provider whose calls may be slow, fail before they act, or lose
+ * their response. Every stream must be valid, and every promise about it must hold.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";

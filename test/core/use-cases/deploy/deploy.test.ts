@@ -94,7 +94,7 @@ describe("rejects before the stream begins", () => {
     });
   });
 
-  test("a request without a source, unless it is a plan", async () => {
+  test("a request without a source", async () => {
     const { controlPlane, principal } = startMemory();
     const refused = await controlPlane.deploy(principal(), { fields: { function_name: "app", volumes: {} } });
     expect(refused._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["source_archive"], type: "missing" }] });

@@ -34,7 +34,7 @@ test("a declaration that sets one is a 422 together with all other issues", asyn
   expect((await startMemory().submit({ env: { OTHER_TOKEN: "mine" } })).isOk()).toBe(true);
 });
 
-test("the next deploy has the aliases of its time", async () => {
+test("a deploy after the setting was removed has no aliases", async () => {
   const memory = createMemoryProvider();
   await deployed(startMemory({ memory, settings }));
   const later = startMemory({ memory });

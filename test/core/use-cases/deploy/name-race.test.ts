@@ -68,7 +68,7 @@ test.each(["one replica", "two replicas"])(
   },
 );
 
-test("one account, two replicas: the loser ends with `superseded` or `deleted`, and its revision never serves", async () => {
+test("one account, two replicas: a deploy that loses ends with `superseded`, and its revision never serves", async () => {
   await fc.assert(
     fc.asyncProperty(delays, delays, fc.nat({ max: 10_000 }), async (first, second, later) => {
       const [one, two] = replicas([first, second]);

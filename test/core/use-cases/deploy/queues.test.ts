@@ -44,7 +44,7 @@ describe("deploys of one name", () => {
     expect(await lastDeploy()).toMatchObject({ deploy_id: second.deployId, status: "BUILDING", finished_at: null });
   });
 
-  test("five wait; the next gets a 429, and its source is discarded", async () => {
+  test("five wait; the next one fails with unavailable, and its source is discarded", async () => {
     const platform = slowBuilds();
     const runs = [];
     for (let count = 0; count < 6; count++) runs.push(await accepted(platform));
@@ -222,7 +222,7 @@ describe("a first deploy in the list", () => {
     expect((await listed(platform))[0]).toMatchObject({ name: "app", status: "READY", port: 3000 });
   });
 
-  test("is listed at the place of its name", async () => {
+  test("is listed in the order of names", async () => {
     const platform = slowBuilds();
     await deployed(platform, { function_name: "mid" });
     for (const name of ["zed", "app"]) await accepted(platform, { function_name: name });

@@ -74,7 +74,7 @@ test("several clients may follow; one that leaves affects neither the others nor
   expect(one?.at(-1)?.status).toBe("DONE");
 });
 
-test("needs no follower", async () => {
+test("a deploy without a follower completes", async () => {
   const platform = chatty(3);
   const run = await accepted(platform);
   await platform.clock.advance(10_000);

@@ -75,7 +75,7 @@ test("not before the build has read it, and not while it waits", async () => {
   expect(platform.kept.size).toBe(0);
 });
 
-test("a plan leaves it to the caller", async () => {
+test("a plan does not discard the source", async () => {
   const platform = slowBuilds();
   let discarded = 0;
   const source: Source = {

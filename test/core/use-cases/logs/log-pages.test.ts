@@ -13,7 +13,7 @@ import { deployed, type MemoryOptions, startMemory } from "../../../support/prov
 
 const owner = parseAccount("acme") as AccountId;
 
-/** A deployment with so many lines, one a second, every third an error. */
+/** A deployment with `count` lines, one a second, every third an error. */
 const withLines = async (count: number, options: MemoryOptions = {}) => {
   const platform = startMemory(options);
   await deployed(platform);
@@ -98,7 +98,7 @@ test("in a log without visible entries the cursor precedes the entries that will
   expect(lines(await read({ since: page.cursor }))).toEqual([0, 1]);
 });
 
-test("an error of a deleted deployment's log is not reported as an empty log", async () => {
+test("an unknown deployment is a 404, but not if its log cannot be read", async () => {
   let answers = true;
   const platform = startMemory({
     around: ({ logs }) => ({

@@ -1,6 +1,6 @@
 /**
- * A provider that fails at any call of a deploy, before it acts or after: the deploy still ends with one last record
- * and a reason, nothing is kept, and the name can be deployed again.
+ * A provider that fails at any call of a deploy, before it acts or after. The deploy still ends with one last record
+ * and a reason, its source is discarded, and the name can be deployed again.
  */
 import { describe, expect, test } from "vitest";
 import { type Fault, faulty, type PortCall } from "../../../../adapters/memory/index.ts";
@@ -21,7 +21,7 @@ type PortName = "services" | "builder" | "logs";
 interface FaultPoint {
   readonly port: PortName;
   readonly method: string;
-  /** Which call of the method, the first being 1. */
+  /** The number of the call among those of the method, from 1. */
   readonly count: number;
 }
 

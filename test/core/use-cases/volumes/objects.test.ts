@@ -137,7 +137,7 @@ describe("signed URLs", () => {
     expect(await (await fetch(url)).text()).toBe("in time");
   });
 
-  test("of a download are valid for 15 minutes, also from a fraction of a second on", async () => {
+  test("of a download are valid for 15 minutes, rounded down to a whole second", async () => {
     const platform = await start();
     await platform.clock.advance(400);
     await put(platform, "a");

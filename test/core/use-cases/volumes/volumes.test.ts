@@ -177,7 +177,7 @@ describe("delete", () => {
     expect(await trash(platform)).toEqual([]);
   });
 
-  test("while it is being decided, every call that names it returns that error", async () => {
+  test("until it ends, every call on the volume fails with conflict", async () => {
     const platform = startMemory();
     (await create(platform))._unsafeUnwrap();
     const { volumes } = platform.memory.provider;

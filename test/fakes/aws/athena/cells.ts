@@ -1,6 +1,6 @@
 /**
- * Formats DuckDB values as GetQueryResults does: all values are text, and null is a missing value. Athena is known to print
- * lists and records without quotes and bytes as pairs of hex digits, but does not document it.
+ * Formats DuckDB values as GetQueryResults does: all values are text, and null is a missing value. Athena
+ * prints lists and records without quotes, and bytes as pairs of hex digits. This is known, but not documented.
  */
 import {
   DuckDBBlobValue,

@@ -1,4 +1,6 @@
-/** Runs Trino SQL on DuckDB. The translator does most of the work; this file fixes where its output differs in meaning. */
+/**
+ * Runs Trino SQL on DuckDB. The translator does most of the work; this file fixes where its output differs in meaning.
+ */
 import { generate, parse, transpile } from "@polyglot-sql/sdk";
 import { call, isObject, type Json, listOf, nodeOf } from "../../../../adapters/shared/sql/googlesql/tree.ts";
 

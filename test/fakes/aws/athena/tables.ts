@@ -1,6 +1,6 @@
 /**
- * The fake Athena's tables in DuckDB, by full name: the log as Firehose delivers it, and the columns of a CUR 2.0 export
- * that the views read (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html).
+ * The fake Athena's tables in DuckDB, by full name: the log as Firehose delivers it, and the columns of a CUR 2.0
+ * export that the views read (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html).
  */
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { KeptEvent } from "../logs/events.ts";

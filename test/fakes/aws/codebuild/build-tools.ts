@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 export interface ToolsWorld {
-  /** The only object in S3. The AWS CLI finds out that it is damaged after it has written it. */
+  /** The only object in S3. The AWS CLI detects the damage only after it has written the whole object. */
   readonly object: { readonly uri: string; readonly path: string; readonly isDamaged: boolean };
   /** The command that fails for a reason of the platform: `docker pull`. */
   readonly refuses: string | undefined;

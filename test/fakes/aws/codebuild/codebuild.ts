@@ -1,6 +1,6 @@
 /**
- * A fake CodeBuild that builds with an engine, written from the model of client-codebuild and its comments. It reads the
- * source from the bucket in its variables, logs to CloudWatch Logs, and pushes the image to the fake registry.
+ * A fake CodeBuild that builds with an engine, written from the model of client-codebuild and its comments. It reads
+ * the source from the bucket in its variables, logs to CloudWatch Logs, and pushes the image to the fake registry.
  */
 import { randomUUID } from "node:crypto";
 import { CodeBuildClient } from "@aws-sdk/client-codebuild";
@@ -89,7 +89,8 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
   const start = (input: Message): Message => {
     if (input.projectName !== project)
       throw new AwsError("ResourceNotFoundException", `Project cannot be found: ${input.projectName}`);
-    // "If you repeat the StartBuild request with the same token, but change a parameter, ... a parameter mismatch error."
+    // "If you repeat the StartBuild request with the same token, but change a parameter, ... a parameter mismatch
+    // error."
     const known = [...running.values()].find(({ token }) => token !== undefined && token === input.idempotencyToken);
     if (known !== undefined) {
       if (known.input !== JSON.stringify(input))
@@ -101,8 +102,8 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     // "If this value is not provided or is set to an empty string, the source code must contain a buildspec file".
     if (input.sourceTypeOverride === "NO_SOURCE" && !input.buildspecOverride)
       throw new AwsError("InvalidInputException", "Buildspec is required if type is NO_SOURCE");
-    // "Log settings for this build that override the log settings defined in the build project": the override replaces all
-    // of them. Without a group name it is "/aws/codebuild/PROJECT" (userguide/getting-started-output-console-logs).
+    // "Log settings for this build that override the log settings defined in the build project": the override replaces
+    // all of them. Without a group name it is "/aws/codebuild/PROJECT" (userguide/getting-started-output-console-logs).
     const { groupName = `/aws/codebuild/${project}` } = input.logsConfigOverride?.cloudWatchLogs ?? {
       groupName: BUILD_LOGS,
     };

@@ -1,6 +1,6 @@
 /**
- * A fake ECR repository that maps tags to images, written from the model of client-ecr. The same image under several tags is
- * one image, which keeps the time of its first push.
+ * A fake ECR repository that maps tags to images, written from the model of client-ecr. The same image under several
+ * tags is one image, which keeps the time of its first push.
  */
 import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";

@@ -169,8 +169,8 @@ test.each([
       ["a", "2"],
     ],
   ],
-  ["a key that is Amazon's", [["aws:x", "1"]]],
-  ["a character that no service takes", [["a", "x*"]]],
+  ["a key with the reserved prefix aws:", [["aws:x", "1"]]],
+  ["a character that no service accepts", [["a", "x*"]]],
   ["a value of 257 characters", [["a", "x".repeat(257)]]],
   ["51 tags", Array.from({ length: 51 }, (_, n) => [`k${n}`, ""])],
 ] as const)("ECS and the load balancer reject a tag with %s", async (_, tags) => {

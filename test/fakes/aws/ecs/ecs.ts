@@ -1,6 +1,6 @@
 /**
- * A fake ECS that stores task definitions and services and runs them on an engine. Sources: the model of client-ecs with
- * its comments, and the developer guide. Behaviour without a source is marked as an assumption.
+ * A fake ECS that stores task definitions and services and runs them on an engine. Sources: the model of client-ecs
+ * with its comments, and the developer guide. Behaviour without a source is marked as an assumption.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -88,7 +88,10 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
   const rates = limitRates(ecsBuckets, mean.has("call_rates"), now);
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
-  /** "The Amazon ECS API follows an eventual consistency model" (API_RunTask): how many calls of each kind return stale data. */
+  /**
+   * "The Amazon ECS API follows an eventual consistency model" (API_RunTask): how many calls of each kind return stale
+   * data.
+   */
   const settings = { looksUntilVisible: 0, triesUntilAssociated: 0, listsUntilTasks: 0, listsUntilInactive: 0 };
   /** How long a task takes until it runs, and then until it is healthy, in milliseconds. */
   const startMillis = { pending: 0, unhealthy: 0 };
@@ -260,8 +263,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
         "Unable to assume the service linked role. Please verify that the ECS service linked role exists.",
       );
     const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
-    // Also right after a rule references the group: https://github.com/hashicorp/terraform-provider-aws, the retries when
-    // it creates an `aws_ecs_service`.
+    // Also right after a rule references the group: https://github.com/hashicorp/terraform-provider-aws, the retries
+    // when it creates an `aws_ecs_service`.
     if (!balancer.isAssociated(group) || settings.triesUntilAssociated-- > 0)
       throw new AwsError(
         "InvalidParameterException",
@@ -421,7 +424,9 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     services: (): readonly Message[] =>
       [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
     definitions: (): readonly Message[] => [...definitions.values()],
-    /** The tags of a service's tasks, which bills for Fargate use: "no tags are propagated" by default (CreateService). */
+    /**
+     * The tags of a service's tasks, which bills for Fargate use: "no tags are propagated" by default (CreateService).
+     */
     tagsOfTasks: (name: string): readonly Message[] => {
       const stored = services.get(name);
       if (stored?.input.propagateTags === "SERVICE") return stored.input.tags ?? [];

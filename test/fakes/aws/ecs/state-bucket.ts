@@ -26,7 +26,10 @@ const unmet = () =>
 export const startStateBucket = async (name = STATE_BUCKET) => {
   const faults = new Faults();
   const objects = new Map<string, Stored>();
-  /** How many conditional writes meet a concurrent one: "409 ConditionalRequestConflict" (PutObjectRequest, IfNoneMatch). */
+  /**
+   * How many conditional writes meet a concurrent one: "409 ConditionalRequestConflict" (PutObjectRequest,
+   * IfNoneMatch).
+   */
   const settings = { conflicts: 0 };
 
   const put = (key: string, bytes: Buffer, headers: Readonly<Record<string, unknown>>): { ETag: string } => {

@@ -2,7 +2,10 @@
 import type { EngineRevision, RunLine } from "../../engine/engine.ts";
 import type { Message } from "../protocols.ts";
 
-/** Variables that the local engine sets itself because services share a machine. In containers, the definition sets them. */
+/**
+ * Variables that the local engine sets itself because services share a machine. In containers, the definition sets
+ * them.
+ */
 const ENGINE_OWN = ["PORT", "PORTSIDE_VOLUMES"];
 
 /** Looks up a file system's bucket and an access point's root directory by ARN. */
@@ -46,7 +49,8 @@ export const engineRevisionOf = (
     // The protocol is the target group's.
     http2: isHttp2,
     mounts: mountsOf(definition, container, places),
-    // The scheduler ignores failed checks during the grace period. After that, six failed checks make a target unhealthy.
+    // The scheduler ignores failed checks during the grace period. After that, six failed checks make a target
+    // unhealthy.
     listenMillis: (service.healthCheckGracePeriodSeconds ?? 0) * 1000 + 30_000,
   };
 };

@@ -66,7 +66,10 @@ const hostsOf = ({ conditions }: Rule): string[] =>
 export interface FakeBalancerOptions {
   /** The number of load balancers. */
   readonly balancers?: number;
-  /** The limit of rules for each. https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
+  /**
+   * The limit of rules for each.
+   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+   */
   readonly rules?: number;
   /** The limit of target groups for each. */
   readonly targetGroups?: number;

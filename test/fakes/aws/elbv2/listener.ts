@@ -1,4 +1,6 @@
-/** The fake load balancer's listeners: HTTP/1.1 without TLS, and HTTP/2 or HTTP/1.1 with TLS. Each request is routed. */
+/**
+ * The fake load balancer's listeners: HTTP/1.1 without TLS, and HTTP/2 or HTTP/1.1 with TLS. Each request is routed.
+ */
 import {
   createServer,
   type IncomingHttpHeaders,

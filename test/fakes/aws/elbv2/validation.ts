@@ -1,4 +1,7 @@
-/** Validates input for Elastic Load Balancing by the model's constraints on CreateTargetGroup, CreateRule and their types. */
+/**
+ * Validates input for Elastic Load Balancing by the model's constraints on CreateTargetGroup, CreateRule and their
+ * types.
+ */
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
 import { tagProblem } from "../tags.ts";

@@ -1,7 +1,6 @@
 /**
- * A fake IAM for roles on a loopback port, with the query protocol. Sources: the service model (@aws-sdk/client-iam) and,
- * below
- * https://docs.aws.amazon.com/IAM/latest: APIReference/API_CreateRole.html, .../API_PutRolePolicy.html,
+ * A fake IAM for roles on a loopback port, with the query protocol. Sources: the service model (@aws-sdk/client-iam)
+ * and, below https://docs.aws.amazon.com/IAM/latest: APIReference/API_CreateRole.html, .../API_PutRolePolicy.html,
  * UserGuide/reference_iam-quotas.html, UserGuide/troubleshoot.html (eventual consistency).
  */
 import { IAMClient } from "@aws-sdk/client-iam";
@@ -35,8 +34,8 @@ export interface FakeIam {
   /** "Roles in an AWS account: 1000" */
   maxRoles: number;
   /**
-   * "Multiple requests to change this object were submitted simultaneously": how many creations meet a concurrent one that
-   * wins (CreateRole, ConcurrentModificationException).
+   * "Multiple requests to change this object were submitted simultaneously": how many creations meet a concurrent one
+   * that wins (CreateRole, ConcurrentModificationException).
    */
   meets: number;
   close(): Promise<void>;

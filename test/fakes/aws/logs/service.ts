@@ -84,7 +84,8 @@ export const createCloudWatchService = (options: FakeCloudWatchOptions) => {
   const createStream = ({ logGroupName, logStreamName }: Message): object => {
     const group = groupOf(logGroupName);
     // "Don't use ':' (colon) or '*' (asterisk) characters"; 1 to 512 (CreateLogStreamCommand).
-    if (!/^[^:*]{1,512}$/.test(String(logStreamName))) throw invalid(`'${logStreamName}' is no name of a log stream`);
+    if (!/^[^:*]{1,512}$/.test(String(logStreamName)))
+      throw invalid(`'${logStreamName}' is not a valid log stream name`);
     if (group.has(logStreamName))
       throw new AwsError("ResourceAlreadyExistsException", "The specified log stream already exists");
     group.set(logStreamName, []);

@@ -1,5 +1,5 @@
 /**
- * Judges the commands of a recorded run by programs that others wrote: botocore, policy_sentry, and moto with the
+ * Checks the commands of a recorded run with third-party programs: botocore, policy_sentry, and moto with the
  * template's policies. Exits with 1 if one finds a problem.
  *
  *     PORTSIDE_AWS_REQUESTS=/tmp/requests npm run test:cloud

@@ -1,6 +1,6 @@
 /**
- * A fake S3 on a loopback port, for the official client and for signed URLs. Written only from the service model and the
- * documentation; the record of assumptions lists what they leave open.
+ * A fake S3 on a loopback port, for the official client and for signed URLs. Written only from the service model and
+ * the documentation; the record of assumptions lists what they leave open.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /**
  * Lifecycle rules: their validation and their execution.
- * https://docs.aws.amazon.com/AmazonS3/latest/userguide/intro-lifecycle-rules.html, .../API/API_LifecycleExpiration.html
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/intro-lifecycle-rules.html,
+ * .../API/API_LifecycleExpiration.html
  */
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from "../xml.ts";
 import { failure } from "./failure.ts";
@@ -40,7 +41,7 @@ const ruleOf = (rule: XmlElement): LifecycleRule => {
 export const parseLifecycle = (xml: string): LifecycleRule[] => {
   const rules = childrenOf(parseXml(xml), "Rule").map(ruleOf);
   if (rules.length === 0 || new Set(rules.map(({ id }) => id)).size !== rules.length)
-    throw malformed("rules have ids of their own, and there is at least one");
+    throw malformed("at least one rule is required, and each rule needs a unique id");
   return rules;
 };
 

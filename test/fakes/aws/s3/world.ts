@@ -74,7 +74,10 @@ export class S3World {
   readonly now: () => number;
   /** "By default, you can create up to 10,000 general purpose buckets": userguide/BucketRestrictions.html */
   maxBuckets = 10_000;
-  /** A PUT may have up to 5 GB; each part but the last must have at least 5 MB: userguide/qfacts.html. Tests may set less. */
+  /**
+   * A PUT may have up to 5 GB; each part but the last must have at least 5 MB: userguide/qfacts.html. Tests may set
+   * less.
+   */
   putMax = 5 * 1024 ** 3;
   partMin = 5 * 1024 ** 2;
   /** For how many settings calls a new bucket is not visible. */

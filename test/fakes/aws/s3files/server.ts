@@ -240,7 +240,8 @@ export const startFakeS3Files = async ({
     if (path.length > 100 || !ROOT_DIRECTORY.test(path)) throw invalid("rootDirectory.path");
     // "When specifying CreationPermissions, you must provide values for all properties."
     if (creationPermissions !== undefined && Object.keys(creationPermissions).length < 3) throw invalid("permissions");
-    // "If this token matches a previous request, Amazon Web Services ignores the request, but does not return an error."
+    // "If this token matches a previous request, Amazon Web Services ignores the request, but does not return an
+    // error."
     const same = [...accessPoints.values()].find(({ token }) => token !== undefined && token === clientToken);
     if (same !== undefined) return jsonReply(point(same));
     const id = `fsap-${randomBytes(9).toString("hex").slice(0, 17)}`;

@@ -10,8 +10,9 @@ const NAME = /^[0-9a-zA-Z-_.]{1,64}$/;
 const INPUT_BYTES = 256 * 1024;
 
 /**
- * Converts six fields to five for the core's calendar. Exactly one day field must be `?`; weekdays start at 1 for Sunday
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html). Undefined if the expression is malformed.
+ * Converts six fields to five for the core's calendar. Exactly one day field must be `?`; weekdays start at 1 for
+ * Sunday (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html). Undefined if the expression is
+ * malformed.
  */
 export const fiveFields = (expression: string): string | undefined => {
   const fields = /^cron\((.*)\)$/.exec(expression)?.[1]?.split(" ") ?? [];

@@ -1,4 +1,6 @@
-/** A fake EventBridge Scheduler over HTTP that fires schedules. Source: the service model of @aws-sdk/client-scheduler. */
+/**
+ * A fake EventBridge Scheduler over HTTP that fires schedules. Source: the service model of @aws-sdk/client-scheduler.
+ */
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { nextFire } from "../../../../core/domain/schedules/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/wire/instant.ts";

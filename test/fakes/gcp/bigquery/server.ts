@@ -23,7 +23,7 @@ interface Job {
 }
 
 const BYTES_OF_ROW = 100;
-/** What the view of a linked dataset reads; the names are made up, because none are documented. */
+/** The tables that the view of a linked dataset reads. The names are invented, because none are documented. */
 const tablesBehindView = ["default_1", "required_1"].map((name) => ({
   projectId: "logging-tenant",
   datasetId: "bucket_default",

@@ -1,4 +1,6 @@
-/** Runs GoogleSQL on the fake's tables with the local engine's translation, and returns BigQuery's results and errors. */
+/**
+ * Runs GoogleSQL on the fake's tables with the local engine's translation, and returns BigQuery's results and errors.
+ */
 import type { DuckDBType } from "@duckdb/node-api";
 import { failureOf } from "../../../../adapters/shared/sql/errors.ts";
 import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/googlesql/translate.ts";

@@ -109,7 +109,9 @@ export class FakeBuild {
     };
   }
 
-  /** Supports `tags="..."` of the filter syntax: build/docs/view-build-results#filtering_build_results_using_queries. */
+  /**
+   * Supports `tags="..."` of the filter syntax: build/docs/view-build-results#filtering_build_results_using_queries.
+   */
   #list(filter: string): Message {
     const tag = /^tags="([^"]+)"$/.exec(filter)?.[1];
     if (tag === undefined) return invalid(`filter: '${filter}'`);

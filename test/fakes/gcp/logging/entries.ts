@@ -73,7 +73,7 @@ const LOG_NAME = /^projects\/[a-z0-9-]+\/logs\/([A-Za-z0-9/_.-]|%2F){1,511}$/;
 
 /** Returns the entry to store; undefined if its time is outside the ingestion window (log_entry.proto). */
 export const keptOf = (entry: Message, now: bigint, visibleAt: bigint, nextId: () => string): KeptEntry | undefined => {
-  if (!LOG_NAME.test(entry.logName)) throw invalid(`'${entry.logName}' is no name of a log`);
+  if (!LOG_NAME.test(entry.logName)) throw invalid(`'${entry.logName}' is not a valid log name`);
   if (!entry.resource?.type) throw invalid("an entry needs a resource");
   if (Object.keys(entry.labels ?? {}).length > LABELS) throw invalid("an entry may have 64 labels");
   const time = entry.timestamp;

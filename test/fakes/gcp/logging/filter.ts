@@ -36,7 +36,9 @@ const nanosOf = (text: string): bigint => {
   return BigInt(Date.parse(`${seconds}Z`)) * 1_000_000n + BigInt(fraction.padEnd(9, "0").slice(0, 9));
 };
 
-/** Values at a path; for a final list, any element. Does not descend into lists on the path: no source says it should. */
+/**
+ * Values at a path; for a final list, any element. Does not descend into lists on the path: no source says it should.
+ */
 const at = (value: unknown, path: readonly string[]): unknown[] => {
   const [first, ...rest] = path;
   if (first === undefined) return Array.isArray(value) ? value.flatMap((one) => at(one, [])) : [value];

@@ -1,6 +1,6 @@
 /**
- * Converts a service's lines as Cloud Run does: https://cloud.google.com/run/docs/logging#writing_structured_logs. A JSON
- * object becomes `jsonPayload`, with its special fields moved to the entry; anything else becomes `textPayload`.
+ * Converts a service's lines as Cloud Run does: https://cloud.google.com/run/docs/logging#writing_structured_logs. A
+ * JSON object becomes `jsonPayload`, with its special fields moved to the entry; anything else becomes `textPayload`.
  */
 import { structOf } from "../../../../adapters/gcp/logs/struct.ts";
 import { severities } from "../../../../core/domain/logs/entry.ts";

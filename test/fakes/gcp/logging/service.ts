@@ -13,13 +13,17 @@ export interface FakeLoggingOptions {
   readonly visibleAfter?: number;
   /** Order of ids for entries of one timestamp in a descending listing; the proto leaves it open. */
   readonly ties?: "ascending" | "as listed";
-  /** "entries.list requests: 60 per minute, per project" (https://cloud.google.com/logging/quotas); default: no limit. */
+  /**
+   * "entries.list requests: 60 per minute, per project" (https://cloud.google.com/logging/quotas); default: no limit.
+   */
   readonly readsPerMinute?: number;
   /** Entries that one call examines before it responds with partial results and a token. */
   readonly looksAt?: number;
 }
 
-/** Requests and responses have size limits. The response limit is undocumented; assumed to be 10 MB, as for requests. */
+/**
+ * Requests and responses have size limits. The response limit is undocumented; assumed to be 10 MB, as for requests.
+ */
 const ANSWER_BYTES = 10_000_000;
 /** The text of the real service, as in https://github.com/googleapis/java-logging/issues/1129. */
 const QUOTA_EXCEEDED =

@@ -50,13 +50,13 @@ test.each([
 
 describe("a mask", () => {
   test.each([
-    ["an unknown field", "templat", "updateMask: 'templat' is no field of Service"],
-    ["a name in camel case", "invokerIamDisabled", "updateMask: 'invokerIamDisabled' is no field of Service"],
+    ["an unknown field", "templat", "updateMask: 'templat' is not a field of Service"],
+    ["a name in camel case", "invokerIamDisabled", "updateMask: 'invokerIamDisabled' is not a field of Service"],
     ["an output-only field", "uri", "updateMask: 'uri' is output-only in Service"],
     [
       "an unknown field within a field",
       "template.contaners",
-      "updateMask: 'contaners' is no field of RevisionTemplate",
+      "updateMask: 'contaners' is not a field of RevisionTemplate",
     ],
     ["a field within a scalar", "description.text", "updateMask: 'description' has no fields"],
   ])("refuses %s", (_, path, problem) => {

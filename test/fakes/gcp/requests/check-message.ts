@@ -49,7 +49,7 @@ const maskProblem = (outputOnly: OutputOnly, target: protobuf.Type, path: string
   if (path === "*") return undefined;
   const [name, ...rest] = path.split(".");
   const field = target.fieldsArray.find((one) => snake(one.name) === name);
-  if (field === undefined) return `'${name}' is no field of ${target.name}`;
+  if (field === undefined) return `'${name}' is not a field of ${target.name}`;
   if (isOutputOnly(outputOnly, target, field)) return `'${name}' is output-only in ${target.name}`;
   if (rest.length === 0 || field.map) return undefined;
   return field.resolvedType instanceof protobuf.Type

@@ -47,7 +47,7 @@ test.each([
     ["GET", `${BUCKETS}?project=p&fields=items(name,nam)`],
     "query fields: items.nam: unknown field",
   ],
-  ["a download of what is no object", ["GET", `${BUCKETS}/b?alt=media`], "query alt: the method downloads no media"],
+  ["a download of a bucket", ["GET", `${BUCKETS}/b?alt=media`], "query alt: the method downloads no media"],
   ["an upload without its type", ["POST", OBJECTS, { name: "a" }], "query uploadType: missing"],
   [
     "an upload of an unknown type",
@@ -74,7 +74,7 @@ test.each([
     ["PATCH", `${BUCKETS}/b`, { labels: { a: 1 } }],
     "body.labels.a: number instead of a string",
   ],
-  ["null in a request that is no patch", ["POST", QUERIES, { query: "x", location: null }], "body.location: null"],
+  ["null in a request that is not a patch", ["POST", QUERIES, { query: "x", location: null }], "body.location: null"],
   [
     "an unknown enum value",
     ["POST", QUERIES, { query: "x", jobCreationMode: "MAYBE" }],

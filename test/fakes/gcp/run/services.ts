@@ -1,6 +1,7 @@
 /**
- * A Cloud Run that stores services and runs them on an engine, compatible with the official client: run/v2/service.proto,
- * revision.proto and condition.proto with their comments. Behaviour without a source is marked as an assumption.
+ * A Cloud Run that stores services and runs them on an engine, compatible with the official client:
+ * run/v2/service.proto, revision.proto and condition.proto with their comments. Behaviour without a source is marked as
+ * an assumption.
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -283,7 +284,8 @@ export class FakeRun {
   #revise(stored: Stored, wanted: Message, before: Message | undefined): void {
     const template = wanted.template ?? {};
     const changed = before === undefined || !isDeepStrictEqual(template, before.template);
-    // "If this field is omitted, it will be automatically generated based on the Service name": revision_template.proto.
+    // "If this field is omitted, it will be automatically generated based on the Service name":
+    // revision_template.proto.
     const number = String(stored.revisions.size + 1).padStart(5, "0");
     const id: string = template.revision || `${stored.id}-${number}-gen`;
     checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]), this.#mean);
@@ -382,8 +384,8 @@ export class FakeRun {
   }
 
   /**
-   * Without `run.invoker` for allUsers, and with the Invoker IAM check, Run responds with 403: docs/authenticating/public.
-   * The fake routes nothing.
+   * Without `run.invoker` for allUsers, and with the Invoker IAM check, Run responds with 403:
+   * docs/authenticating/public. The fake routes nothing.
    */
   #isPublic(stored: Stored): boolean {
     const bindings: Message[] = stored.policy.bindings ?? [];
@@ -482,8 +484,8 @@ export class FakeRun {
   }
 
   /**
-   * While Run reconciles: a pending terminal condition, without a type for a new service, and the former conditions, as in
-   * GoogleCloudPlatform/k8s-config-connector's recording
+   * While Run reconciles: a pending terminal condition, without a type for a new service, and the former conditions, as
+   * in GoogleCloudPlatform/k8s-config-connector's recording
    * `pkg/test/resourcefixture/testdata/basic/run/v1beta1/runservice/runservicebasic/_vcr_cassettes/tf.yaml`.
    */
   #view(stored: Stored): Message {

@@ -9,7 +9,7 @@ const invalid = (message: string): never => {
 
 /** "It must begin with letter, and cannot end with hyphen; must contain fewer than 50 characters": service.proto. */
 export const checkServiceId = (id: string): void => {
-  if (!/^[a-z]([a-z0-9-]{0,47}[a-z0-9])?$/.test(id)) invalid(`service_id: '${id}' is no service id`);
+  if (!/^[a-z]([a-z0-9-]{0,47}[a-z0-9])?$/.test(id)) invalid(`service_id: '${id}' is not a valid service id`);
 };
 
 /** "Cloud Run API v2 does not support [these] namespaces, and they will be rejected": service.proto. */
@@ -36,7 +36,7 @@ const ANNOTATION_BYTES = 256 * 1024;
 const checkResources = ({ resources }: Message, { executionEnvironment }: Message): void => {
   const { cpu = "1", memory: quantity = "512Mi" } = resources?.limits ?? {};
   const range = sizes[cpu] ?? invalid(`resources.limits.cpu: '${cpu}' is not sold`);
-  const memory = parseMemory(quantity) ?? invalid("resources.limits.memory: is no quantity");
+  const memory = parseMemory(quantity) ?? invalid("resources.limits.memory: is not a quantity");
   if (memory < range[0] || memory > range[1]) invalid(`resources.limits.memory: does not go with ${cpu} CPU`);
   // "512 MiB for second generation": docs/configuring/services/memory-limits.
   if (executionEnvironment === "EXECUTION_ENVIRONMENT_GEN2" && memory < 512 * MiB)

@@ -30,7 +30,9 @@ const attempt = async (job: Message, scheduled: Instant, ended: AbortSignal): Pr
   }
 };
 
-/** Attempts until one is acknowledged, retries run out, or the next fire is due; returns whether one was acknowledged. */
+/**
+ * Attempts until one is acknowledged, retries run out, or the next fire is due; returns whether one was acknowledged.
+ */
 export const execute = async (
   clock: Clock,
   job: Message,

@@ -1,6 +1,7 @@
 /**
  * Sends an object's bytes, whole or as a range, for both APIs:
- * https://cloud.google.com/storage/docs/xml-api/reference-headers#range, https://www.rfc-editor.org/rfc/rfc9110#section-14
+ * https://cloud.google.com/storage/docs/xml-api/reference-headers#range,
+ * https://www.rfc-editor.org/rfc/rfc9110#section-14
  */
 import parseRange from "range-parser";
 import { crc32c } from "./crc32c.ts";

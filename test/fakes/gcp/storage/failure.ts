@@ -1,4 +1,6 @@
-/** The fake's errors: status, reason and message from https://cloud.google.com/storage/docs/json_api/v1/status-codes. */
+/**
+ * The fake's errors: status, reason and message from https://cloud.google.com/storage/docs/json_api/v1/status-codes.
+ */
 import { errorBody, RestError } from "../rest-server.ts";
 
 export const failure = (status: number, reason: string, message: string): RestError =>

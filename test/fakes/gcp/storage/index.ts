@@ -1,7 +1,7 @@
 /**
  * Cloud Storage on a loopback port, for the official client and for signed URLs: the JSON API, the XML API with V4
- * signatures, and IAM's signBlob. Written from the documentation alone; the record of assumptions lists what that leaves
- * open.
+ * signatures, and IAM's signBlob. Written from the documentation alone; the record of assumptions lists what that
+ * leaves open.
  */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync } from "node:fs";

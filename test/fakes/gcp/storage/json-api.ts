@@ -21,7 +21,10 @@ const time = (millis: number | undefined): string | undefined =>
 /** How long uniform access may still be disabled: https://cloud.google.com/storage/docs/uniform-bucket-level-access */
 const UNIFORM_UNLOCKED_MS = 90 * 86_400_000;
 
-/** The older name `bucketPolicyOnly` repeats the uniform access. The fake's buckets have it from their creation, or never. */
+/**
+ * The older name `bucketPolicyOnly` repeats the uniform access. The fake's buckets have it from their creation, or
+ * never.
+ */
 const iamConfigurationOf = ({ settings, created }: FakeBucket): object => {
   const written = (settings["iamConfiguration"] ?? {}) as { uniformBucketLevelAccess?: { enabled?: boolean } };
   const uniform =

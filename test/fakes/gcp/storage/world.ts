@@ -183,7 +183,9 @@ export class StorageWorld {
     this.deleted.push(Object.assign(bucket, { softDeleted: this.now(), hardDeleted: hard }));
   }
 
-  /** .../json_api/v1/buckets/restore: restores settings and policies, no objects; fails if a live bucket has the name. */
+  /**
+   * .../json_api/v1/buckets/restore: restores settings and policies, no objects; fails if a live bucket has the name.
+   */
   restoreBucket(name: string, generation: string): FakeBucket {
     this.purge();
     const at = this.deleted.findIndex((one) => one.name === name && String(one.generation) === generation);

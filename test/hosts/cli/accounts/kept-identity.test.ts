@@ -1,4 +1,7 @@
-/** A provider without credentials, as `--provider PATH` loads it: Portside stores its keys and issuer in the data folder. */
+/**
+ * A provider without credentials, as `--provider PATH` loads it: Portside stores its keys and issuer in the data
+ * folder.
+ */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -11,7 +11,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const names = Object.entries(commands).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
 
-/** A completion, and its matches. */
+/** A command line, and the words that can complete it. */
 const cases: readonly (readonly [string, readonly string[]])[] = [
   ["portside ", names],
   ["portside li", ["list"]],

@@ -23,7 +23,7 @@ test("runs a folder, redeploys changes, keeps the working revision, and cleans u
   await output.until(/words of the first/);
 
   let seen = output.length();
-  // As editors save; the next save must be noticed as well.
+  // Saves by renaming, as editors do. The watch must also notice the next save.
   writeFileSync(join(folder.path, "server.js.tmp"), helloServer("second"));
   renameSync(join(folder.path, "server.js.tmp"), join(folder.path, "server.js"));
   await output.until(/^DONE/m, seen);

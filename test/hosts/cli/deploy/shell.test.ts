@@ -1,4 +1,4 @@
-/** `portside shell` leads into sandboxes and beside processes. */
+/** `portside shell` for services in sandboxes and for plain processes. */
 
 import { plainSource, shellTests } from "../../../support/cli/shell-suite.ts";
 import { runners } from "../../../support/providers/local-platform.ts";

@@ -1,4 +1,4 @@
-/** What is packed of a folder, and what never is. */
+/** Which files of a folder are packed, and which never are. */
 import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { list } from "tar";
@@ -81,7 +81,7 @@ describe("links", () => {
 
   test.each([
     ["out of the folder", "../outside.txt"],
-    ["to an absolute place outside", "/etc/hostname"],
+    ["to an absolute path outside", "/etc/hostname"],
     ["to nothing", "missing.txt"],
     ["to a folder that it is in", "."],
   ])("%s are rejected by name", async (_what, target) => {
@@ -115,7 +115,7 @@ describe("the archive", () => {
     await expect(packFolder(folder.path)).rejects.toThrow("has no files to deploy");
   });
 
-  test("reports a folder that is deleted during packing", async () => {
+  test("of a folder that does not exist is rejected", async () => {
     await expect(packFolder("/nonexistent")).rejects.toThrow(new CommandError("'/nonexistent' does not exist."));
   });
 });

@@ -6,7 +6,7 @@ import { sourceOf } from "../../../support/archives/archives.ts";
 import { principalOf, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
-/** For what was printed to be read, on a busy machine. */
+/** How long a printed line may take to appear in the log, on a busy machine. */
 const POLL = { timeout: 60_000 };
 
 const repository = join(import.meta.dirname, "..", "..", "..", "..");
@@ -17,7 +17,7 @@ const exampleOf = (name: string): Uint8Array => {
   return sourceOf(Object.fromEntries(files));
 };
 
-/** What the examples do not do: exits, and exceeds its memory limit. */
+/** Fails in ways that the examples do not: exits, exceeds its memory limit, and responds with 500. */
 const failing = sourceOf({
   "package.json": "{}",
   "server.js": `require("node:http").createServer((request, response) => {

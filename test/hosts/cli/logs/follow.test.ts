@@ -13,7 +13,7 @@ const page = (count: number, partial = false): LogPage => ({
   partial,
 });
 
-/** Follows these answers until they end; what was done in between. */
+/** Follows a log that returns these pages. Returns the reads, the pauses in milliseconds, and the idle checks. */
 const follow = async (answers: readonly (LogPage | undefined)[]) => {
   const stop = new AbortController();
   const done: (string | number)[] = [];

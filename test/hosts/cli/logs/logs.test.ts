@@ -1,4 +1,4 @@
-/** `portside logs`: what matches, since when, and what comes, without a gap or a repeat over a restart of the server. */
+/** `portside logs`: filters, start times, and following without gaps or duplicates across a restart of the server. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
@@ -56,7 +56,7 @@ test("shows more than a page of the newest entries, and none with -n 0", async (
   expect((await logs("-n", "2100")).lines).toEqual(newest(2100));
   expect((await logs("-n", "1000")).lines).toEqual(newest(1000));
   expect((await logs("-n", "9999", "-q", "severity=ERROR OR line")).lines).toEqual(newest(2500));
-  // A filter that bounds the time from below begins there.
+  // With a lower time bound in the filter, the output begins at that time.
   const first = Array.from({ length: 2100 }, (_, n) => `line ${n}`);
   expect((await logs("-n", "2100", "-q", 'timestamp>="2020-01-01" textPayload:line')).lines).toEqual(first);
   expect(await logs("-n", "0")).toMatchObject({ code: 0, stdout: "" });
@@ -105,7 +105,7 @@ test("marks the error in a rejected filter", async () => {
 
 test("waits for the rate limit's Retry-After, and prints the platform's message", async () => {
   const memory = createMemoryProvider();
-  // One more a second.
+  // After the first 60 requests, one more per second.
   await using api = await serveApi(memory.ports, { accountLimits: { requestsPerMinute: 60 } });
   await api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
   for (let time = 1; time < 60; time++) await api.call("GET", "/v1/capabilities");
@@ -157,7 +157,7 @@ test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C",
   expect(shown).toMatch(/ERROR {5}\u001b\[2mstdout {2}\u001b\[22m \u001b\[31mline 3/);
 });
 
-/** Says a number whenever it is asked. */
+/** Logs the next number at each request. */
 const counting = `
 let count = 0;
 require("node:http").createServer((req, res) => {

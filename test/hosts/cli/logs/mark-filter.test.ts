@@ -1,4 +1,4 @@
-/** The place of a mistake in a filter, as the eye finds it. */
+/** Marks the position of an error in a filter. */
 import { expect, test } from "vitest";
 import { markFilter } from "../../../../hosts/cli/logs/mark-filter.ts";
 

@@ -1,4 +1,4 @@
-/** Entries as people read them: nothing of a service's own fields is lost, and nothing of it acts on the terminal. */
+/** Entries as text: all fields of the service are shown, and nothing that it prints controls the terminal. */
 import { describe, expect, test } from "vitest";
 import type { LogRow } from "../../../../hosts/cli/logs/follow.ts";
 import { printRow } from "../../../../hosts/cli/logs/print.ts";
@@ -58,16 +58,16 @@ describe("a structured entry", () => {
   test.each([
     ["its message, then its fields", { message: "hi", user: "ann", n: 2 }, "hi user=ann n=2"],
     ["pino's own fields left out", { level: 30, time: 1.7e12, pid: 1, hostname: "h", msg: "hi" }, "hi"],
-    ["a pid and a time of the service's", { msg: "hi", pid: 7, time: 12 }, "hi pid=7 time=12"],
+    ["a pid and a time that the service sets itself", { msg: "hi", pid: 7, time: 12 }, "hi pid=7 time=12"],
     ["structlog's event as the message", { event: "paid", level: "info" }, "paid"],
-    ["an event beside a message", { event: "paid", message: "hi" }, "hi event=paid"],
-    ["a message that is no text", { msg: { a: 1 } }, '{"a":1}'],
+    ["an event next to a message", { event: "paid", message: "hi" }, "hi event=paid"],
+    ["a message that is not text", { msg: { a: 1 } }, '{"a":1}'],
     ["an unknown level", { msg: "hi", level: "audit" }, "hi level=audit"],
     ["never an empty line", { level: "info" }, '{"level":"info"}'],
     ["nothing at all", {}, "{}"],
     ["a request that a service logs itself", { msg: "hi", httpRequest: { status: 1 } }, 'hi httpRequest={"status":1}'],
     [
-      "quotes where a value would read as another",
+      "quotes around values that would be ambiguous",
       { msg: "hi", a: "1", b: "x y", c: "", d: "null", "e f": "k=v" },
       'hi a="1" b="x y" c="" d="null" "e f"="k=v"',
     ],

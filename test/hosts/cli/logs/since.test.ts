@@ -1,4 +1,4 @@
-/** What `-s` takes: times ago, dates, what the output shows; and what it says of the rest. */
+/** The values of `-s`: ages, dates, and times as the output shows them. Other values are usage errors. */
 import { expect, test } from "vitest";
 import { timeText } from "../../../../hosts/cli/logs/print.ts";
 import { readSince } from "../../../../hosts/cli/logs/since.ts";

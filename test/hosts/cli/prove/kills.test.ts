@@ -1,6 +1,6 @@
 /**
- * kill -9 of `portside prove` at random moments, and `--clean` afterwards. PORTSIDE_PROVE_KILLS sets the number of kills
- * (4), PORTSIDE_SEED the seed.
+ * kill -9 of `portside prove` at random moments, and `--clean` afterwards. PORTSIDE_PROVE_KILLS sets the number of
+ * kills (4), PORTSIDE_SEED the seed.
  */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";

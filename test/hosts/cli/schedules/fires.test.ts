@@ -1,4 +1,4 @@
-/** When schedules fire next, in `list` and in `deploy --plan`, by the core's rule and on the clocks of the zone. */
+/** The next fires of schedules in `list` and `deploy --plan`, as local times of the schedule's time zone. */
 import { expect, test } from "vitest";
 import { nextFires } from "../../../../core/domain/schedules/fire-times.ts";
 import { instantOfMillis, timestampOf } from "../../../../core/domain/wire/instant.ts";
@@ -45,7 +45,7 @@ test("list has columns for fires only if a deployment has a schedule", async () 
   const source = nodeSource(helloServer());
   await api.deploy({ function_name: "plain", volumes: "{}" }, source);
   expect((await portside(["list"], { env, columns: 160 })).stdout).not.toContain("NEXT FIRE");
-  // Once a year, so that none passes between two looks.
+  // Fires once a year, so that the next fire stays the same during the test.
   await api.deploy({ function_name: "timed", volumes: "{}", schedule: "0 0 1 1 *", timezone: "Asia/Tokyo" }, source);
   expect((await portside(["list"], { env, columns: 160 })).stdout).toContain("NEXT FIRE");
   const [plain, timed] = (await portside(["list"], { env })).stdout
@@ -55,7 +55,7 @@ test("list has columns for fires only if a deployment has a schedule", async () 
   expect(timed).toEqual([expect.stringMatching(/^\d{4}-01-01 00:00 Asia\/Tokyo$/), "-"]);
 });
 
-test("deploy --plan shows the next five fires and the time limit of a run, and prints the platform's JSON", async () => {
+test("deploy --plan shows the next five fires and the time limit of a run; --json prints only the plan", async () => {
   await using api = await serveMemory();
   const schedule = { cron: "0 0 1 1 *", timezone: "UTC" };
   const portsideJson = JSON.stringify({ name: "timed", volumes: {}, schedule, timeout: 60 });

@@ -49,7 +49,7 @@ test("connections wait in the process that adopts the port, unread, and are serv
   const held: Asked[] = [];
   for (let index = 0; index < 20; index++) held.push(await ask(old.port, hosts[index % hosts.length]));
   await child.send("serve");
-  // The last request goes to the first host, as every other one.
+  // The requests alternate between the hosts, and the last one goes to the first host.
   const texts = await Promise.all([...held, await ask(old.port)].map(({ text }) => text));
   const replies = texts.map(replyOf);
   for (const reply of replies) expect(reply).toMatchObject({ readBefore: 0, allowHalfOpen: true });

@@ -14,7 +14,9 @@ import { argumentsOf, descendantsOf, engineOf, serverOf } from "../../../support
 import { Client, type Served, serve } from "../../../support/http/served.ts";
 import { isAlive } from "../../../support/vitest/eventually.ts";
 
-/** Responds `app`. On `/slow`, sends a first byte and responds a second later; on `/stuck`, it never ends the response. */
+/**
+ * Responds `app`. On `/slow`, sends a first byte and responds a second later; on `/stuck`, it never ends the response.
+ */
 const APP = nodeSource(`
 import { createServer } from "node:http";
 createServer((request, response) => {
@@ -120,7 +122,7 @@ test("keeps restarting an engine that cannot start again", async () => {
     .toEqual(["SIGKILL", 1, 1]);
 });
 
-test("restarts the engine when the machine can create processes again, and stops while it cannot", async () => {
+test("restarts the engine once the machine can create processes again, and can be stopped before that", async () => {
   using folder = folderWith();
   const toggle = `data:text/javascript,${encodeURIComponent(`
     const path = process.execPath;

@@ -73,7 +73,7 @@ test("the server ends with its engine, and the next start serves what was deploy
   expect(await ended).toEqual([0, null]);
 });
 
-test("a stop during a restart ends both, and a server that cannot start again leaves the services alone", async () => {
+test("a server that cannot start again leaves the services running, and SIGTERM still ends the engine", async () => {
   using folder = folderWith();
   await using served = await start(folder.path);
   const { url, apiKey, child, errors } = served;

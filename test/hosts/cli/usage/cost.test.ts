@@ -19,7 +19,7 @@ interface Line {
   readonly cost?: unknown;
 }
 
-/** Two deployments that say what they spend. */
+/** Two deployments that log their model costs. */
 const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) => {
   const noSql = { sql: { queries: missing("no metering here"), lag_seconds: 0 } };
   const clock = createManualClock(new Date().toISOString());
@@ -44,7 +44,7 @@ const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) =>
   };
 };
 
-/** Entries were logged just now. */
+/** The period of the entries, which were logged just now. */
 const soon = ["-s", "1h"];
 
 test("adds up every page of every deployment exactly", async () => {

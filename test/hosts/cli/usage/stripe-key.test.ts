@@ -1,4 +1,4 @@
-/** `serve` with a Stripe key: subscriptions come from there, and the key comes out nowhere. */
+/** `serve` with a Stripe key: Stripe provides the subscriptions, and no output contains the key. */
 import { expect, test } from "vitest";
 import { buildPlatform } from "../../../../hosts/composition/build-platform.ts";
 import { resolveSettings } from "../../../../hosts/composition/settings.ts";

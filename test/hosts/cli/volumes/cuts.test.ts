@@ -93,7 +93,8 @@ describe("a connection that breaks", () => {
     const bytes = randomBytes(SIZE);
     await cut.cli.write("file", bytes);
     await fc.assert(
-      // More broken connections than attempts: a transfer continues while each attempt makes progress, and fails otherwise.
+      // More broken connections than attempts: a transfer continues while each attempt makes progress, and fails
+      // otherwise.
       fc.asyncProperty(fc.array(place, { minLength: 1, maxLength: 8 }), async (cuts) => {
         using folder = folderWith();
         cut.cutAfter(...cuts);

@@ -76,7 +76,7 @@ describe("one object", () => {
 });
 
 describe("a partial download", () => {
-  /** As a `get` that was stopped leaves it. */
+  /** Writes the files that an interrupted `get` leaves. */
   const stopped = async (path: string, part: string, etag: string) => {
     writeFileSync(`${path}.part`, part);
     writeFileSync(`${path}.part.etag`, etag);
@@ -90,7 +90,7 @@ describe("a partial download", () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "0123456789");
-    // Another beginning than the object's own: it shows that it was not fetched again.
+    // Differs from the object's own beginning, which shows that `get` did not download that again.
     await stopped(join(folder.path, "a"), "abcd", await etagOf(cli, "a"));
     const { stdout } = await cli.volume(["get", "data", "a", "--json"], { cwd: folder.path });
     expect(JSON.parse(stdout)).toMatchObject({ size: 10, resumed: 4 });

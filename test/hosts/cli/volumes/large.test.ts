@@ -1,4 +1,4 @@
-/** 256 MiB through the command line, on the disk of a local platform, in a process whose memory is looked at. */
+/** 256 MiB through the command line to the disk of a local platform. The test measures the memory of the process. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { startLocal } from "../../../support/providers/local-platform.ts";
 
 const MiB = 1024 ** 2;
 
-/** No piece is like another, so that none can take another's place. */
+/** All pieces differ, so that the digest shows a lost or swapped piece. */
 function* pieces(count: number): Generator<Buffer> {
   for (let at = 0; at < count; at++) yield Buffer.alloc(MiB, createHash("sha256").update(String(at)).digest());
 }

@@ -1,4 +1,4 @@
-/** The line that shows how far a transfer is. */
+/** The line that shows the progress of a transfer. */
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { formatDuration, formatSize } from "../../../../hosts/cli/volumes/transfer/format.ts";

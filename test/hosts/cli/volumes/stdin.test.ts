@@ -1,4 +1,4 @@
-/** `portside volume put - ` on a platform whose storage wants to know an object's length before its bytes. */
+/** `portside volume put VOLUME -` on a platform whose storage requires an object's length before its bytes. */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
@@ -42,7 +42,7 @@ const serveOnS3 = async (): Promise<OnS3> => {
   };
 };
 
-/** A process that reads what the test writes, and keeps it in a folder that the test looks at. */
+/** A process that reads its input from the test, and spools it in this folder. */
 const startPut = ({ cli }: OnS3, folder: string, url = cli.env["PORTSIDE_URL"]) =>
   startCli(
     ["volume", "put", "data", "-", "in.bin"],
@@ -96,7 +96,7 @@ describe("a process that reads from a pipe", () => {
     await using platform = await serveOnS3();
     using folder = folderWith();
     const { child, ended } = startPut(platform, folder.path);
-    // More than a pipe holds: when it is written, the process has read.
+    // More than a pipe holds: once all of it is written, the process has read some.
     await write(child, Buffer.alloc(4 * MiB));
     child.kill(signal);
     expect((await ended).code).toBe(signal === "SIGKILL" ? null : 130);

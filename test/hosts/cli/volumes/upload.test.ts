@@ -1,4 +1,4 @@
-/** What goes wrong while an object is sent: said in words, with the earlier object left as it was. */
+/** A failed upload reports its reason, and the previous object stays unchanged. */
 import { expect, test } from "vitest";
 import { Client } from "../../../../hosts/cli/client.ts";
 import { type Source, uploadObject } from "../../../../hosts/cli/volumes/transfer/upload.ts";
@@ -20,7 +20,7 @@ test.each([
     }),
   ],
   [
-    "that cannot be read on",
+    "that cannot be read to its end",
     "input/output error",
     sourceOf(10, async function* () {
       yield "12345";

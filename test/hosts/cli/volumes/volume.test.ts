@@ -98,9 +98,9 @@ describe("create and ls", () => {
   test("lists several pages completely, each object once", async () => {
     await using cli = await serveVolume();
     await cli.write("000", "x");
-    // Through the world itself: thousands of uploads would take longer than they tell.
     const bucket = [...cli.api.memory.snapshot().volumes.values()][0];
     expect(bucket?.objects.size).toBe(1);
+    // One object more than fits on a page.
     const paths = Array.from({ length: 1001 }, (_, index) => `f${String(index).padStart(5, "0")}`);
     for (let at = 0; at < paths.length; at += 50)
       await Promise.all(paths.slice(at, at + 50).map((path) => cli.write(path, "")));

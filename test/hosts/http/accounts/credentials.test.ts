@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** Whose keys are listed shows which account the caller has. */
+/** Lists the caller's keys, which show the account of the credential. */
 const callWith = (headers: Readonly<Record<string, string>>) => send(api.url, { path: "/v1/key/list", headers });
 const statusWith = async (headers: Readonly<Record<string, string>>) => (await callWith(headers)).status;
 
@@ -43,13 +43,13 @@ describe("not identified", () => {
   const wrong: Readonly<Record<string, () => Record<string, string>>> = {
     nothing: () => ({}),
     "an empty key": () => ({ "x-api-key": "" }),
-    "a key of another form": () => ({ "x-api-key": "secret" }),
-    "a key that was never made": () => ({ "x-api-key": `psk_${"a".repeat(40)}` }),
-    "a key with something behind": () => ({ "x-api-key": `${key}x` }),
-    "a key in other letters": () => ({ "x-api-key": key.toUpperCase() }),
+    "a key in another format": () => ({ "x-api-key": "secret" }),
+    "a key that was never created": () => ({ "x-api-key": `psk_${"a".repeat(40)}` }),
+    "a key with a suffix": () => ({ "x-api-key": `${key}x` }),
+    "a key in upper case": () => ({ "x-api-key": key.toUpperCase() }),
     "a key as a token": () => ({ authorization: `Bearer ${key}` }),
     "a token as a key": () => ({ "x-api-key": token }),
-    "a token without a word before": () => ({ authorization: token }),
+    "a token without a scheme": () => ({ authorization: token }),
     "another scheme": () => ({ authorization: `Basic ${btoa(`acme:${key}`)}` }),
     "no token": () => ({ authorization: "Bearer " }),
     "two tokens": () => ({ authorization: `Bearer ${token} ${token}` }),
@@ -66,7 +66,7 @@ describe("not identified", () => {
     for (const secret of [key, token]) expect(answer.text).not.toContain(secret);
   });
 
-  test("the response does not distinguish a wrong key from an unknown one", async () => {
+  test("the response is the same for an almost correct key and for any other", async () => {
     const last = key.endsWith("a") ? "b" : "a";
     const [close, never] = await Promise.all([
       callWith({ "x-api-key": key.slice(0, -1) + last }),

@@ -1,6 +1,6 @@
 /**
- * Whatever one account has, another neither sees nor touches: 403 where it names a deployment or a deploy, 404 where
- * it names a key, nothing of it in listings. Every endpoint has a case; a new one without fails the first test.
+ * No account can see or change another account's resources. Requests for its deployments, deploys and volumes fail
+ * with 403, requests for its keys fail with 404, and lists omit them. Every endpoint needs a case here.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
@@ -10,9 +10,9 @@ import { callEndpoint, endpointNames, type Names } from "../../../support/http/e
 import { detailOf } from "../../../support/http/refusals.ts";
 
 type Case =
-  /** Names a thing of the other account, and is refused with this status. */
+  /** Names a resource of the other account, and must fail with this status. */
   | { readonly refused: 403 | 404 }
-  /** Names nothing, and its answer has only one's own. */
+  /** Names no resource, or only the caller's own. Checks that the response has no resource of the other account. */
   | { readonly own: (answer: unknown) => void };
 
 const refused = (status: 403 | 404): Case => ({ refused: status });
@@ -40,7 +40,7 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/volume/download": refused(403),
   "GET /v1/volume/trash": nothingOfOthers,
   "POST /v1/volume/restore": refused(403),
-  // Names are an account's own, so this makes the stranger's; that comes after the others.
+  // Each account has its own volume names, so this creates a volume of the caller. Must follow the other volume cases.
   "POST /v1/volume/create": { own: (answer) => expect(answer).toMatchObject({ name: "data", created: true }) },
   "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
   "POST /v1/sql": { own: (answer) => expect(answer).toEqual([{ n: 0 }]) },
@@ -80,7 +80,7 @@ const ownView = async () => {
     "GET /v1/volume/trash",
   ];
   const answers = await Promise.all(calls.map((call) => callEndpoint(api, call, names, { account: "owner" })));
-  // The owner's own looking is no change.
+  // These reads update `last_used_at`.
   return answers.map(({ status, text }) => [status, text.replace(/"last_used_at":[^,}]*/g, "")]);
 };
 

@@ -1,4 +1,4 @@
-/** Keys and tokens over HTTP: shown once, listed by their beginning, with the time of their last use. */
+/** Keys and tokens over HTTP: shown once, listed by their prefix, with the time of their last use. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { serveMemory } from "../../../support/http/api.ts";

@@ -1,4 +1,4 @@
-/** Requests an account may make: past them 429 and when to come again, and the other accounts do not notice. */
+/** The request rate of an account: requests over it fail with 429 and Retry-After. Other accounts are not affected. */
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { serveMemory } from "../../../support/http/api.ts";

@@ -1,4 +1,4 @@
-/** The real log at its most talkative: what happened is in it, and no key, token or environment value ever is. */
+/** The real log at its most verbose level has a line per request, and no key, token or environment value. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { forged } from "../../../support/accounts/token-issuer.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const token = JSON.parse((await post("/v1/token", key, {})).text).access_token;
   const unsigned = forged({ alg: "none" }, { iss: "portside", sub: "acme" });
   secrets.push(key, made.key, token, unsigned, `psk_${"w".repeat(40)}`);
-  // Every way in, right and wrong.
+  // Every kind of credential, valid and invalid.
   await send(server.url, { path: "/v1/key/list", headers: { authorization: `Bearer ${token}` } });
   await send(server.url, { path: "/v1/key/list", headers: { authorization: `Bearer ${unsigned}` } });
   await send(server.url, { path: "/v1/key/list", headers: { "x-api-key": `psk_${"w".repeat(40)}` } });
@@ -47,14 +47,14 @@ beforeAll(async () => {
     path: `/v1/key/list?api_key=${key}&token=${token}`,
     headers: { cookie: `session=${token}` },
   });
-  // Environments, taken, broken and changed.
+  // Environments: accepted, changed and invalid.
   await deploy(key, { env: JSON.stringify({ TOKEN: VALUE }) });
   await deploy(key, { env: JSON.stringify({ TOKEN: `${VALUE}2`, OTHER: VALUE }) });
   await deploy(key, { env: JSON.stringify({ PORT: VALUE }) });
   await deploy(key, { env: `{"TOKEN": ${VALUE}}` });
   await deploy(key, { env: JSON.stringify({ TOKEN: VALUE }), function_name: "BAD", unknown: VALUE });
   await post("/v1/deployment/logs", key, { deployment_name: "app" });
-  // A client that leaves in the middle, of JSON and of a form.
+  // A client that disconnects halfway through a body: JSON, then a form.
   for (const type of ["application/json", formType]) {
     const path = type === formType ? "/v1/deploy" : "/v1/deployment/delete";
     const head = [

@@ -1,4 +1,7 @@
-/** Archives over HTTP: refused before the stream, in words that name the entry, with nothing kept; good ones deployed. */
+/**
+ * Archives over HTTP. Invalid ones are rejected before the stream, with a message that names the entry, and nothing is
+ * stored. Valid ones are deployed.
+ */
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tarGz, tarOf } from "../../../support/archives/archives.ts";
@@ -36,8 +39,14 @@ const refused: Readonly<Record<string, readonly [() => Uint8Array, RegExp]>> = {
   ],
   "a hard link": [() => tarGz([good, { path: "h", type: "Link", linkpath: "index.js" }]), /entry "h" is a link/],
   "a device": [() => tarGz([good, { path: "d", type: "BlockDevice" }]), /entry "d" is a link, a device/],
-  "a bomb that claims it": [() => bombs["an entry that claims it"]?.() as Buffer, /entry "big" is larger than 512Mi/],
-  "a bomb that hides it": [() => bombs["zeros after the end of the archive"]?.() as Buffer, /has data after its end/],
+  "a bomb that declares its size": [
+    () => bombs["an entry that claims 10 GB"]?.() as Buffer,
+    /entry "big" is larger than 512Mi/,
+  ],
+  "a bomb that hides its size": [
+    () => bombs["zeros after the end of the archive"]?.() as Buffer,
+    /has data after its end/,
+  ],
 };
 
 describe("rejected", () => {

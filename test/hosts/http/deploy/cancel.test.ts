@@ -1,4 +1,4 @@
-/** Ending a deploy over HTTP: `interrupted` unless traffic has moved; then it is done, and that is a conflict. */
+/** Cancelling a deploy over HTTP ends it with `interrupted`. Once it has ended, the call fails with 409. */
 import { describe, expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { recordsOf, type TestApi } from "../../../support/http/api.ts";
@@ -26,7 +26,7 @@ test("ends a building deploy with `interrupted`, without leftovers", async () =>
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
 });
 
-test("ends a queued deploy, and the next one continues", async () => {
+test("ends a queued deploy, and the running one continues", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);

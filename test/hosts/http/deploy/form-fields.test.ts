@@ -1,4 +1,4 @@
-/** Every field of the deploy form: out of its bounds, of the wrong type, missing. Each is named, and only it. */
+/** Each field of the deploy form, out of bounds, of the wrong type, or missing. The error names that field only. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { serveMemory } from "../../../support/http/api.ts";

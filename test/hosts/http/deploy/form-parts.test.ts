@@ -1,4 +1,4 @@
-/** The parts of a form: in any order, once each, texts as texts and the archive as a file; anything else is named. */
+/** The parts of a form: in any order, once each, texts as texts and the archive as a file. Errors name other parts. */
 import { describe, expect, test } from "vitest";
 import { sourceOf, tarGz } from "../../../support/archives/archives.ts";
 import { recordsOf } from "../../../support/http/api.ts";

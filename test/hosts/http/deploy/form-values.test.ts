@@ -1,4 +1,4 @@
-/** What the form takes: text coerced the obvious way, bounds at their edges, defaults, and what counts as absent. */
+/** The values of form fields: how text is converted, limits, defaults, and which values count as absent. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { offered } from "../../../../core/domain/wire/capabilities.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
@@ -38,7 +38,7 @@ test("omitted fields have the contract's defaults", async () => {
   });
 });
 
-describe("text is coerced", () => {
+describe("text is converted", () => {
   const values: readonly [string, string, unknown][] = [
     ["port", "1", 1],
     ["port", "65535", 65_535],
@@ -67,7 +67,7 @@ describe("text is coerced", () => {
   });
 });
 
-describe("what counts as absent", () => {
+describe("absent values", () => {
   test.each(["", "null", "{}"])("schedule = %j removes the schedule", async (schedule) => {
     expect((await deployed({ schedule: "0 9 * * *" })).schedule).not.toBeNull();
     expect((await deployed({ schedule })).schedule).toBeNull();

@@ -1,4 +1,4 @@
-/** Clients that leave, or fall silent, in the middle of an upload: nothing of it is kept, and nothing begins. */
+/** Clients that disconnect or stop sending during an upload. The server keeps nothing and starts no deploy. */
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 const expectNothing = async (api: DiskApi): Promise<void> => {
   await eventually(async () => expect(await api.spooled()).toEqual([]));
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
-  // The place of the upload is free a moment after its file was deleted.
+  // The upload releases its slot a moment after its file is deleted.
   const answer = await eventually(async () => {
     const answer = await api.deploy({ function_name: "next", volumes: "{}" }, bigArchive);
     expect(answer.status).not.toBe(429);
@@ -95,7 +95,7 @@ describe("a client that stops sending", () => {
     expect(await api.spooled()).toEqual([]);
   });
 
-  /** A request whose time-outs the test sets off. */
+  /** A request whose timeouts the test triggers. */
   const silentRequest = (bytes: Uint8Array) => {
     const timeouts: { millis: number; ring: (() => void) | undefined }[] = [];
     const request = Object.assign(new Readable({ read: () => {} }), {

@@ -1,4 +1,4 @@
-/** Bodies that are no form, or not all of one: a 422 that says so, soon, and nothing kept of what came. */
+/** Bodies that are not a form, or only part of one, get a prompt 422 with the reason. Nothing is stored. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";

@@ -1,4 +1,7 @@
-/** Exactly one source: the archive of the form, or an object of a volume; and an archive's problems beside the fields'. */
+/**
+ * A deploy has exactly one source: the archive of the form, or an object of a volume. Problems of the archive are
+ * reported together with those of the fields.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { sourceOf, tarGz } from "../../../support/archives/archives.ts";

@@ -1,4 +1,4 @@
-/** The deploy's stream: records as they happen, followed again from anywhere, and a run that needs no client. */
+/** A deploy's stream: records arrive as they happen, clients resume from any record, and the deploy needs no client. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
@@ -110,7 +110,7 @@ describe("a client that disconnects", () => {
     expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
   });
 
-  test("nor do followers, not even a hundred of them", async () => {
+  test("does not end the deploy either if it is one of a hundred followers", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const stream = await openRecords(api, "/v1/deploy", { key, form: form() });

@@ -1,4 +1,4 @@
-/** Concurrent uploads of one account: one more than the limit is 429, soon, without an effect on other accounts. */
+/** Concurrent uploads of one account: one over the limit promptly fails with 429. Other accounts are not affected. */
 import { describe, expect, test } from "vitest";
 import { recordsOf } from "../../../support/http/api.ts";
 import { serveOnDisk } from "../../../support/http/disk-api.ts";
@@ -30,7 +30,7 @@ test("another account has its own limit", async () => {
   await upload.closed;
 });
 
-describe("the third", () => {
+describe("a request over the limit", () => {
   test("is rejected for the limit, whatever its other errors", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);

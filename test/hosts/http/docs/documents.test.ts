@@ -150,14 +150,14 @@ describe("the schema of portside.json", () => {
 
   test.each<[string, object]>([
     ["an unknown key", { ...full, memroy: "1Gi" }],
-    ["function_name, which is called name here", { ...full, function_name: "app" }],
+    ["function_name, because the file's key is name", { ...full, function_name: "app" }],
     ["no name", { volumes: {} }],
     ["no volumes", { name: "app" }],
     ["a port out of bounds", { ...full, port: 0 }],
     ["a port as a word", { ...full, port: "http" }],
     ["a schedule as text", { ...full, schedule: "0 9 * * *" }],
-    ["a schedule with more in it", { ...full, schedule: { cron: "0 9 * * *", zone: "UTC" } }],
-    ["a mount with more in it", { ...full, volumes: { "/d": { name: "v", readonly: true } } }],
+    ["a schedule with an unknown key", { ...full, schedule: { cron: "0 9 * * *", zone: "UTC" } }],
+    ["a mount with an unknown key", { ...full, volumes: { "/d": { name: "v", readonly: true } } }],
     ["a number in the environment", { ...full, env: { PORT: 80 } }],
     ["a negative minimum", { ...full, min_instances: -1 }],
     ["a health check without a path", { ...full, health: { interval: 5 } }],

@@ -1,4 +1,4 @@
-/** Programs over generated clients. Each deploys, lists, reads logs and queries, and prints what it got as JSON. */
+/** Programs that use generated clients. Each deploys, lists, reads logs and queries, and prints the results as JSON. */
 
 const typescriptStart = `
 import { readFileSync } from "node:fs";
@@ -50,7 +50,7 @@ const stream = await postDeploy({
   body: { function_name: "my-app", volumes: {}, source_archive: archive },
   parseAs: "text",
 });
-// The types know one record, and not that a stream is read as text.
+// The generated type is that of one record, but this call reads the stream as text.
 const deployed = { data: stream.data as unknown as string | undefined };
 const listed = await getDeploymentList();
 const logs = await postDeploymentLogs({ body: { deployment_name: "my-app" } });

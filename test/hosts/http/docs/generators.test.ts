@@ -1,4 +1,4 @@
-/** Other people's tools read the OpenAPI document: linters find nothing, and generated clients work. */
+/** Third-party tools accept the OpenAPI document: linters report nothing, and generated clients work. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What a program prints. Rejects with all that it printed if it fails. */
+/** Runs a program and returns its output. If the program fails, the error contains the output. */
 const run = async (program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
   try {
     return (await execute(program, args, { cwd: folder, env: { ...process.env, ...env } })).stdout;
@@ -33,13 +33,13 @@ const run = async (program: string, args: readonly string[], env: NodeJS.Process
   }
 };
 
-/** redocly asks the network about itself otherwise. */
+/** Otherwise, redocly sends telemetry and looks for updates. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 
 const node = (script: string, ...args: string[]) =>
   run(process.execPath, [join(generators, "node_modules", script), ...args], QUIET);
 
-/** Runs a program against a server, and tells what it got. */
+/** Runs a program against a server, and returns the JSON that it prints. */
 const runClient = async (program: string, args: readonly string[]): Promise<unknown> => {
   await using api = await serveMemory();
   const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key(), SOURCE: join(folder, "source.tar.gz") };
@@ -67,11 +67,11 @@ test("passes the recommended rules of redocly", async (context) => {
 test("passes the rules of spectral", async (context) => {
   needs(context, "generators");
   const off = {
-    // Who runs a platform, and how to reach them, is not known here.
+    // The document cannot know the operator's contact details.
     "contact-properties": "off",
     // The licence has an identifier, and OpenAPI 3.1 allows one of the two.
     "license-url": "off",
-    // Groups are in the order of use.
+    // Tags are in the order of use.
     "openapi-tags-alphabetical": "off",
   };
   writeFileSync(join(folder, "spectral.json"), JSON.stringify({ extends: [["spectral:oas", "all"]], rules: off }));

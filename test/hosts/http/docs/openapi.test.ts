@@ -1,4 +1,4 @@
-/** The OpenAPI document: well formed, whole, and in agreement with the contract and with what the server does. */
+/** The OpenAPI document is well formed, complete, and consistent with the contract and with the server's behaviour. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deployFields } from "../../../../core/domain/deploy/fields.ts";
 import { deployReasons } from "../../../../core/domain/deploy/reason.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** Every value of the document with its place. */
+/** Every value of the document with its path. */
 function* walk(value: unknown, at = "#"): Generator<[string, unknown]> {
   yield [at, value];
   if (typeof value !== "object" || value === null) return;
@@ -29,7 +29,7 @@ function* walk(value: unknown, at = "#"): Generator<[string, unknown]> {
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, "{$1}");
 const operationOf = (method: string, path: string) => document.paths[pathOf(path)]?.[method.toLowerCase()];
 
-/** Of JSON Schema 2020-12, the keywords that the document uses. */
+/** The keywords of JSON Schema 2020-12 that the document uses. */
 const keywords = [
   ...["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf", "allOf", "const"],
   ...["description", "examples", "default", "format", "minimum", "maximum", "minLength", "maxLength", "pattern"],
@@ -46,7 +46,7 @@ const keywords = [
 ];
 const types = ["string", "integer", "number", "boolean", "object", "array", "null"];
 
-/** @param around the properties of the schema that this one is a part of */
+/** @param around the properties of the enclosing schema */
 const checkSchema = (schema: unknown, at: string, around: object = {}): void => {
   if (typeof schema === "boolean") return;
   expect(schema, at).toBeTypeOf("object");
@@ -158,7 +158,7 @@ describe("complete", () => {
   });
 });
 
-describe("in agreement with the contract", () => {
+describe("consistent with the contract", () => {
   test("the deploy form: types, bounds and defaults", () => {
     const { schema } = operationOf("POST", "/v1/deploy").requestBody.content["multipart/form-data"];
     expect(schema.required.sort()).toEqual(["function_name", "volumes"]);
@@ -221,7 +221,7 @@ describe("in agreement with the contract", () => {
     const { deploy_id } = JSON.parse(deployed as string);
     const { id } = (await own.call("POST", "/v1/key/create", { json: { label: "other" } })).json;
     const made = { "/v1/deploy/cancel": { deploy_id }, "/v1/key/revoke": { id } } as Record<string, object>;
-    // What is deleted comes last, and back before that.
+    // Each call needs the result of an earlier one: a deletion follows the uploads, and a restore follows the deletion.
     const order = ["/create", "/upload", "/download", "/delete-object", "/delete", "/restore"];
     const rank = ({ path }: { path: string }) => order.findIndex((end) => path.endsWith(end));
     const posts = endpoints.filter(({ method, kind }) => method === "POST" && kind === "json");
@@ -230,7 +230,7 @@ describe("in agreement with the contract", () => {
       const example = operationOf("POST", path).requestBody?.content["application/json"].example;
       const answer = await own.call("POST", path, { json: { ...example, ...made[path] } });
       answers.set(path, answer.status);
-      // The object of the example is there once it is put.
+      // Creates the object that later examples name.
       if (path === "/v1/volume/upload") await fetch(answer.json.url, { method: "PUT", body: "a" });
     }
     expect(Object.fromEntries(answers)).toEqual(

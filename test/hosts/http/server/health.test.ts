@@ -1,4 +1,4 @@
-/** `/health` and `/ready`: without credentials, the one always, the other as the backing services are, asked seldom. */
+/** `/health` always succeeds. `/ready` reports a cached check of the backing services. Neither needs a credential. */
 import { afterEach, expect, test, vi } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { unavailable } from "../../../../core/errors.ts";
@@ -8,7 +8,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** An API whose provider answers as the test says, and counts how often it is asked. */
+/** An API on a provider whose check succeeds unless `down`, and counts its calls. */
 const serveChecked = async () => {
   const { ports } = createMemoryProvider();
   const state = { down: false, asked: 0 };
@@ -21,7 +21,7 @@ const serveChecked = async () => {
 
 const get = (api: Awaited<ReturnType<typeof serveApi>>, path: string) => api.call("GET", path, { key: null });
 
-/** Moves the clock by which the answers are kept. */
+/** Advances the clock of the cached check. */
 const later = (millis: number): void => {
   const at = performance.now() + millis;
   vi.spyOn(performance, "now").mockImplementation(() => at);

@@ -1,4 +1,4 @@
-/** HTTP/2 without TLS on the same port: what Cloud Run passes large bodies by. */
+/** HTTP/2 without TLS on the same port, which Cloud Run requires for large bodies. */
 import { randomBytes } from "node:crypto";
 import { connect as connectHttp2 } from "node:http2";
 import { gzipSync } from "node:zlib";
@@ -70,7 +70,7 @@ describe("both versions on one port", () => {
     const old = await sendSlowly("PUT /health HTTP/1.1\r\nHost: x\r\n\r\n");
     expect(await old.received("\r\n\r\n")).toMatch(/^HTTP\/1\.1 405 /);
     old.socket.destroy();
-    // An empty SETTINGS frame; the server's own begins with its length, of whole settings, and its kind.
+    // Sends an empty SETTINGS frame. The server's own SETTINGS frame begins with its length and the type 4.
     const recent = await sendSlowly(`${PREFACE}\0\0\0\x04\0\0\0\0\0`);
     expect(await recent.received("\x04")).not.toContain("HTTP/1.1");
     recent.socket.destroy();

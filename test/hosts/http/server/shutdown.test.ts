@@ -1,4 +1,6 @@
-/** A server that stops: running streams end with `interrupted`, nothing new begins, and it does stop. */
+/**
+ * A server that stops: running streams end with `interrupted`, new requests fail, and idle connections do not delay it.
+ */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";

@@ -1,4 +1,4 @@
-/** `GET /v1/user/subscription`: one's own, in the contract's words, or when to ask again. */
+/** `GET /v1/user/subscription` returns the caller's subscription, or 503 with Retry-After. */
 import { expect, test } from "vitest";
 import { parseAccount } from "../../../../core/domain/accounts/account.ts";
 import { freeSubscription } from "../../../../core/domain/usage/subscription.ts";

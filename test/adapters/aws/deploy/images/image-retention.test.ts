@@ -225,7 +225,7 @@ test("without the state bucket, the build fails and does not start", async () =>
   expect(events).toEqual([{ kind: "failed", failure: expect.objectContaining({ reason: "permission" }) }]);
 });
 
-test("an aborted build is left to the builder, which says so", async () => {
+test("an aborted build is passed on to the builder", async () => {
   const events = await collect(retention().keepUsed(builder).build(request, { signal: AbortSignal.abort() }));
   expect(events.map(({ kind }) => kind)).toEqual(["built"]);
 });

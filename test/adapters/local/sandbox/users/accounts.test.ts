@@ -49,7 +49,7 @@ const processOf = (service: string): number => {
 
 const uidOf = (pid: number): number => lstatSync(`/proc/${pid}`).uid;
 
-/** The only volume of a platform with one account. */
+/** The folders of all volumes. */
 const volumesOf = (dataDir: string): string[] => {
   const folder = join(dataDir, "storage", "volumes");
   return readdirSync(folder).map((name) => join(folder, name));

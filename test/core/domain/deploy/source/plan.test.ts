@@ -194,7 +194,7 @@ describe("starts a Python application with the server in its requirements", () =
     expect(warningsOf(django)).toMatch(/Django's development server/);
   });
 
-  test("text in a string, in a test or in a later line of a bracket defines no application", () => {
+  test("text in a string or in a test file defines no application", () => {
     const doc = `"""\napp = Flask(__name__)\n"""\nprint("x")\n`;
     expect(commandOf({ "main.py": doc, "tests/app.py": FLASK, "requirements.txt": "" })).toBe(
       "exec python3 -u main.py",

@@ -36,7 +36,7 @@ test.each([
   [`${"9".repeat(20_000)}s`, undefined],
 ])("%.30s", (text, nanos) => expect(nanosOf(text)).toBe(nanos));
 
-test("seconds are enough for coarse durations", () => {
+test("durationOf returns seconds as a number", () => {
   expect(durationOf("90m")).toBe(5400);
   expect(durationOf("1.5s")).toBe(1.5);
   expect(durationOf("soon")).toBeUndefined();
