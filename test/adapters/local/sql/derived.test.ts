@@ -71,11 +71,11 @@ const rows = async (statement: string, account = owner) => {
 const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
 const database = () => join(folder, "sql", accountDigest(owner), "logs.duckdb");
 
-test("a query runs at the lowest priority", async () => {
+test("a query runs at a lower priority", async () => {
   await log(1);
   await count();
   const children = treeOf(process.pid, allProcesses()).filter((pid) => argumentsOf(pid).includes(database()));
-  expect(children.map((pid) => getPriority(pid))).toEqual([19]);
+  expect(children.map((pid) => getPriority(pid))).toEqual([Math.min(19, getPriority() + 5)]);
 });
 
 test("omits entries and services that the retention removed", async () => {
