@@ -86,7 +86,7 @@ const memoryFaults: readonly Fault[] = [
 
 const known = [
   "function_name port memory source_archive source_object session_affinity use_http2 timeout cpu concurrency",
-  "max_instances volumes schedule timezone env idle",
+  "max_instances volumes schedule timezone env idle message",
 ]
   .join(" ")
   .split(" ");
@@ -104,6 +104,12 @@ const faults: readonly Fault[] = [
   ...brokenVolumes,
   ...brokenEnvironments,
   ...brokenSchedules,
+  fault("message", "string_too_long", fc.string({ minLength: 201, maxLength: 1000 })),
+  jsonFault(
+    "message",
+    "string_type",
+    wrongTypes().filter((value) => value !== null),
+  ),
   fault(
     "idle",
     "value_error",

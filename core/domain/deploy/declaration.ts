@@ -41,11 +41,12 @@ const declarationOf = (
   ...(fields.env === undefined ? {} : { env: fields.env }),
   ...(fields.idle === undefined ? {} : { idle: fields.idle }),
   ...(source === undefined ? {} : { source }),
+  ...(fields.message ? { message: fields.message } : {}),
 });
 
 /**
  * A deploy as the client declares it: the parsed fields, under their domain names. If `env` or `idle` is absent, the
- * deployment keeps its value. `source` is absent only in a plan.
+ * deployment keeps its value. `source` is absent only in a plan and in a rollback.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
@@ -85,6 +86,9 @@ const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
 
 const idleIssues = ({ idle }: DeployValues, { idle: feature }: Capabilities): Issue[] =>
   idle && !feature.supported ? [issue(["idle"], `${feature.reason}; omit idle`, "unsupported")] : [];
+
+const messageIssues = ({ message }: DeployValues, { releases }: Capabilities): Issue[] =>
+  message && !releases.supported ? [issue(["message"], `${releases.reason}; omit message`, "unsupported")] : [];
 
 const above = (
   field: string,
@@ -137,6 +141,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
     ...idleIssues(valid, context.capabilities),
+    ...messageIssues(valid, context.capabilities),
   ];
 };
 

@@ -133,7 +133,13 @@ export const planDeploy = (
   // `declareDeploy` has rejected declarations that fit no size of the provider.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
-  const { writtenName: _writtenName, source: _source, idle: declaredIdle, ...declared } = declaration;
+  const {
+    writtenName: _writtenName,
+    source: _source,
+    message: _message,
+    idle: declaredIdle,
+    ...declared
+  } = declaration;
   const idle = declaredIdle === undefined ? present?.idle : declaredIdle;
   const spec: ServiceSpec = {
     ...declared,

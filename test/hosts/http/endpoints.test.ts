@@ -6,12 +6,14 @@ import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoi
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
 import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
-/** Contract sections 2, 4, 5, 7 and 9, word for word. */
+/** Contract sections 2, 4, 5, 7, 9 and 14, word for word. */
 const contract = [
   "GET /v1/capabilities",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",
   "GET /v1/deployment/list",
+  "GET /v1/deployment/release-diff",
+  "GET /v1/deployment/releases",
   "GET /v1/key/list",
   "GET /v1/user/subscription",
   "GET /v1/volume/list",
@@ -22,6 +24,8 @@ const contract = [
   "POST /v1/deploy/plan",
   "POST /v1/deployment/delete",
   "POST /v1/deployment/logs",
+  "POST /v1/deployment/rollback",
+  "POST /v1/deployment/rollback/plan",
   "POST /v1/key/create",
   "POST /v1/key/revoke",
   "POST /v1/sql",

@@ -27,6 +27,7 @@ export const minimalCapabilities: Capabilities = {
   session_affinity: missing("no affinity here"),
   http2: missing("no HTTP/2 here"),
   idle: missing("no choice of idle here"),
+  releases: missing("no releases here"),
   memory_limit: missing("no memory limit here"),
   cpu_limit: missing("no CPU limit here"),
   busy_leases: missing("no busy leases here"),

@@ -28,6 +28,10 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/deployment/list": nothingOfOthers,
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
+  "GET /v1/deployment/releases": refused(403),
+  "GET /v1/deployment/release-diff": refused(403),
+  "POST /v1/deployment/rollback": refused(403),
+  "POST /v1/deployment/rollback/plan": refused(403),
   "GET /v1/volume/list": nothingOfOthers,
   "POST /v1/volume/delete": refused(403),
   "GET /v1/volume/objects": refused(403),
@@ -67,6 +71,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const ownView = async () => {
   const calls = [
     "GET /v1/deployment/list",
+    "GET /v1/deployment/releases",
     "GET /v1/key/list",
     "GET /v1/deploy/:deploy_id",
     "POST /v1/deployment/logs",
