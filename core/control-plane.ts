@@ -12,6 +12,7 @@ import type { z } from "zod";
 import type { Principal } from "./domain/accounts/account.ts";
 import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
+import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { SqlSchema } from "./domain/sql/tables.ts";
@@ -31,6 +32,8 @@ import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
+import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
+import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
@@ -88,6 +91,17 @@ export interface ControlPlane {
   cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
+  /** Returns a page of a deployment's releases, newest first. */
+  listReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleasePage>;
+  /** Compares two releases of a deployment. */
+  compareReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleaseDiff>;
+  /** Returns the changes that a rollback would make. */
+  planRollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RollbackPlanResponse>;
+  /**
+   * Starts a rollback: a rollout of an earlier release, without a build. It continues if its client disconnects. A
+   * deploy that is building ends with the reason `superseded`.
+   */
+  rollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
   deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
@@ -170,6 +184,10 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     resumeDeploy: bind(resumeDeploy),
     cancelDeploy: bind(cancelDeploy),
     listDeployments: bind(listDeployments),
+    listReleases: bind(listReleases),
+    compareReleases: bind(compareReleases),
+    planRollback: bind(planRollback),
+    rollback: bind(rollback),
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
     runSql: bind(runSql),
@@ -194,4 +212,4 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   });
 };
 
-export type { DeployRequest, DeployRun, PlanResponse, ReceivedSource };
+export type { DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };

@@ -6,6 +6,8 @@ export {
   type DeployRequest,
   type DeployRun,
   type PlanResponse,
+  type ReleasePage,
+  type RollbackPlanResponse,
 } from "./control-plane.ts";
 export {
   type AccountId,
@@ -71,6 +73,18 @@ export {
 } from "./domain/deploy/policy.ts";
 export { PROJECT_FILE, type Project, readProject } from "./domain/deploy/project-file.ts";
 export { type DeployFailure, type DeployReason, deployReasonSchema, deployReasons } from "./domain/deploy/reason.ts";
+export { diffReleases, type ReleaseDiff, releaseDiffSchema } from "./domain/deploy/releases/diff.ts";
+export {
+  type Release,
+  type ReleaseAuthor,
+  type ReleaseOrigin,
+  type ReleaseRow,
+  type ReleaseStatus,
+  releaseSchema,
+  type StoredRelease,
+} from "./domain/deploy/releases/release.ts";
+export { keptImages, prunedImages } from "./domain/deploy/releases/retention.ts";
+export { declareRelease, defaultRollbackTarget } from "./domain/deploy/releases/rollback.ts";
 export {
   type Adjustment,
   explainFit,

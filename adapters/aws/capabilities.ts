@@ -47,6 +47,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },
+  releases: missing("the AWS provider keeps only the current task definition of a service"),
   volumes: awsVolumes,
   cron: awsCron,
   logs: awsLogCapabilities(config),

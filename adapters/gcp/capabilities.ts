@@ -40,6 +40,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     procfile: offered("Google's buildpacks, for the languages that they support"),
     dockerfile: offered(),
   },
+  releases: missing("the Google Cloud provider keeps only the record of the current revision of a service"),
   names: { remembers_freed: missing("Cloud Run does not reserve the name of a deleted service") },
   volumes: {
     mounts: offered("Cloud Storage FUSE: no file locks; the last write to a file wins"),

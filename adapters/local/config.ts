@@ -2,7 +2,7 @@
  * The configuration of the local provider. `docs/reference/configuration.md` and the CLI help are generated from it.
  */
 import { z } from "zod";
-import { accountLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import { accountLimits, GiB, releaseLimits } from "../../core/domain/accounts/limits.ts";
 import { idleModes } from "../../core/domain/deploy/idle.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { readUidRange } from "./sandbox/users/uid-range.ts";
@@ -82,6 +82,12 @@ export const localConfigSchema = z.strictObject({
     .describe(
       "Maximum memory of all frozen instances, in bytes; above it, Portside stops the instances that have been idle longest. Defaults to half of the machine's memory",
     ),
+  releasesKept: z
+    .int()
+    .min(releaseLimits.kept.min)
+    .max(releaseLimits.kept.max)
+    .default(releaseLimits.kept.default)
+    .describe("Releases of each deployment that a rollback can restore. Their images are kept"),
   queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
   drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
   graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),

@@ -142,6 +142,8 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   assignUsers(owners, userOf, logger);
   const platform = new LocalPlatform({
     ...{ rows, notes, engine, settings, urlOf, images, runner, containers, userOf, clock, logger },
+    releasesKept: config.releasesKept,
+    digestKey: settings.get("storage_key") as string,
     lastFireOf: lastFireReader(engineFile, logger),
     log: (entry) => void logs.append([entry]),
   });

@@ -30,6 +30,7 @@ export const memoryCapabilities: Capabilities = {
   cpu_limit: offered(),
   builders: { node: offered(), python: offered(), procfile: offered(), dockerfile: offered() },
   names: { remembers_freed: offered() },
+  releases: offered("the last 10 releases of a deployment"),
   volumes: {
     mounts: offered(),
     store: offered(),

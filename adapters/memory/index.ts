@@ -7,6 +7,7 @@
  * ```
  */
 import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { releaseLimits } from "../../core/domain/accounts/limits.ts";
 import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
@@ -32,6 +33,8 @@ export interface MemoryConfig {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly logger?: Logger;
+  /** Releases of a deployment that a rollback can restore. Defaults to 10. */
+  readonly releasesKept?: number;
   /** Replaces fields of the capability record, to test the rules that depend on them. */
   readonly capabilities?: Partial<Capabilities>;
 }
@@ -59,13 +62,14 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 /** Creates an in-memory provider with no state. */
 export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider => {
   const { clock = createSystemClock(), ids = randomIds, logger = silent } = config;
+  const { releasesKept = releaseLimits.kept.default } = config;
   const world = createWorld();
   const sql = createMemorySql(world);
   const storage = createMemoryStorage(world, clock, logger);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: { ...memoryCapabilities, ...config.capabilities },
-    services: createMemoryPlatform(world, clock),
+    services: createMemoryPlatform(world, clock, ids, releasesKept),
     builder: createMemoryBuilder(world),
     volumes: createMemoryVolumes(world, clock, ids, storage),
     scheduler: createMemoryScheduler(world),

@@ -6,6 +6,7 @@ import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
 import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { KeyRecord } from "../shared/accounts/key-record.ts";
+import type { ReleaseDocument } from "../shared/deploy/release-document.ts";
 import type { ServiceDocument } from "../shared/deploy/service-document.ts";
 import type { BillingRow } from "../shared/sql/tables/billing.ts";
 
@@ -23,6 +24,17 @@ export interface StoredService {
   serving: StoredRevision | null;
   rollingOut: ServiceDocument | null;
   attempted: ServiceDocument;
+  /** Identifies the sequence of release numbers. */
+  readonly uid: string;
+  /** The number of the newest release. */
+  released: number;
+  /** Newest first. */
+  releases: readonly ReleaseDocument[];
+}
+
+/** A reserved name of a deleted deployment. */
+export interface FreedName extends Pick<StoredService, "owner" | "uid" | "released"> {
+  readonly until: Instant;
 }
 
 export interface StoredBytes {
@@ -44,8 +56,8 @@ export interface StoredBucket {
 /** The complete state of the provider. */
 export interface World {
   readonly services: Map<string, StoredService>;
-  /** Names of deleted deployments, with their former owner and the end of their reservation. */
-  readonly freed: Map<string, { readonly owner: AccountId; readonly until: Instant }>;
+  /** Names of deleted deployments. */
+  readonly freed: Map<string, FreedName>;
   /** The last recorded deploy outcome, by account and name. */
   readonly outcomes: Map<string, DeployOutcome>;
   /** Images by reference. */

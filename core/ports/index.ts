@@ -4,6 +4,13 @@ export type { Environment } from "../domain/deploy/environment.ts";
 export type { DeployOutcome, DeployStatus } from "../domain/deploy/events.ts";
 export type { Expected } from "../domain/deploy/plan.ts";
 export { type DeployFailure, type DeployReason, deployReasons } from "../domain/deploy/reason.ts";
+export type {
+  ReleaseAuthor,
+  ReleasedService,
+  ReleaseOrigin,
+  StoredRelease,
+} from "../domain/deploy/releases/release.ts";
+export { keptImages, oldestRecorded, prunedImages } from "../domain/deploy/releases/retention.ts";
 export type { ResourceCatalogue, ResourceSize } from "../domain/deploy/resources.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/deploy/service-template.ts";
 export {

@@ -6,6 +6,7 @@ import type { AccountId } from "../domain/accounts/account.ts";
 import type { DeployOutcome } from "../domain/deploy/events.ts";
 import type { Expected } from "../domain/deploy/plan.ts";
 import type { DeployFailure } from "../domain/deploy/reason.ts";
+import type { ReleasedService, ReleaseOrigin, StoredRelease } from "../domain/deploy/releases/release.ts";
 import type { Service, ServiceTemplate } from "../domain/deploy/service-template.ts";
 import type { DeploymentName } from "../domain/wire/names.ts";
 import type { Conflict, NotFound, Unavailable } from "../errors.ts";
@@ -34,6 +35,8 @@ export interface RolloutRequest {
   readonly template: ServiceTemplate;
   /** The state of the name when the deploy began. */
   readonly expected: Expected;
+  /** What the release of this rollout records, besides the template. */
+  readonly origin: ReleaseOrigin;
   /** Milliseconds within which the new revision must listen. */
   readonly listenDeadlineMs: number;
   /**
@@ -87,13 +90,29 @@ export interface ServicePlatform {
    * must have succeeded. After `failed`, the previous revision must still serve. If no revision ever served, the
    * service must remain without a serving revision, so that its logs can be read.
    *
+   * If the platform declares `releases`, it must record the release of the rollout together with the move of the
+   * traffic: no reader may see one without the other, and a crash must not separate them. A rollout that fails must
+   * record nothing.
+   *
    * If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 seconds. If it aborts
    * later, the rollout must complete and yield `ready`.
    */
   rollout(request: RolloutRequest, options?: CallOptions): AsyncIterable<RolloutEvent>;
 
   /**
-   * Stops and deletes a service. Must not delete its volumes or logs.
+   * Returns the releases of an account's service, newest first, or an empty list if the account has no service of this
+   * name. Must be present if the platform declares `releases`.
+   *
+   * The newest release is that of the serving revision. The numbers of releases must rise, and may have gaps. Must
+   * return at least the releases whose images the platform keeps. The digest of a variable must depend on its value and
+   * on a secret, and must be the same in each release that has the value.
+   */
+  releases?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly StoredRelease[], Unavailable>;
+
+  /**
+   * Stops and deletes a service, with its releases. Must not delete its volumes or logs. If the platform remembers the
+   * name, a later service of the name continues the numbers of the releases, with the same uid. Otherwise it has
+   * another uid.
    *
    * When the call returns, no instance may receive requests, and the name must be reserved for its owner if the
    * platform declares `names.remembers_freed`. Fails with `conflict` if the service differs from `expected`, and with

@@ -1,5 +1,5 @@
 /** Creates a valid example request for each endpoint, as data and as a curl command. */
-import type { Endpoint } from "../../hosts/http/endpoints.ts";
+import { type Endpoint, isStream, takesForm } from "../../hosts/http/endpoints.ts";
 import type { Schema } from "./json-shape.ts";
 
 /** Optional fields that an example should show. */
@@ -41,10 +41,9 @@ const formValue = (value: unknown): string => (typeof value === "string" ? value
 
 export const curlOf = (endpoint: Endpoint, values: Values): string => {
   const { kind, method } = endpoint;
-  const streams = kind === "deploy" || kind === "resume";
-  const curl = `curl${streams ? " -N" : ""} ${KEY}`;
+  const curl = `curl${isStream(endpoint) ? " -N" : ""} ${KEY}`;
   const url = `"$PORTSIDE_URL${addressOf(endpoint, values)}"`;
-  if (kind === "deploy" || kind === "plan") {
+  if (takesForm(endpoint)) {
     const fields = Object.entries(values).map(([name, value]) => `-F '${name}=${formValue(value)}'`);
     const archive = kind === "deploy" ? " -F source_archive=@source.tar.gz" : "";
     return `${curl} ${fields.join(" ")}${archive} \\\n  ${url}`;

@@ -14,6 +14,9 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   deploy: entry("Deploy a folder", () => import("./deploy/deploy.ts")),
   list: entry("List your deployments", () => import("./deploy/list.ts"), "ls"),
   remove: entry("Delete a deployment", () => import("./deploy/remove.ts"), "rm"),
+  releases: entry("List the releases of a deployment", () => import("./deploy/releases.ts")),
+  diff: entry("Compare two releases of a deployment", () => import("./deploy/diff.ts")),
+  rollback: entry("Restore an earlier release", () => import("./deploy/rollback.ts")),
   logs: entry("Show a deployment's log", () => import("./logs/logs.ts")),
   volume: {
     summary: "Manage volumes and their objects",

@@ -42,7 +42,7 @@ export interface Rendered {
 
 /** An endpoint that takes a form or returns a stream. Its handler is in `deploy/routes.ts`. */
 export interface SpecialEndpoint extends EndpointDescription {
-  readonly kind: "deploy" | "plan" | "resume";
+  readonly kind: "deploy" | "plan" | "resume" | "rollback";
 }
 
 export type Endpoint = JsonEndpoint | SpecialEndpoint;
@@ -62,5 +62,11 @@ const json =
 /** `get` and `post` define a JSON endpoint, which has no fields by default. */
 export const get = json("GET");
 export const post = json("POST");
+
+/** Returns whether the request is a multipart form. Other requests with a body are JSON. */
+export const takesForm = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "plan";
+
+/** Returns whether the response is a stream of records. */
+export const isStream = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "resume" || kind === "rollback";
 
 export const locationOf = ({ method }: Endpoint): FieldLocation => (method === "GET" ? "query" : "body");

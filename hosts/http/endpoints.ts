@@ -2,13 +2,14 @@
 import { accountEndpoints } from "./accounts/endpoints.ts";
 import { deployEndpoints } from "./deploy/deploy-endpoints.ts";
 import { deploymentEndpoints } from "./deploy/deployment-endpoints.ts";
+import { releaseEndpoints } from "./deploy/release-endpoints.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { logEndpoints } from "./logs/endpoints.ts";
 import { sqlEndpoints } from "./sql/endpoints.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { volumeEndpoints } from "./volumes/endpoints.ts";
 
-export { type Endpoint, type JsonEndpoint, locationOf } from "./endpoint.ts";
+export { type Endpoint, isStream, type JsonEndpoint, locationOf, takesForm } from "./endpoint.ts";
 
 export const endpointGroups: readonly {
   readonly name: string;
@@ -20,6 +21,11 @@ export const endpointGroups: readonly {
     name: "Deployments",
     description: "The services of your account and their logs.",
     endpoints: [...deploymentEndpoints, ...logEndpoints],
+  },
+  {
+    name: "Releases",
+    description: "The earlier versions of your deployments, and rollbacks to them.",
+    endpoints: releaseEndpoints,
   },
   {
     name: "Volumes",

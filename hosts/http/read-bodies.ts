@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { issue } from "../../core/domain/wire/issue.ts";
 import { parseStrictJson } from "../../core/domain/wire/strict-json.ts";
 import { type ControlPlaneError, invalidInput } from "../../core/errors.ts";
-import type { Endpoint } from "./endpoints.ts";
+import { type Endpoint, takesForm } from "./endpoints.ts";
 
 const JSON_BODY_BYTES = 1024 * 1024;
 
@@ -19,7 +19,7 @@ export const contentTypeProblem = (
   hasBody: boolean,
 ): string | undefined => {
   if (endpoint.method === "GET") return undefined;
-  const expected = endpoint.kind === "json" ? JSON_TYPE : FORM;
+  const expected = takesForm(endpoint) ? FORM : JSON_TYPE;
   if (contentType === undefined && !hasBody && expected === JSON_TYPE) return undefined;
   const given = mediaType(contentType);
   if (given === expected) return undefined;

@@ -5,6 +5,7 @@ import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
+import type { StoredRelease } from "../../core/domain/deploy/releases/release.ts";
 import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../core/domain/logs/entry.ts";
 import { everything } from "../../core/domain/logs/filter/tree.ts";
@@ -74,7 +75,74 @@ async function* firstRows(rows: SqlRows["rows"], count: number): AsyncGenerator<
   for await (const row of rows) if (left-- > 0) yield row;
 }
 
+const blank = ({ template }: RolloutRequest) => ({
+  template,
+  release: 99,
+  uid: "u",
+  revision: "failed",
+  createdAt: "2026-01-01T00:00:00+00:00" as Timestamp,
+  hasImage: true,
+  envDigests: {},
+});
+
+/** A platform whose releases are changed on the way to the caller. */
+const releases = (change: (releases: readonly StoredRelease[]) => readonly StoredRelease[]) =>
+  services((port) => ({ releases: (...args) => (port.releases?.(...args) ?? okAsync([])).map(change) }));
+
+const releaseMutants: Readonly<Record<string, () => ProviderSubject>> = {
+  "platform that records nothing": releases(() => []),
+  "platform that returns the oldest release first": releases((all) => all.toReversed()),
+  "platform that loses the message": releases((all) => all.map((one) => ({ ...one, message: null }))),
+  "platform that loses the restored release": releases((all) => all.map((one) => ({ ...one, rolledBackTo: null }))),
+  "platform with one uid for each release": releases((all) => all.map((one) => ({ ...one, uid: `${one.release}` }))),
+  "platform that shows the values as digests": releases((all) =>
+    all.map((one) => ({ ...one, envDigests: one.template.env })),
+  ),
+  "platform that records failed rollouts": services((port) => {
+    const failed = new Map<string, StoredRelease>();
+    return {
+      rollout: async function* noting(request, options) {
+        for await (const event of port.rollout(request, options)) {
+          if (event.kind === "failed") failed.set(request.template.name, { ...request.origin, ...blank(request) });
+          yield event;
+        }
+      },
+      releases: (service, options) =>
+        (port.releases?.(service, options) ?? okAsync([])).map((all) => {
+          const more = failed.get(service.name);
+          return more === undefined ? all : [more, ...all];
+        }),
+    };
+  }),
+  "platform that shows releases to other accounts": services((port) => {
+    const owners = new Map<string, AccountId>();
+    return {
+      rollout: (request, options) => {
+        owners.set(request.template.name, request.template.owner);
+        return port.rollout(request, options);
+      },
+      releases: ({ name, owner }, options) =>
+        port.releases?.({ name, owner: owners.get(name) ?? owner }, options) ?? okAsync([]),
+    };
+  }),
+  "platform that keeps the releases of a removed service": services((port) => {
+    const kept = new Map<string, readonly StoredRelease[]>();
+    return {
+      releases: (service, options) =>
+        (port.releases?.(service, options) ?? okAsync([])).map((all) => {
+          const known = [...all, ...(kept.get(service.name) ?? []).filter(({ uid }) => all[0]?.uid !== uid)];
+          kept.set(service.name, known);
+          return known.length === 0 ? all : known;
+        }),
+    };
+  }),
+  "platform that numbers a new service from 1 with the old uid": releases((all) =>
+    all.map((one, index) => ({ ...one, uid: "always", release: all.length - index })),
+  ),
+};
+
 const platformMutants: Mutants<ProviderSubject> = {
+  releases: releaseMutants,
   "find and list": {
     "platform that lists every account's services": services((port) => {
       const owners = new Set<AccountId>();

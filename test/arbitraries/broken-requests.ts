@@ -86,7 +86,7 @@ const memoryFaults: readonly Fault[] = [
 
 const known = [
   "function_name port memory source_archive source_object session_affinity use_http2 timeout cpu concurrency",
-  "max_instances volumes schedule timezone env min_instances health idle",
+  "max_instances volumes schedule timezone env min_instances health idle message",
 ]
   .join(" ")
   .split(" ");
@@ -130,6 +130,12 @@ const faults: readonly Fault[] = [
   ),
   fault("health", "json_invalid", fc.constantFrom("/healthz", "{path: '/'}", '{"path": "/", "path": "/a"}')),
   fault("health", "extra_forbidden", fc.constantFrom<unknown>({ path: "/", intervall: 5 }, { path: "/", Path: "/" })),
+  fault("message", "string_too_long", fc.string({ minLength: 201, maxLength: 1000 })),
+  jsonFault(
+    "message",
+    "string_type",
+    wrongTypes().filter((value) => value !== null),
+  ),
   fault(
     "idle",
     "value_error",

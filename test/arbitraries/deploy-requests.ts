@@ -128,6 +128,15 @@ const idle: fc.Arbitrary<Part<IdleMode | null | undefined>> = perhaps(
   undefined,
 );
 
+const message: fc.Arbitrary<Part<string | null | undefined>> = perhaps(
+  fc.constantFrom("Fix the login page", "grüße", "", "x".repeat(200)).map((value) => ({
+    value: value === "" ? undefined : value,
+    json: { message: value },
+    form: { message: value },
+  })),
+  undefined,
+);
+
 const asWritten = (written: string): { readonly written: string; readonly name: DeploymentName } => {
   const name = parseDeploymentName(written);
   if (name === undefined) throw new TypeError(`'${written}' cannot be the name of a deployment`);
@@ -158,6 +167,7 @@ export const deployRequest = (
       minInstances,
       health,
       idle,
+      message,
       env: fc.option(environment(), { nil: undefined }),
     })
     .map(({ name, sizes, volumes, env, ...parts }) => {
@@ -192,6 +202,7 @@ export const deployRequest = (
           ...(parts.minInstances.value === undefined ? {} : { minInstances: parts.minInstances.value }),
           ...(parts.health.value === undefined ? {} : { health: parts.health.value }),
           ...(parts.idle.value === undefined ? {} : { idle: parts.idle.value }),
+          ...(parts.message.value ? { message: parts.message.value } : {}),
         },
       };
     });

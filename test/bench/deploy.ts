@@ -1,4 +1,4 @@
-/** From `portside deploy` to DONE: the time that a developer waits. */
+/** From `portside deploy` or `portside rollback` to DONE: the time that a developer waits. */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,6 +36,28 @@ export const deploy: Bench = {
     return {
       subject: { name: "portside deploy", measure },
       peers: [{ name: "tar and node server.js", measure: byHand }],
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};
+
+export const rollback: Bench = {
+  name: "rollback",
+  title: "rollback of examples/hello until DONE, with the process runner",
+  unit: "ms",
+  goals: [{ at: "most", bound: 1000 }],
+  prepare: async () => {
+    const server = await startServer("--runner", "process");
+    const timed = async (...args: string[]) => {
+      const begun = performance.now();
+      await server.cli(...args);
+      return performance.now() - begun;
+    };
+    for (const greeting of ["one", "two"])
+      await server.cli("deploy", "examples/hello", "--env", `GREETING=${greeting}`);
+    return {
+      subject: { name: "portside rollback", measure: () => timed("rollback", "hello", "1") },
+      peers: [{ name: "portside deploy", measure: () => timed("deploy", "examples/hello") }],
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   },

@@ -5,7 +5,7 @@ import { type Bench, type Outcome, runBench } from "./bench.ts";
 import { coldStart, coldStartBubblewrap, coldStartExpress, coldStartExpressBubblewrap } from "./cold-start.ts";
 import { coldStartContainer, containerDeploy } from "./containers.ts";
 import { cronLateness } from "./cron.ts";
-import { deploy } from "./deploy.ts";
+import { deploy, rollback } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
 import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
@@ -21,6 +21,7 @@ import { wakes } from "./wake.ts";
 
 const benches: readonly Bench[] = [
   deploy,
+  rollback,
   coldStart,
   coldStartBubblewrap,
   coldStartExpress,

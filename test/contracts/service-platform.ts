@@ -9,6 +9,7 @@ import { capabilitiesSchema } from "../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { mayServeCases } from "./may-serve.ts";
+import { releaseCases } from "./releases.ts";
 import {
   build,
   collect,
@@ -369,6 +370,7 @@ export const servicePlatformCases: readonly Case[] = [
   ...reading,
   ...rollouts,
   ...mayServeCases,
+  ...releaseCases,
   ...conditions,
   ...removals,
   ...notes,

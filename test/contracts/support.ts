@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { Expected } from "../../core/domain/deploy/plan.ts";
 import type { DeployReason } from "../../core/domain/deploy/reason.ts";
+import type { ReleaseOrigin } from "../../core/domain/deploy/releases/release.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { BuildEvent } from "../../core/ports/image-builder.ts";
@@ -83,6 +84,14 @@ export const templateFor = (owner: AccountId, name: DeploymentName, image: strin
   env: {},
 });
 
+/** What the release of a test's rollout records. */
+export const testOrigin: ReleaseOrigin = {
+  createdBy: { kind: "key", id: "test", label: "" },
+  message: null,
+  sourceDigest: null,
+  rolledBackTo: null,
+};
+
 /** Long enough for a busy machine; cases that wait for a timeout pass a shorter one. */
 const LISTEN_MS = 60_000;
 
@@ -90,18 +99,25 @@ export const rollOut = (
   { provider }: ProviderSubject,
   template: ServiceTemplate,
   expected: Expected,
-  options: Partial<Pick<RolloutRequest, "listenDeadlineMs" | "mayServe">> & { readonly signal?: AbortSignal } = {},
+  options: Partial<Pick<RolloutRequest, "origin" | "listenDeadlineMs" | "mayServe">> & {
+    readonly signal?: AbortSignal;
+  } = {},
 ): AsyncIterable<RolloutEvent> => {
   const { signal, ...rest } = options;
   return provider.services.rollout(
-    { template, expected, listenDeadlineMs: LISTEN_MS, ...rest },
+    { template, expected, origin: testOrigin, listenDeadlineMs: LISTEN_MS, ...rest },
     signal === undefined ? {} : { signal },
   );
 };
 
 /** Rolls out a template; throws if that fails. */
-export const deployed = async (subject: ProviderSubject, template: ServiceTemplate, expected: Expected = "absent") => {
-  const events = await collect(rollOut(subject, template, expected));
+export const deployed = async (
+  subject: ProviderSubject,
+  template: ServiceTemplate,
+  expected: Expected = "absent",
+  origin: ReleaseOrigin = testOrigin,
+) => {
+  const events = await collect(rollOut(subject, template, expected, { origin }));
   const last = events.at(-1);
   if (last?.kind !== "ready") throw new Error(`the rollout ended with ${JSON.stringify(last)}`);
   return last;

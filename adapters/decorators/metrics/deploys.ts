@@ -44,8 +44,8 @@ const seconds = (from: Instant, to: Instant): number => Math.max(0, millisOf(to)
  * Follows a run to its end. A phase has the status `ok` if the next phase began or the deploy ended with DONE,
  * otherwise `failed`.
  */
-const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics): Promise<void> => {
-  let phase: Phase = "building";
+const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics, firstPhase: Phase): Promise<void> => {
+  let phase = firstPhase;
   let begun: Instant | undefined;
   running.inc({ phase });
   for await (const { status, reason, time } of run.follow()) {
@@ -65,11 +65,13 @@ const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics)
   running.dec({ phase });
 };
 
-export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetrics): ControlPlane => ({
-  ...controlPlane,
-  deploy: (...args) =>
-    controlPlane
-      .deploy(...args)
-      .andTee((run) => void follow(run, metrics))
-      .orTee(({ kind }) => metrics.refused.inc({ kind })),
-});
+export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetrics): ControlPlane => {
+  const measure = (started: ReturnType<ControlPlane["deploy"]>, firstPhase: Phase) =>
+    started.andTee((run) => void follow(run, metrics, firstPhase)).orTee(({ kind }) => metrics.refused.inc({ kind }));
+  return {
+    ...controlPlane,
+    deploy: (...args) => measure(controlPlane.deploy(...args), "building"),
+    // A rollback builds nothing.
+    rollback: (...args) => measure(controlPlane.rollback(...args), "deploying"),
+  };
+};

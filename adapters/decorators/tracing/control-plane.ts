@@ -26,15 +26,15 @@ const follow = async (run: DeployRun, span: Span): Promise<void> => {
   span.end();
 };
 
-const tracedDeploy =
-  (controlPlane: ControlPlane): ControlPlane["deploy"] =>
-  (principal, request, options) => {
-    const active = beginSpan("portside.deploy", callerOf([principal]));
-    if (active === undefined) return controlPlane.deploy(principal, request, options);
+const tracedRun =
+  <A extends readonly unknown[]>(name: string, start: (...args: A) => ReturnType<ControlPlane["deploy"]>) =>
+  (...args: A): ReturnType<ControlPlane["deploy"]> => {
+    const active = beginSpan(`portside.${name}`, callerOf(args));
+    if (active === undefined) return start(...args);
     const { span, within } = active;
     // The run starts inside this context, so its later port calls inherit the context.
     return context
-      .with(within, () => controlPlane.deploy(principal, request, options))
+      .with(within, () => start(...args))
       .andTee((run) => void follow(run, span))
       .orTee((error) => {
         recordError(span, error);
@@ -50,5 +50,9 @@ export const traceControlPlane = (controlPlane: ControlPlane): ControlPlane => {
   const traced = wrapPort({ ...controlPlane }, (name, call, args) =>
     untraced.includes(name) ? call(...args) : withSpan(`portside.${name}`, callerOf(args), () => call(...args)),
   );
-  return { ...traced, deploy: tracedDeploy(controlPlane) };
+  return {
+    ...traced,
+    deploy: tracedRun("deploy", controlPlane.deploy),
+    rollback: tracedRun("rollback", controlPlane.rollback),
+  };
 };

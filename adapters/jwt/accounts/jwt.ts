@@ -121,7 +121,8 @@ const verify = async (
     if ((payload.exp ?? 0) * 1000 <= now) return err(unauthenticated(EXPIRED));
     const account = issuer.accountOf(payload);
     if (account === undefined) return err(unauthenticated("The token's claims do not name an account."));
-    const principal: Principal = { account, credentialId: `jwt:${payload.jti ?? payload.sub ?? ""}` };
+    const credentialId = `jwt:${payload.jti ?? payload.sub ?? ""}`;
+    const principal: Principal = { account, credentialId, credentialKind: "issuer_token" };
     return issuer.admit === undefined ? ok(principal) : await issuer.admit(principal, payload);
   } catch (error) {
     return err(refusal(error));

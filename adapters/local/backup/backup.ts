@@ -57,7 +57,8 @@ const COPY = "copy.sqlite";
 const contentOf = (path: string) => {
   using db = openImmutable(path);
   const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
-  const templates = services.flatMap((row) => Object.values(row)).join("\n");
+  const releases = hasTable(db, "releases") ? db.prepare("SELECT image FROM releases").all() : [];
+  const templates = [...services, ...releases].flatMap((row) => Object.values(row)).join("\n");
   const rows = "SELECT id, deleted_at AS deleted FROM volumes ORDER BY id";
   const volumes = hasTable(db, "volumes") ? selectAll<{ id: string; deleted: string | null }>(db, rows) : [];
   return {

@@ -185,11 +185,16 @@ export class ImageStore {
   /**
    * Removes each account's unused images, except the `MAX_UNUSED` most recent ones of the last `MAX_UNUSED_MS`. At the
    * start of the server, also removes unfinished images.
-   * @param used the references of the images that services use
+   * @param used the references of the images that services and their kept releases use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
+   * @param pruned the references of the images of older releases, which are not kept for later builds
    * @returns the host folders that the remaining images need
    */
-  async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
+  async sweep(
+    used: ReadonlySet<string>,
+    atStart: boolean,
+    pruned: ReadonlySet<string> = new Set(),
+  ): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
     for (const references of this.#referencesByOwner()) {
       const images = references.map((reference) => ({
@@ -201,7 +206,8 @@ export class ImageStore {
         .sort((a, b) => (b.usedAt ?? 0) - (a.usedAt ?? 0));
       const now = Date.now();
       const obsolete = spare.filter(
-        ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= MAX_UNUSED || now - usedAt > MAX_UNUSED_MS),
+        ({ reference, usedAt = 0 }, index) =>
+          now - usedAt > FRESH_MS && (index >= MAX_UNUSED || now - usedAt > MAX_UNUSED_MS || pruned.has(reference)),
       );
       // A killed server may have left an empty manifest.
       const unfinished = atStart

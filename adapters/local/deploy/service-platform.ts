@@ -1,17 +1,20 @@
 /** The local ServicePlatform. The state stores the services, and the engine runs them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
+import { keptImages, prunedImages } from "../../../core/domain/deploy/releases/retention.ts";
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { type CronJob, cronJobOf } from "../../../core/domain/schedules/cron-job.ts";
 import type { LastFire } from "../../../core/domain/schedules/fire-policy.ts";
+import { writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
-import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
+import { envDigestsOf } from "../../shared/deploy/env-digests.ts";
+import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
@@ -24,6 +27,7 @@ import type { Runner } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
 import type { FiredService } from "../schedules/last-fires.ts";
 import type { DeployRows } from "../state/deploys.ts";
+import type { ReleasedImage } from "../state/releases.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 import type { SettingRows } from "../state/settings.ts";
 import { rolloutFailureOf } from "./rollout-failure.ts";
@@ -37,6 +41,10 @@ export interface PlatformDeps {
   /** Returns the public URL of a service. @param port the service's own port */
   readonly urlOf: (name: DeploymentName, port: number) => string;
   readonly images: ImageStore;
+  /** The number of releases of a deployment whose images are kept. */
+  readonly releasesKept: number;
+  /** The secret of the digests of variables. */
+  readonly digestKey: string;
   readonly runner: Pick<Runner, "kind">;
   readonly containers: Containers | string;
   readonly userOf: UserOf;
@@ -44,6 +52,8 @@ export interface PlatformDeps {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+type Releases = NonNullable<ServicePlatform["releases"]>;
 
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
@@ -139,7 +149,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   async #rollout(
-    { template, expected, listenDeadlineMs, mayServe }: RolloutRequest,
+    { template, expected, origin, listenDeadlineMs, mayServe }: RolloutRequest,
     signal: AbortSignal,
     say: (message: string) => void,
   ): Promise<RolloutEvent> {
@@ -174,14 +184,14 @@ export class LocalPlatform implements ServicePlatform {
     const refused = await mayServe?.();
     if (refused !== undefined) return failed(refused);
     if (signal.aborted) return failed(INTERRUPTED);
-    if (!rows.commit(name, revision.id, now()))
-      return failed({
-        reason: "deleted",
-        message: "The deployment was deleted in the meantime. Deploy again to create it.",
-      });
+    if (!rows.commit(name, revision.id, now(), origin)) {
+      // Another write has ended the rollout, so the ETag of its beginning has changed.
+      const present = rows.present(name, now());
+      return failed(writeConflict(template.owner, { etag: "", owner: template.owner }, present) ?? OWN_BUG);
+    }
     taken.move();
     await this.#apply();
-    this.#background.add(images.sweep(this.#usedImages(), false), "background work failed");
+    this.#background.add(this.#sweepImages(false), "background work failed");
     return { kind: "ready", revision: revision.id, url: this.#urlOf(name), runner: runnerKind };
   }
 
@@ -205,17 +215,45 @@ export class LocalPlatform implements ServicePlatform {
     }
   }
 
-  /** Returns the images that must not be removed: those of serving, rolling and attempted templates. */
-  #usedImages(): Set<string> {
-    const images = this.#deps.rows
+  /** Returns the images that must not be removed: those of serving, rolling and attempted templates, and of releases. */
+  #usedImages(releases: readonly (readonly ReleasedImage[])[]): Set<string> {
+    const { rows, releasesKept } = this.#deps;
+    const templates = rows
       .all()
       .flatMap(({ serving, rolling, attempted }) => [serving?.template, rolling?.template, attempted])
       .map((template) => template?.image);
-    return new Set(images.filter((image) => image !== undefined));
+    const kept = releases.flatMap((one) => [...keptImages(one, releasesKept)]);
+    return new Set([...templates, ...kept].filter((image) => image !== undefined));
+  }
+
+  async #sweepImages(atStart: boolean): Promise<ReadonlySet<string>> {
+    const { rows, images, releasesKept } = this.#deps;
+    const releases = [...Map.groupBy(rows.releases.images(), ({ name }) => name).values()];
+    const pruned = releases.flatMap((one) => [...prunedImages(one, releasesKept)]);
+    return images.sweep(this.#usedImages(releases), atStart, new Set(pruned));
   }
 
   async sweepImages(): Promise<ReadonlySet<string>> {
-    return this.#deps.images.sweep(this.#usedImages(), true);
+    return this.#sweepImages(true);
+  }
+
+  releases(...[service]: Parameters<Releases>): ReturnType<Releases> {
+    return this.#guarded(() => {
+      const stored = this.#deps.rows.get(service.name);
+      return stored?.owner === service.owner ? this.#deps.rows.releases.of(service.name) : [];
+    }).map(async (releases) => {
+      const { releasesKept, digestKey } = this.#deps;
+      const kept = keptImages(
+        releases.map(({ release, template: { image } }) => ({ release, image })),
+        releasesKept,
+      );
+      const lacking = await Promise.all(releases.map(({ template: { image } }) => this.#lacks(image)));
+      return releases.map((release, index) => ({
+        ...release,
+        hasImage: kept.has(release.template.image) && lacking[index] === false,
+        envDigests: envDigestsOf(release.template, digestKey),
+      }));
+    });
   }
 
   #service(stored: StoredService): Service {
@@ -249,9 +287,12 @@ export class LocalPlatform implements ServicePlatform {
 
   /** Returns whether the image of the serving revision is missing on disk or in the container engine. */
   #lacksImage({ serving }: StoredService): boolean | Promise<boolean> {
-    if (serving === null) return false;
+    return serving === null ? false : this.#lacks(serving.template.image);
+  }
+
+  #lacks(image: string): boolean | Promise<boolean> {
     const { images, containers } = this.#deps;
-    const { whole, containerId } = images.inspect(serving.template.image);
+    const { whole, containerId } = images.inspect(image);
     return containerId === undefined || typeof containers === "string" ? !whole : containers.lacksImage(containerId);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The local provider's state in one SQLite file: services, ports, deploys, freed names, keys, settings, volumes,
- * schedules and the accounts' users. Every change is one transaction that is flushed to disk. If the server is killed
+ * The local provider's state in one SQLite file: services, releases, ports, deploys, freed names, keys, settings,
+ * volumes, schedules and the accounts' users. Every change is one transaction that is flushed to disk. If the server is killed
  * during a change, the file contains the change completely or not at all.
  */
 import { join } from "node:path";
@@ -91,8 +91,35 @@ const lastFires = `
   ALTER TABLE schedules ADD COLUMN last_fire TEXT;
 `;
 
+const releases = `
+  -- Identifies the sequence of release numbers.
+  ALTER TABLE services ADD COLUMN uid TEXT NOT NULL DEFAULT '';
+  -- The number of the newest release. Numbers are not reused.
+  ALTER TABLE services ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
+  -- NULL for names that were freed before the column existed.
+  ALTER TABLE freed ADD COLUMN uid TEXT;
+  ALTER TABLE freed ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE releases (
+    name TEXT NOT NULL,
+    release INTEGER NOT NULL,
+    image TEXT NOT NULL,
+    -- The release as JSON.
+    document TEXT NOT NULL,
+    PRIMARY KEY (name, release)
+  ) STRICT;
+  UPDATE services SET uid = lower(hex(randomblob(10))), released = serving IS NOT NULL;
+  -- The revisions that serve become the first releases, so that the next deploy can be rolled back.
+  INSERT INTO releases (name, release, image, document)
+    SELECT name, 1, json_extract(serving, '$.spec.image'), json_object(
+      'release', 1, 'uid', uid, 'revision', serving_id, 'createdAt', updated_at,
+      'createdBy', json_object('kind', 'platform', 'id', '', 'label', ''),
+      'message', NULL, 'sourceDigest', NULL, 'rolledBackTo', NULL, 'service', json(serving)
+    )
+    FROM services WHERE serving IS NOT NULL;
+`;
+
 /** The entry at index N migrates the file from format N to format N + 1. */
-const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires];
+const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases];
 
 /** Runs `work` as one transaction. Rolls the transaction back if `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../core/domain/deploy/plan.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Release, ReleaseOrigin } from "../../../core/domain/deploy/releases/release.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import { type Present, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -14,6 +15,7 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 import { transaction } from "./database.ts";
 import { STATE_FILE } from "./inspect.ts";
+import { ReleaseRows } from "./releases.ts";
 import { insert, selectAll, selectFirst } from "./sql.ts";
 
 export interface StoredService {
@@ -23,6 +25,10 @@ export interface StoredService {
   readonly updatedAt: Timestamp;
   readonly etag: string;
   readonly revisions: number;
+  /** Identifies the sequence of release numbers. */
+  readonly uid: string;
+  /** The number of the newest release. */
+  readonly released: number;
   readonly serving: Revision | null;
   readonly rolling: Revision | null;
   readonly attempted: ServiceTemplate;
@@ -37,7 +43,7 @@ export interface Rollout {
   readonly revision: Revision;
 }
 
-type CopiedColumn = "name" | "owner" | "createdAt" | "updatedAt" | "etag" | "revisions";
+type CopiedColumn = "name" | "owner" | "createdAt" | "updatedAt" | "etag" | "revisions" | "uid" | "released";
 
 interface Row extends Pick<StoredService, CopiedColumn> {
   readonly serving_id: string | null;
@@ -49,7 +55,7 @@ interface Row extends Pick<StoredService, CopiedColumn> {
 }
 
 const SELECT = `SELECT name, owner, created_at AS createdAt, updated_at AS updatedAt, etag, revisions,
-  serving_id, serving, rolling_id, rolling, attempted, settled FROM services`;
+  uid, released, serving_id, serving, rolling_id, rolling, attempted, settled FROM services`;
 
 const readTemplate = (text: string): ServiceTemplate => {
   const template = parseService(JSON.parse(text));
@@ -98,10 +104,12 @@ export class ServiceRows {
   readonly #db: DatabaseSync;
   readonly #newEtag: () => string;
   readonly #services = new Map<string, StoredService>();
+  readonly releases: ReleaseRows;
 
   constructor(db: DatabaseSync, newEtag: () => string) {
     this.#db = db;
     this.#newEtag = newEtag;
+    this.releases = new ReleaseRows(db);
     for (const row of selectAll<Row>(db, SELECT)) this.#services.set(row.name, readService(row));
   }
 
@@ -135,7 +143,7 @@ export class ServiceRows {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;
     const { name, owner } = template;
-    const before = this.get(name) ?? { createdAt: now, revisions: 0, serving: null, settled: false };
+    const before = this.get(name) ?? this.#blank(name, now);
     const revisions = before.revisions + 1;
     const rolling = { id: `${name}-${String(revisions).padStart(5, "0")}`, template };
     const etag = this.#newEtag();
@@ -143,12 +151,21 @@ export class ServiceRows {
     return { createdAt: before.createdAt, revision: rolling };
   }
 
-  /** Makes the revision serve all traffic. Returns false, and changes nothing, if its rollout is not in progress. */
-  commit(name: DeploymentName, revision: string, now: Timestamp): boolean {
+  /**
+   * Makes the revision serve all traffic, and records its release. Returns false, and changes nothing, if its rollout is
+   * not in progress.
+   */
+  commit(name: DeploymentName, revision: string, now: Timestamp, origin: ReleaseOrigin): boolean {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return false;
-    const { rolling } = service;
-    this.#save({ ...service, etag: this.#newEtag(), updatedAt: now, serving: rolling, rolling: null, settled: true });
+    const { rolling, uid } = service;
+    const released = service.released + 1;
+    const { template } = rolling;
+    const etag = this.#newEtag();
+    this.#save(
+      { ...service, etag, updatedAt: now, serving: rolling, rolling: null, settled: true, released },
+      { ...origin, release: released, uid, revision, createdAt: now, template },
+    );
     return true;
   }
 
@@ -163,13 +180,15 @@ export class ServiceRows {
     this.#save(ended);
   }
 
-  /** Deletes a service and its ended deploys, and reserves its name for its owner until `reservedUntil`. */
+  /** Deletes a service with its releases and ended deploys, and reserves its name for its owner until `reservedUntil`. */
   remove(name: DeploymentName, owner: AccountId, reservedUntil: Timestamp): void {
+    const { uid = null, released = 0 } = this.get(name) ?? {};
     transaction(this.#db, () => {
       this.#db.prepare("DELETE FROM services WHERE name = ?").run(name);
+      this.releases.remove(name);
       this.#db.prepare("DELETE FROM ports WHERE name = ?").run(name);
       this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
-      insert(this.#db, "INSERT OR REPLACE INTO freed", { name, owner, until: reservedUntil });
+      insert(this.#db, "INSERT OR REPLACE INTO freed", { name, owner, until: reservedUntil, uid, released });
     });
     this.#services.delete(name);
   }
@@ -189,8 +208,17 @@ export class ServiceRows {
     }
   }
 
-  #save(service: StoredService): void {
+  /** Returns the state of a service before its first rollout. A freed name continues the numbers of its releases. */
+  #blank(name: DeploymentName, now: Timestamp) {
+    const unexpired = "SELECT uid, released FROM freed WHERE name = ? AND until > ? AND uid IS NOT NULL";
+    const freed = selectFirst<Pick<StoredService, "uid" | "released">>(this.#db, unexpired, name, now);
+    const { uid, released } = freed ?? { uid: this.#newEtag(), released: 0 };
+    return { createdAt: now, revisions: 0, uid, released, serving: null, settled: false };
+  }
+
+  #save(service: StoredService, release?: Release): void {
     transaction(this.#db, () => {
+      if (release !== undefined) this.releases.add(release);
       // Keep the reservation of the name until the first rollout has ended. A crash before that removes the service.
       if (service.settled) this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
       insert(this.#db, "INSERT OR REPLACE INTO services", rowOf(service));

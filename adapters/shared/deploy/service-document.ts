@@ -11,7 +11,8 @@ import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names
 
 const API_VERSION = "portside/v1";
 
-const documentSchema = z.object({
+/** The schema of a document. */
+export const serviceDocumentSchema = z.object({
   apiVersion: z.literal(API_VERSION),
   metadata: z.object({ name: z.string(), owner: z.string(), deployId: z.string() }),
   spec: z.object({
@@ -44,11 +45,11 @@ const documentSchema = z.object({
   }),
 });
 
-export type ServiceDocument = z.output<typeof documentSchema>;
+export type ServiceDocument = z.output<typeof serviceDocumentSchema>;
 
 export const renderService = (template: ServiceTemplate): ServiceDocument => {
   const { name, owner, deployId, cpu, memory, env, envAliases, ...spec } = template;
-  return documentSchema.parse({
+  return serviceDocumentSchema.parse({
     apiVersion: API_VERSION,
     metadata: { name, owner, deployId },
     spec: {
@@ -62,7 +63,7 @@ export const renderService = (template: ServiceTemplate): ServiceDocument => {
 
 /** Parses a document. Returns undefined if Portside did not write it. */
 export const parseService = (raw: unknown): ServiceTemplate | undefined => {
-  const parsed = documentSchema.safeParse(raw);
+  const parsed = serviceDocumentSchema.safeParse(raw);
   if (!parsed.success) return undefined;
   const { name, owner, deployId } = parsed.data.metadata;
   const { resources, mounts, env, envAliases, ...spec } = parsed.data.spec;

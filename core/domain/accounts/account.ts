@@ -11,9 +11,9 @@ export interface Principal {
   readonly credentialId: string;
   /**
    * `key`: an API key of the platform. `platform_token`: a token that the platform issued for a key; it becomes invalid
-   * when the key is revoked. Absent for other callers, such as users of your application or tokens of another issuer.
+   * when the key is revoked. `issuer_token`: a token of another issuer. Absent for users of your application.
    */
-  readonly credentialKind?: "key" | "platform_token";
+  readonly credentialKind?: "key" | "platform_token" | "issuer_token";
 }
 
 /**

@@ -94,6 +94,18 @@ export const fireLimits = {
   lateness: 60_000,
 } as const;
 
+/** Limits of a deployment's releases. */
+export const releaseLimits = {
+  /** The number of releases whose images are kept. The setting `releasesKept` overrides the default. */
+  kept: { min: 1, max: 100, default: 10 },
+  /** The number of releases whose records are kept. */
+  recorded: 100,
+  /** Maximum characters of a release's message. */
+  messageChars: 200,
+  /** Releases in one page of the list. */
+  page: { min: 1, max: 100, default: 20 },
+} as const;
+
 /** Limits of log requests. */
 export const logLimits = {
   /** Milliseconds after which a search returns the entries found so far. */

@@ -44,11 +44,13 @@ const declarationOf = (
   ...(fields.health === undefined ? {} : { health: fields.health }),
   ...(fields.idle === undefined ? {} : { idle: fields.idle }),
   ...(source === undefined ? {} : { source }),
+  ...(fields.message ? { message: fields.message } : {}),
 });
 
 /**
  * A deploy as the client declares it: the parsed fields, under their domain names. If `env`,
- * `min_instances`, `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan.
+ * `min_instances`, `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan
+ * and in a rollback.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
@@ -94,6 +96,9 @@ const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue
       ? [issue([field], `${feature.reason}; omit ${field}`, "unsupported")]
       : [];
   });
+
+const messageIssues = ({ message }: DeployValues, { releases }: Capabilities): Issue[] =>
+  message && !releases.supported ? [issue(["message"], `${releases.reason}; omit message`, "unsupported")] : [];
 
 const above = (
   field: string,
@@ -154,6 +159,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
     ...omittableIssues(valid, context.capabilities),
+    ...messageIssues(valid, context.capabilities),
   ];
 };
 

@@ -1,5 +1,6 @@
 /**
- * The records of a deploy's stream, and their valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`.
+ * The records of a deploy's stream, and their valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`. A rollback
+ * builds nothing, so its stream begins with `DEPLOYING`.
  */
 import { z } from "zod";
 import { type DeployFailure, type DeployReason, deployReasonSchema } from "./reason.ts";
@@ -37,7 +38,7 @@ export type DeployStatus = DeployEvent["status"];
 export type DeployPhase = "begun" | "building" | "deploying" | "ended";
 
 const order: Readonly<Record<DeployPhase, Partial<Record<DeployStatus, DeployPhase>>>> = {
-  begun: { BUILDING: "building" },
+  begun: { BUILDING: "building", DEPLOYING: "deploying" },
   building: { BUILDING: "building", DEPLOYING: "deploying", ERROR: "ended" },
   deploying: { DEPLOYING: "deploying", DONE: "ended", ERROR: "ended" },
   ended: {},

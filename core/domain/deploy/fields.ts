@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { err, ok, type Result } from "../../result.ts";
-import { fieldLimits } from "../accounts/limits.ts";
+import { fieldLimits, releaseLimits } from "../accounts/limits.ts";
 import { parseScheduleField, parseTimeZoneField } from "../schedules/schedule.ts";
 import { type Mount, readMounts } from "../volumes/mounts.ts";
 import { type ObjectPath, objectPathProblem } from "../volumes/object-path.ts";
@@ -216,10 +216,26 @@ const sourceObject = parsedField(parseSourceObject, {
   type: ["string", "null"],
 }).optional();
 
+const parseMessage = (raw: unknown): Result<string | null, readonly Issue[]> => {
+  if (raw === null || raw === "") return ok(null);
+  if (typeof raw !== "string") return err([issue([], "must be a string", "string_type")]);
+  const max = releaseLimits.messageChars;
+  return raw.length > max ? err([issue([], `must be at most ${max} characters`, "string_too_long")]) : ok(raw);
+};
+
+/** The message of a release, in a deploy or a rollback. */
+export const messageField = parsedField(parseMessage, {
+  description: "A message about the change, which the list of releases shows.",
+  examples: ["Fix the login page"],
+  type: ["string", "null"],
+  maxLength: releaseLimits.messageChars,
+});
+
 /** All text fields of `POST /v1/deploy`. The form also contains the archive, as a file. */
 export const deployFields = {
   function_name: deploymentName,
   ...serviceFields,
   ...scheduleFields,
   source_object: sourceObject,
+  message: messageField.optional(),
 } as const;

@@ -142,6 +142,7 @@ export const planDeploy = (
   const {
     writtenName: _writtenName,
     source: _source,
+    message: _message,
     minInstances: declaredMin,
     health: declaredHealth,
     idle: declaredIdle,

@@ -101,7 +101,7 @@ const brokenBy = (policy: Policy, declaration: DeployDeclaration, context: Decla
 };
 
 /** Fields that a policy must not change. The types already exclude them, but a JavaScript caller has no types. */
-const kept: readonly string[] = ["name", "writtenName", "source", "env", "minInstances", "health", "idle"];
+const kept: readonly string[] = ["name", "writtenName", "source", "env", "minInstances", "health", "idle", "message"];
 
 const isChange = ({ field, value }: FieldChange, declaration: DeployDeclaration): boolean =>
   Object.hasOwn(declaration, field) && !kept.includes(field) && typeof value === typeof declaration[field];

@@ -61,6 +61,9 @@ export const capabilitiesSchema = z
     cpu_limit: feature,
     builders: z.object({ node: feature, python: feature, procfile: feature, dockerfile: feature }),
     names: z.object({ remembers_freed: feature }),
+    releases: feature.meta({
+      description: "The platform keeps the releases of a deployment, so that a rollback can restore them.",
+    }),
     volumes: z.object({
       mounts: feature.meta({ description: "Volumes appear as folders in services." }),
       store: feature,

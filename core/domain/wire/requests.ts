@@ -1,9 +1,12 @@
 /** The request fields of all endpoints except the deploy, which `deploy/fields.ts` defines. Keys are wire names. */
 import { z } from "zod";
-import { fieldLimits, logLimits, sqlLimits } from "../accounts/limits.ts";
+import { err, ok } from "../../result.ts";
+import { fieldLimits, logLimits, releaseLimits, sqlLimits } from "../accounts/limits.ts";
+import { messageField } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
 import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
-import { integerField, readField } from "./fields.ts";
+import { integerField, parsedField, readField } from "./fields.ts";
+import { issue } from "./issue.ts";
 import {
   type DeploymentName,
   normalizeDeploymentName,
@@ -30,6 +33,40 @@ const text = (description: string, max: number, example: string) =>
 export const checkNameFields = { name: anyName("The name to check.") } as const;
 
 export const deleteFields = { name: anyName("The deployment to delete.") } as const;
+
+const optionalRelease = (description: string) =>
+  parsedField<number | null>(
+    (raw) => {
+      const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
+      if (value === null || value === "") return ok(null);
+      return typeof value === "number" && Number.isSafeInteger(value) && value > 0
+        ? ok(value)
+        : err([issue([], "must be the number of a release, such as 3", "int_parsing")]);
+    },
+    { description, examples: [3], type: ["integer", "null"], minimum: 1 },
+  ).optional();
+
+export const releasesFields = {
+  name: anyName("The deployment."),
+  limit: integerField(releaseLimits.page, "The maximum number of releases."),
+  page_token: optionalRelease("The `next_page_token` of the previous page."),
+} as const;
+
+export const releaseDiffFields = {
+  name: anyName("The deployment."),
+  from: optionalRelease("The release to compare; defaults to the one before `to`."),
+  to: optionalRelease("The release to compare with; defaults to the newest one."),
+} as const;
+
+export const rollbackFields = {
+  name: anyName("The deployment."),
+  release: optionalRelease(
+    "The release to restore; defaults to the newest one before the release whose content serves.",
+  ),
+  message: messageField.optional(),
+} as const;
+
+export const rollbackPlanFields = { name: rollbackFields.name, release: rollbackFields.release } as const;
 
 export const cancelFields = { deploy_id: text("The deploy to cancel.", 64, ANY_ID) } as const;
 

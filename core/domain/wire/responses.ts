@@ -56,6 +56,12 @@ export const planSchema = z
   })
   .readonly();
 
+/** The response of a rollback's plan. */
+export const rollbackPlanSchema = planSchema
+  .unwrap()
+  .extend({ release: z.int().meta({ description: "The release that the rollback restores." }) })
+  .readonly();
+
 export const limitsSchema = z.object({
   deployments: z.int().meta({ description: "The maximum number of deployments." }),
   instances: z.int().meta({

@@ -10,7 +10,7 @@ import type { VolumeName } from "../../domain/wire/names.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { VolumeState } from "../../ports/volume-store.ts";
 import { err, ok, safeTry } from "../../result.ts";
-import type { DeployContext, PhaseResult } from "./phase.ts";
+import type { PhaseResult, RunContext } from "./phase.ts";
 
 const deleted = (name: string): DeployFailure => ({
   reason: "volume_unavailable",
@@ -26,7 +26,7 @@ const DELETION_MS = 5000;
 const POLL_MS = 50;
 
 /** Returns the state of a volume. Waits up to `DELETION_MS` for a deletion in progress. */
-const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Promise<PhaseResult<VolumeState>> => {
+const settledState = async ({ ports, run }: RunContext, name: VolumeName): Promise<PhaseResult<VolumeState>> => {
   for (let waited = 0; ; waited += POLL_MS) {
     const found = await ports.provider.volumes.find(run.owner, name);
     if (found.isErr()) return err(failureOfStore(name, found.error));
@@ -39,7 +39,7 @@ const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Pr
  * Returns the bucket of a planned volume. Never recreates a volume that existed at the time of the plan, because the
  * service would find it empty.
  */
-const bucketOf = (deploy: DeployContext, { name, id }: PlannedVolume) =>
+const bucketOf = (deploy: RunContext, { name, id }: PlannedVolume) =>
   safeTry(async function* () {
     const { ports, run } = deploy;
     const state = yield* await settledState(deploy, name);
@@ -51,7 +51,7 @@ const bucketOf = (deploy: DeployContext, { name, id }: PlannedVolume) =>
   });
 
 /** Creates the missing volumes. Returns each mount with its bucket. */
-export const bindVolumes = (deploy: DeployContext, { spec, volumes }: DeployPlan) =>
+export const bindVolumes = (deploy: RunContext, { spec, volumes }: DeployPlan) =>
   safeTry(async function* () {
     const buckets = new Map<string, string>();
     for (const planned of volumes) buckets.set(planned.name, yield* await bucketOf(deploy, planned));
@@ -64,7 +64,7 @@ export const bindVolumes = (deploy: DeployContext, { spec, volumes }: DeployPlan
  * that later deletions find the mount and fail.
  */
 export const checkMounts = async (
-  deploy: DeployContext,
+  deploy: RunContext,
   mounts: readonly BoundMount[],
 ): Promise<DeployFailure | undefined> => {
   for (const { volume, bucket } of mounts) {

@@ -1,32 +1,15 @@
 /** The use cases that start, follow and cancel deploys. `run-deploy.ts` runs the phases of a deploy. */
 import type { DeployEvent } from "../../domain/deploy/events.ts";
-import type { DeploymentName } from "../../domain/wire/names.ts";
 import { cancelFields, resumeFields } from "../../domain/wire/requests.ts";
-import {
-  type ControlPlaneError,
-  conflict,
-  type Forbidden,
-  forbidden,
-  type NotFound,
-  notFound,
-  unavailable,
-} from "../../errors.ts";
+import { conflict, type Forbidden, forbidden, type NotFound, notFound } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
-import type { Context } from "../pipeline/context.ts";
 import { type Call, parsedUseCase, useCase } from "../pipeline/use-case.ts";
 import { discardSource, locateSource } from "./fetch-source.ts";
-import { type DeployRequest, preparePlan, readDeclaration } from "./plan.ts";
+import { type DeployRequest, preparePlan, queueProblem, readDeclaration } from "./plan.ts";
 import { runDeploy } from "./run-deploy.ts";
 import type { DeployRun, RunningDeploy } from "./running-deploy.ts";
-
-const queueProblem = ({ settings, deploys }: Context, name: DeploymentName): ControlPlaneError | undefined => {
-  const { queuedPerName: max } = settings.deployLimits;
-  return deploys.names.waiting(name) >= max
-    ? unavailable(`${max} deploys of '${name}' are already waiting. Try again when they have ended.`, 10)
-    : undefined;
-};
 
 const start = (call: Call<DeployRequest>, received: Source | undefined) =>
   safeTry(async function* () {
@@ -34,7 +17,7 @@ const start = (call: Call<DeployRequest>, received: Source | undefined) =>
     const declaration = yield* readDeclaration(context, call.input);
     const { name } = declaration;
     const plan = yield* await preparePlan(call, declaration);
-    const full = queueProblem(context, name);
+    const full = queueProblem(context, context.deploys.names, name);
     if (full !== undefined) return err(full);
     const located = yield* await locateSource(call, declaration, received);
     const first = plan.action === "create" ? plan.spec : undefined;

@@ -6,10 +6,11 @@ import { timestampOf } from "../../domain/wire/instant.ts";
 import { type DeploymentName, deploymentNameProblem } from "../../domain/wire/names.ts";
 import { checkNameFields, deleteFields } from "../../domain/wire/requests.ts";
 import type { nameCheckSchema } from "../../domain/wire/responses.ts";
-import { type ControlPlaneError, notFound } from "../../errors.ts";
+import type { ControlPlaneError } from "../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
+import type { Permit } from "../pipeline/keyed-semaphore.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
-import { findName } from "./find-name.ts";
+import { ownService } from "./find-name.ts";
 
 /** Whether the account may deploy under a name, and the reason if not. */
 export type NameCheck = z.output<typeof nameCheckSchema>;
@@ -54,13 +55,6 @@ export const listDeployments = accountUseCase({
   },
 });
 
-const ownService = async (caller: Caller, name: DeploymentName) => {
-  const found = await findName(caller, name);
-  return found.andThen((state) =>
-    state.kind === "held" ? ok(state.service) : err(notFound(`The deployment '${name}' does not exist.`)),
-  );
-};
-
 const removeService = (caller: Caller, name: DeploymentName) =>
   safeTry(async function* () {
     const { context, options } = caller;
@@ -89,15 +83,21 @@ export const deleteDeployment = useCase({
   run: async (call, active) => {
     const { name } = call.input;
     for (const run of active) run.end("deleted");
-    const permit = call.context.deploys.names.acquire(name);
+    const { names, rollouts } = call.context.deploys;
+    const permits: Permit[] = [];
     try {
-      await permit.whenGranted;
+      // In the order of a deploy, because the other order could deadlock with it.
+      for (const semaphore of [names, rollouts]) {
+        const permit = semaphore.acquire(name);
+        permits.push(permit);
+        await permit.whenGranted;
+      }
       const removed = await removeService(call, name);
       return removed.isErr() && removed.error.kind === "not_found" && active.length > 0
         ? ok({ detail: `The deploy of '${name}' ended before it created anything.` })
         : removed;
     } finally {
-      permit.release();
+      for (const permit of permits) permit.release();
     }
   },
 });

@@ -1,7 +1,7 @@
 /** Looks up a deployment name for an account. */
 import { mayUse } from "../../domain/accounts/account.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
-import { type ControlPlaneError, forbidden } from "../../errors.ts";
+import { type ControlPlaneError, forbidden, notFound } from "../../errors.ts";
 import type { NameState } from "../../ports/service-platform.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Caller } from "../pipeline/use-case.ts";
@@ -16,5 +16,13 @@ export const findName = async (
     mayUse(principal.account, state)
       ? ok(state)
       : err(forbidden(`The deployment '${name}' belongs to another account.`)),
+  );
+};
+
+/** Returns the account's service. Fails with `not_found` if no service has the name. */
+export const ownService = async (caller: Caller, name: DeploymentName) => {
+  const found = await findName(caller, name);
+  return found.andThen((state) =>
+    state.kind === "held" ? ok(state.service) : err(notFound(`The deployment '${name}' does not exist.`)),
   );
 };

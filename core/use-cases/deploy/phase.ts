@@ -18,12 +18,18 @@ export type LocatedSource =
       open(): ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>;
     };
 
-export interface DeployContext extends Context {
+/** The context of the phases that a deploy and a rollback share. */
+export interface RunContext extends Context {
   readonly run: RunningDeploy;
   readonly principal: Principal;
+}
+
+export interface DeployContext extends RunContext {
   readonly declaration: DeployDeclaration;
   readonly located: LocatedSource;
 }
+
+export const BUG = "The control plane failed because of a bug.";
 
 export type PhaseResult<T> = Result<T, DeployFailure>;
 

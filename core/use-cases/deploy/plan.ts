@@ -2,20 +2,24 @@
 import type { z } from "zod";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
 import { sumOfMinimums } from "../../domain/deploy/instances.ts";
-import { describePlan, planDeploy } from "../../domain/deploy/plan.ts";
+import { type DeployPlan, describePlan, planDeploy } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
+import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import { type ServiceSpec, shownTemplate } from "../../domain/deploy/service-template.ts";
 import { attemptTimeout } from "../../domain/schedules/fire-policy.ts";
 import type { RawFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
+import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { planSchema } from "../../domain/wire/responses.ts";
-import { type ControlPlaneError, invalidInput } from "../../errors.ts";
+import { type ControlPlaneError, invalidInput, unavailable } from "../../errors.ts";
 import type { ReceivedSource } from "../../ports/source-spool.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
+import type { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 import { type Call, type Caller, parsedUseCase } from "../pipeline/use-case.ts";
 import { volumeQuotaProblem } from "../volumes/volumes.ts";
 import { findName } from "./find-name.ts";
+import { BUG, type DeployContext, endedEarly, type PhaseResult, type RunContext } from "./phase.ts";
 
 /** The request of a deploy or a plan. */
 export interface DeployRequest {
@@ -30,7 +34,7 @@ export interface DeployRequest {
 /** The response of a plan: the changes that the deploy would make, as data and as sentences. */
 export type PlanResponse = z.output<typeof planSchema>;
 
-const declareContext = ({ ports, settings }: Context): DeclareContext => ({
+export const declareContext = ({ ports, settings }: Context): DeclareContext => ({
   capabilities: ports.provider.capabilities,
   limits: settings.accountLimits,
   reserved: settings.reservedNames,
@@ -85,6 +89,49 @@ const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec
     return sum > max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
+/** Returns an error if too many runs of a name wait for their turn. */
+export const queueProblem = (
+  { settings }: Context,
+  queue: Pick<KeyedSemaphore, "waiting">,
+  name: DeploymentName,
+): ControlPlaneError | undefined => {
+  const { queuedPerName: max } = settings.deployLimits;
+  return queue.waiting(name) >= max
+    ? unavailable(`${max} deploys of '${name}' are already waiting. Try again when they have ended.`, 10)
+    : undefined;
+};
+
+/** Converts an error of the second plan, which is computed after the wait for earlier deploys. Logs a bug. */
+export const failureOfError = ({ ports, run }: RunContext, error: ControlPlaneError): DeployFailure => {
+  switch (error.kind) {
+    case "forbidden":
+      return { reason: "name_taken", message: error.message };
+    case "invalid_input":
+      // The request was valid when it arrived, so the issues result from a later change to the account or the
+      // service.
+      return {
+        reason: error.issues.some(({ type }) => type === "quota_exceeded") ? "quota_exceeded" : "superseded",
+        message: error.message,
+      };
+    case "unavailable":
+      return { reason: "provider_unavailable", message: error.message };
+    default:
+      ports.logger.error("a deploy failed with a bug", {
+        deployId: run.deployId,
+        bug: error.message,
+        ...(error.kind === "internal" ? { cause: error.cause } : {}),
+      });
+      return { reason: "internal", message: BUG };
+  }
+};
+
+/** Plans a deploy that has waited for its turn. */
+export const planAgain = async (deploy: DeployContext): Promise<PhaseResult<DeployPlan>> => {
+  const { run, principal, declaration } = deploy;
+  const plan = await preparePlan({ context: deploy, principal, options: { signal: run.signal } }, declaration);
+  return run.signal.aborted ? err(endedEarly(run)) : plan.mapErr((error) => failureOfError(deploy, error));
+};
+
 /**
  * Returns the account's volumes, or none if the declaration has no mounts. Fails if the volumes to create exceed the
  * quota.
@@ -98,29 +145,27 @@ const availableVolumes = ({ context, principal, options }: Caller, { mounts }: D
     return full === undefined ? ok(own) : err(invalidInput([issue(["volumes"], full, "quota_exceeded")]));
   });
 
+/** Converts a plan to its client view. */
+export const planResponseOf = ({ ports }: Context, planned: DeployPlan): PlanResponse => ({
+  action: planned.action,
+  name: planned.spec.name,
+  summary: describePlan(planned),
+  changes: planned.changes.map((change) => ({ ...change })),
+  adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
+  volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },
+  schedule: {
+    action: planned.schedule,
+    cron: planned.spec.schedule?.cron ?? null,
+    timezone: planned.spec.schedule?.timezone ?? null,
+    max_seconds: attemptTimeout(planned.spec.timeout, ports.provider.capabilities.cron.max_seconds),
+  },
+  not_enforced: [...planned.notEnforced],
+});
+
 /** Plans a deploy without running it. The request may omit the source. */
 export const plan = parsedUseCase({
   run: (call: Call<DeployRequest>) =>
     readDeclaration(call.context, call.input, true)
       .asyncAndThen((declaration) => preparePlan(call, declaration))
-      .map(
-        (planned): PlanResponse => ({
-          action: planned.action,
-          name: planned.spec.name,
-          summary: describePlan(planned),
-          changes: planned.changes.map((change) => ({ ...change })),
-          adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
-          volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },
-          schedule: {
-            action: planned.schedule,
-            cron: planned.spec.schedule?.cron ?? null,
-            timezone: planned.spec.schedule?.timezone ?? null,
-            max_seconds: attemptTimeout(
-              planned.spec.timeout,
-              call.context.ports.provider.capabilities.cron.max_seconds,
-            ),
-          },
-          not_enforced: [...planned.notEnforced],
-        }),
-      ),
+      .map((planned) => planResponseOf(call.context, planned)),
 });

@@ -2,7 +2,7 @@
 import { type DeployOutcome, type DeployUpdate, isFinal } from "../../domain/deploy/events.ts";
 import { deployEntry } from "../../domain/logs/entry.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
-import type { DeployContext } from "./phase.ts";
+import type { RunContext } from "./phase.ts";
 
 /**
  * Persists the current status of a deploy.
@@ -11,7 +11,7 @@ import type { DeployContext } from "./phase.ts";
  * stored in the log first. If the log then lacks the end, the platform still has an unfinished status, and the next
  * server writes the missing entry.
  */
-export const recordStatus = async ({ ports, run }: DeployContext, update: DeployUpdate): Promise<void> => {
+export const recordStatus = async ({ ports, run }: RunContext, update: DeployUpdate): Promise<void> => {
   const { provider, logger, clock } = ports;
   const { status, reason } = update;
   const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
@@ -31,7 +31,7 @@ export const recordStatus = async ({ ports, run }: DeployContext, update: Deploy
  * Persists the outcome and then streams it, so that a client that has received the last record finds the outcome in the
  * list.
  */
-export const recordOutcome = async (deploy: DeployContext, update: DeployUpdate): Promise<void> => {
+export const recordOutcome = async (deploy: RunContext, update: DeployUpdate): Promise<void> => {
   await recordStatus(deploy, update);
   deploy.run.emit(update);
 };

@@ -1,14 +1,22 @@
 /** The rollout phase: starts the new revision and moves the traffic to it. */
 import { deploying } from "../../domain/deploy/events.ts";
 import type { DeployPlan } from "../../domain/deploy/plan.ts";
+import type { ReleaseOrigin } from "../../domain/deploy/releases/release.ts";
 import type { BoundMount } from "../../domain/volumes/mounts.ts";
 import type { RolloutEvent } from "../../ports/service-platform.ts";
 import { err, ok } from "../../result.ts";
 import { awaitFinalEvent } from "./await-final-event.ts";
 import { checkMounts } from "./bind-volumes.ts";
-import { type DeployContext, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
+import { failureOf, formatDuration, type PhaseResult, type RunContext } from "./phase.ts";
 
 const CRON_TOKEN_CHARS = 40;
+
+/** The image and the mounts of a rollout, and what its release records. */
+export interface Rollout {
+  readonly image: string;
+  readonly mounts: readonly BoundMount[];
+  readonly origin: ReleaseOrigin;
+}
 
 export interface RolledOut {
   readonly url: string;
@@ -19,9 +27,9 @@ export interface RolledOut {
 }
 
 export const rollOut = async (
-  deploy: DeployContext,
+  deploy: RunContext,
   plan: DeployPlan,
-  built: { readonly image: string; readonly mounts: readonly BoundMount[] },
+  { origin, ...built }: Rollout,
 ): Promise<PhaseResult<RolledOut>> => {
   const { ports, run } = deploy;
   const { deployLimits: limits, envAliases } = deploy.settings;
@@ -35,7 +43,7 @@ export const rollOut = async (
   const { end, timedOut } = await awaitFinalEvent<RolloutEvent>(
     (signal) =>
       ports.provider.services.rollout(
-        { template, expected: plan.expected, listenDeadlineMs: limits.listenDeadlineMs, mayServe },
+        { template, expected: plan.expected, origin, listenDeadlineMs: limits.listenDeadlineMs, mayServe },
         { signal },
       ),
     { clock: ports.clock, signal: run.signal, deadline: limits.rolloutDeadlineMs },

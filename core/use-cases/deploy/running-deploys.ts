@@ -13,6 +13,11 @@ const MAX_ENDED_BYTES = 64 * 1024 * 1024;
 export class RunningDeploys {
   /** Permits one deploy per name at a time, in order of arrival. */
   readonly names = new KeyedSemaphore(1);
+  /**
+   * Permits one rollout per name at a time, until its schedule is set. A rollback needs no permit of `names`, so it does
+   * not wait for builds.
+   */
+  readonly rollouts = new KeyedSemaphore(1);
   /** Limits the concurrent builds of an account. */
   readonly builds: KeyedSemaphore;
   readonly #runs = new Map<string, RunningDeploy>();

@@ -4,7 +4,7 @@ import { type DeployPlan, describeSchedule } from "../../domain/deploy/plan.ts";
 import { cronJobOf } from "../../domain/schedules/cron-job.ts";
 import { err, ok } from "../../result.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
-import type { DeployContext, PhaseResult } from "./phase.ts";
+import type { PhaseResult, RunContext } from "./phase.ts";
 import type { RolledOut } from "./roll-out.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { RolledOut } from "./roll-out.ts";
  * template has none: an earlier deploy may have been killed between its rollout and this phase.
  */
 export const setSchedule = async (
-  { ports, settings: { deployLimits: limits }, run }: DeployContext,
+  { ports, settings: { deployLimits: limits }, run }: RunContext,
   plan: DeployPlan,
   { url, cronToken }: RolledOut,
 ): Promise<PhaseResult<void>> => {

@@ -129,7 +129,7 @@ export const deleteVolume = useCase({
 });
 
 /** Returns the volumes that the account can restore, most recently deleted first. */
-const restorableVolumes = ({ context: { ports }, principal, options }: Caller) =>
+export const restorableVolumes = ({ context: { ports }, principal, options }: Caller) =>
   ports.provider.volumes
     .trash(principal.account, options)
     .map((deleted): readonly TrashedVolume[] => trashOf(deleted, ports.clock.now()));

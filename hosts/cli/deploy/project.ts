@@ -27,6 +27,8 @@ export const envOptions: Options = {
   "env-file": option("FILE", "Read environment variables from a file, one NAME=VALUE per line"),
 };
 
+export const messageOption = option("TEXT", "Describe the change, for the list of releases", { short: "m" });
+
 export const projectArguments = (input: Input, io: Io) => {
   const envFile = input.text("env-file");
   return {
@@ -37,6 +39,7 @@ export const projectArguments = (input: Input, io: Io) => {
     envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
     health: input.text("health"),
     idle: input.text("idle"),
+    message: input.text("message"),
   };
 };
 
@@ -143,6 +146,7 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
   const fields: Record<string, unknown> = { volumes: {}, ...project?.fields };
   if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };
   if (flags.health !== undefined) fields["health"] = readHealth(flags.health, fields["health"]);
+  if (flags.message !== undefined) fields["message"] = flags.message;
   if (flags.idle !== undefined) fields["idle"] = readIdle(flags.idle);
   return {
     name: flags.name ?? project?.name ?? nameFromFolder(folder),

@@ -103,3 +103,9 @@ export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError):
     if (found.isErr()) return sendError(reply, found.error);
     return streamRun(reply, found.value.run, found.value.after);
   };
+
+export const rollbackHandler = (controlPlane: ControlPlane, sendError: SendError): Handler =>
+  async function handle(request, reply, principal) {
+    const run = await controlPlane.rollback(principal, (request.body ?? {}) as Record<string, unknown>);
+    return run.isErr() ? sendError(reply, run.error) : streamRun(reply, run.value, 0);
+  };

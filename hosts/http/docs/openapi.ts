@@ -3,7 +3,7 @@ import { z } from "zod";
 import { projectFields } from "../../../core/domain/deploy/project-file.ts";
 import { issueTypes } from "../../../core/domain/wire/issue.ts";
 import { detailSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, endpointGroups } from "../endpoints.ts";
+import { type Endpoint, endpointGroups, isStream, takesForm } from "../endpoints.ts";
 
 type Json = Record<string, unknown>;
 
@@ -80,25 +80,30 @@ const problem = (description: string, schema: string, ...more: readonly HeaderNa
 });
 
 /** The error responses of an endpoint. Some apply only to requests with a body or with fields. */
-const errorResponses = ({ kind, method, fields }: Endpoint): Json => ({
-  "401": problem("Missing or invalid credential.", "Detail", "WWW-Authenticate"),
-  "403": problem("The account does not own the resource.", "Detail"),
-  ...(method === "POST" || Object.keys(fields).length > 0
-    ? { "404": problem("The resource does not exist.", "Detail") }
-    : {}),
-  ...(method === "POST"
-    ? {
-        "409": problem("The state of the resource does not permit the operation.", "Detail"),
-        "415": problem("The endpoint does not support the content type.", "Detail"),
-      }
-    : {}),
-  ...(method === "POST" && kind === "json" ? { "413": problem("The body is larger than 1 MiB.", "Detail") } : {}),
-  "422": problem("The request is invalid. The response lists every issue.", "ValidationError"),
-  "429": problem("The account exceeds its rate limit. See Retry-After.", "Detail", "Retry-After"),
-  "500": problem("An internal error. The response contains the request id.", "Detail"),
-  "501": problem("The platform's provider does not support the feature.", "Detail"),
-  "503": problem("A backing service is unavailable. See Retry-After.", "Detail", "Retry-After"),
-});
+const errorResponses = (endpoint: Endpoint): Json => {
+  const { method, fields } = endpoint;
+  return {
+    "401": problem("Missing or invalid credential.", "Detail", "WWW-Authenticate"),
+    "403": problem("The account does not own the resource.", "Detail"),
+    ...(method === "POST" || Object.keys(fields).length > 0
+      ? { "404": problem("The resource does not exist.", "Detail") }
+      : {}),
+    ...(method === "POST"
+      ? {
+          "409": problem("The state of the resource does not permit the operation.", "Detail"),
+          "415": problem("The endpoint does not support the content type.", "Detail"),
+        }
+      : {}),
+    ...(method === "POST" && !takesForm(endpoint)
+      ? { "413": problem("The body is larger than 1 MiB.", "Detail") }
+      : {}),
+    "422": problem("The request is invalid. The response lists every issue.", "ValidationError"),
+    "429": problem("The account exceeds its rate limit. See Retry-After.", "Detail", "Retry-After"),
+    "500": problem("An internal error. The response contains the request id.", "Detail"),
+    "501": problem("The platform's provider does not support the feature.", "Detail"),
+    "503": problem("A backing service is unavailable. See Retry-After.", "Detail", "Retry-After"),
+  };
+};
 
 const responseHeaders = (endpoint: Endpoint): Json =>
   endpoint.kind === "json"
@@ -118,10 +123,7 @@ const stream = (schema: z.ZodType): Json => ({
 });
 
 const responses = (endpoint: Endpoint): Json => ({
-  "200":
-    endpoint.kind === "deploy" || endpoint.kind === "resume"
-      ? stream(endpoint.response)
-      : success(endpoint.response, responseHeaders(endpoint)),
+  "200": isStream(endpoint) ? stream(endpoint.response) : success(endpoint.response, responseHeaders(endpoint)),
   ...errorResponses(endpoint),
 });
 
@@ -164,7 +166,7 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
     operationId: `${method.toLowerCase()}_${operationId}`,
     responses: responses(endpoint),
   };
-  if (endpoint.kind === "deploy" || endpoint.kind === "plan") return { ...base, requestBody: formBody(endpoint) };
+  if (takesForm(endpoint)) return { ...base, requestBody: formBody(endpoint) };
   if (method === "POST") return Object.keys(fields).length === 0 ? base : { ...base, requestBody: jsonBody(endpoint) };
   const required = requiredOf(fields);
   const parameters = Object.entries(fields).map(([name, schema]) => {

@@ -113,6 +113,11 @@ const servesAll = async (platform: TestPlatform, content: Content) => {
       const deployment = listed.find((one) => one.name === name);
       expect(await (await fetch(deployment?.url as string)).text()).toBe(answer);
       expect(deployment?.last_deploy?.reason).toBe(name === "worker" ? "interrupted" : null);
+      // The revision that served when the folder was migrated is the first release.
+      const { releases } = (await controlPlane.listReleases(accounts[account], { name }))._unsafeUnwrap();
+      expect(releases).toMatchObject([
+        { release: 1, status: "serving", revision: deployment?.revision, created_by: { kind: "platform" } },
+      ]);
       if (name === "keeper")
         expect(deployment).toMatchObject({ schedule: content.schedule, env: ["COLOUR"], cron: { last: lastFire } });
     }

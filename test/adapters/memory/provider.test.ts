@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { missing } from "../../../core/domain/wire/capabilities.ts";
+import { testOrigin } from "../../contracts/support.ts";
 import { deployed, startMemory } from "../../support/providers/memory-platform.ts";
 
 test("a snapshot is a copy: it is independent of later changes", async () => {
@@ -46,7 +47,9 @@ test("a rollout of a deleted service fails with `deleted`, of a replaced one wit
   if (service === undefined) throw new Error("nothing was deployed");
   const { etag, owner, name } = service;
   const begin = (expected: Parameters<typeof services.rollout>[0]["expected"]) =>
-    services.rollout({ template: service.attempted, expected, listenDeadlineMs: 1000 })[Symbol.asyncIterator]();
+    services
+      .rollout({ template: service.attempted, expected, origin: testOrigin, listenDeadlineMs: 1000 })
+      [Symbol.asyncIterator]();
   const first = begin({ etag, owner });
   await first.next();
   const now = (await services.list(owner))._unsafeUnwrap()[0]?.etag ?? "";

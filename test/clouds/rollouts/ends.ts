@@ -5,6 +5,7 @@ import type { Expected } from "../../../core/domain/deploy/plan.ts";
 import type { DeployReason } from "../../../core/domain/deploy/reason.ts";
 import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
+import { testOrigin } from "../../contracts/support.ts";
 import { accountOf, nameOf } from "../../support/http/brands.ts";
 import type { FakePlatform, RolloutCloud } from "./steps.ts";
 
@@ -152,7 +153,8 @@ export const rolloutEndTests = <W extends FakePlatform>(
     const abort = new AbortController();
     const hanging = run.template("app", "acme", { image: run.image("hangs") });
     const startedAt = run.clock.now();
-    const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadlineMs: 60_000 };
+    const expected = await run.expectedOf("app");
+    const request = { template: hanging, expected, origin: testOrigin, listenDeadlineMs: 60_000 };
     const events: RolloutEvent[] = [];
     for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
       events.push(event);

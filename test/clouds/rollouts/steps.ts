@@ -3,7 +3,7 @@ import type { Expected } from "../../../core/domain/deploy/plan.ts";
 import type { Service, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { collect, templateFor } from "../../contracts/support.ts";
+import { collect, templateFor, testOrigin } from "../../contracts/support.ts";
 import type { Faults } from "../../fakes/faults.ts";
 import { accountOf, nameOf } from "../../support/http/brands.ts";
 
@@ -27,7 +27,7 @@ export const rolloutSteps = ({ replica, image }: PlatformParts) => {
     more: Partial<RolloutRequest> & { signal?: AbortSignal; by?: ServicePlatform } = {},
   ): Promise<RolloutEvent[]> => {
     const { signal, by = platform, ...rest } = more;
-    const request = { template, expected, listenDeadlineMs: 60_000, ...rest };
+    const request = { template, expected, origin: testOrigin, listenDeadlineMs: 60_000, ...rest };
     return collect(by.rollout(request, signal === undefined ? {} : { signal }));
   };
   const stateOf = async (name: string): Promise<NameState> => (await platform.find(nameOf(name)))._unsafeUnwrap();

@@ -14,6 +14,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names.ts";
+import { testOrigin } from "../../contracts/support.ts";
 import type { EngineBuild } from "./builds.ts";
 import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
 
@@ -132,6 +133,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
     const request = {
       template: templateOf(spec),
       expected,
+      origin: testOrigin,
       listenDeadlineMs: spec.listenMillis,
       mayServe: () => {
         listens.resolve(true);

@@ -6,13 +6,15 @@ import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoi
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
 import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
-/** Contract sections 2, 4, 5, 7, 9 and 17, word for word. */
+/** Contract sections 2, 4, 5, 7, 9, 14 and 17, word for word. */
 const contract = [
   "GET /v1/account/usage",
   "GET /v1/capabilities",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",
   "GET /v1/deployment/list",
+  "GET /v1/deployment/release-diff",
+  "GET /v1/deployment/releases",
   "GET /v1/key/list",
   "GET /v1/sql/schema",
   "GET /v1/user/subscription",
@@ -24,6 +26,8 @@ const contract = [
   "POST /v1/deploy/plan",
   "POST /v1/deployment/delete",
   "POST /v1/deployment/logs",
+  "POST /v1/deployment/rollback",
+  "POST /v1/deployment/rollback/plan",
   "POST /v1/key/create",
   "POST /v1/key/revoke",
   "POST /v1/sql",

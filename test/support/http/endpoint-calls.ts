@@ -34,6 +34,15 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "GET /v1/deployment/list": () => ({ path: "/v1/deployment/list" }),
   "POST /v1/deployment/delete": ({ name }) => ({ path: "/v1/deployment/delete", json: { name } }),
   "POST /v1/deployment/logs": ({ name }) => ({ path: "/v1/deployment/logs", json: { deployment_name: name } }),
+  "GET /v1/deployment/releases": ({ name }) => ({ path: `/v1/deployment/releases?name=${name}` }),
+  "GET /v1/deployment/release-diff": ({ name }) => ({
+    path: `/v1/deployment/release-diff?name=${name}&from=1&to=1`,
+  }),
+  "POST /v1/deployment/rollback": ({ name }) => ({ path: "/v1/deployment/rollback", json: { name, release: 1 } }),
+  "POST /v1/deployment/rollback/plan": ({ name }) => ({
+    path: "/v1/deployment/rollback/plan",
+    json: { name, release: 1 },
+  }),
   "POST /v1/volume/create": () => ({ path: "/v1/volume/create", json: { name: "data" } }),
   "GET /v1/volume/list": () => ({ path: "/v1/volume/list" }),
   "POST /v1/volume/delete": () => ({ path: "/v1/volume/delete", json: { name: "data" } }),

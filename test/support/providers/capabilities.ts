@@ -29,6 +29,7 @@ export const minimalCapabilities: Capabilities = {
   min_instances: missing("no minimum here"),
   health: missing("no health checks here"),
   idle: missing("no choice of idle here"),
+  releases: missing("no releases here"),
   memory_limit: missing("no memory limit here"),
   cpu_limit: missing("no CPU limit here"),
   busy_leases: missing("no busy leases here"),

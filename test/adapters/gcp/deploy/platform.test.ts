@@ -5,7 +5,7 @@ import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
-import { templateFor } from "../../../contracts/support.ts";
+import { templateFor, testOrigin } from "../../../contracts/support.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { type FakeCloudRun, openFakeCloudRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
 
@@ -259,6 +259,7 @@ test("shows a deploy as DONE once its revision has all traffic", async () => {
   for await (const _ of run.platform.rollout({
     template: update,
     expected: await run.expectedOf("app"),
+    origin: testOrigin,
     listenDeadlineMs: 60_000,
   })) {
     const { lastDeploy, rollingOut } = await run.serviceOf("app");

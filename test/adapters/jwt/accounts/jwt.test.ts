@@ -45,7 +45,11 @@ const refused = async (result: Awaited<ReturnType<typeof authenticate>>) => {
 
 test("a valid token identifies its account", async () => {
   const principal = (await withClaims({ jti: "token-1" }))._unsafeUnwrap();
-  expect(principal).toEqual({ account: "id.example/tenant:user-1", credentialId: "jwt:token-1" });
+  expect(principal).toEqual({
+    account: "id.example/tenant:user-1",
+    credentialId: "jwt:token-1",
+    credentialKind: "issuer_token",
+  });
 });
 
 test("accepts one of several audiences", async () => {

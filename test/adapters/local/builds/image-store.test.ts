@@ -103,6 +103,12 @@ test("removes an unused image after a week, unless it was found meanwhile", asyn
   expect([old, found].map(isThere)).toEqual([false, true]);
 });
 
+test("removes the image of an older release after an hour, unless another service uses it", async () => {
+  const [pruned, recent, used, spare] = await Promise.all([make(1, 2), make(2), make(3, 2), make(4, 2)]);
+  await store.sweep(new Set([used]), false, new Set([pruned, recent, used]));
+  expect([pruned, recent, used, spare].map(isThere)).toEqual([false, true, true, true]);
+});
+
 test("ignores a missing folder", async () => {
   expect([...(await new ImageStore(join(root, "none"), removing).sweep(new Set(), true))]).toEqual([]);
   mkdirSync(join(root, "empty"));

@@ -7,6 +7,7 @@ import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { testOrigin } from "../../../contracts/support.ts";
 
 export const names = ["app", "other"] as DeploymentName[];
 export const owners = ["acme", "others"] as AccountId[];
@@ -62,6 +63,10 @@ export class Play {
   readonly #restart: () => ServiceRows;
   readonly held = new Map<DeploymentName, Held>();
   readonly freed = new Map<DeploymentName, { owner: AccountId; until: number }>();
+  /** The number of the newest release of each name. */
+  readonly numbers = new Map<DeploymentName, number>();
+  /** The numbers and deploys of all releases, newest first. */
+  readonly releases = new Map<DeploymentName, readonly string[]>();
   readonly counts = { won: 0, lost: 0, ended: 0, interrupted: 0 };
   now = 0;
   deploys = 0;
@@ -98,6 +103,7 @@ export class Play {
     if (!("revision" in outcome)) return;
     const etag = this.#rows.get(name)?.etag as string;
     expect(etag).not.toBe(before?.etag);
+    if (before === undefined && !(freed !== undefined && freed.until > this.now)) this.numbers.delete(name);
     this.held.set(name, {
       ...{ owner, etag, rolling: deployId },
       ...{ serving: before?.serving ?? null, settled: before?.settled ?? false },
@@ -108,19 +114,30 @@ export class Play {
     const held = this.held.get(name);
     const revision = right ? (this.#rows.get(name)?.rolling?.id ?? "none") : "app-99999";
     const counts = right && held?.rolling != null;
-    if (kind === "commit") expect(this.#rows.commit(name, revision, day(this.now))).toBe(counts);
+    if (kind === "commit") expect(this.#rows.commit(name, revision, day(this.now), testOrigin)).toBe(counts);
     else this.#rows.abandon(name, revision, day(this.now));
     if (!counts || held === undefined) return;
     this.counts.ended++;
-    if (kind === "commit") held.serving = held.rolling;
+    if (kind === "commit") {
+      held.serving = held.rolling;
+      this.#release(name, held.rolling as string);
+    }
     held.rolling = null;
     held.settled = true;
     held.etag = this.#rows.get(name)?.etag as string;
   }
 
+  /** Records the release of a deploy. A name that was freed recently continues its numbers. */
+  #release(name: DeploymentName, deployId: string): void {
+    const number = (this.numbers.get(name) ?? 0) + 1;
+    this.numbers.set(name, number);
+    this.releases.set(name, [`${number} ${deployId}`, ...(this.releases.get(name) ?? [])]);
+  }
+
   remove(name: DeploymentName): void {
     const held = this.held.get(name);
     if (held === undefined) return;
+    this.releases.delete(name);
     this.#rows.remove(name, held.owner, day(this.now + RESERVED_DAYS));
     this.held.delete(name);
     this.freed.set(name, { owner: held.owner, until: this.now + RESERVED_DAYS });
@@ -155,6 +172,10 @@ export class Play {
       ).toEqual(held);
       if (row?.serving != null)
         expect(row.serving.template).toEqual(templateOf(name, row.owner, row.serving.template.deployId));
+      expect(
+        this.#rows.releases.of(name).map(({ release, template }) => `${release} ${template.deployId}`),
+        "releases",
+      ).toEqual(this.releases.get(name) ?? []);
       const freed = this.freed.get(name);
       const holder = held?.owner ?? (freed !== undefined && freed.until > this.now ? freed.owner : undefined);
       const present = this.#rows.present(name, day(this.now));

@@ -10,6 +10,7 @@ import { ServiceRows } from "../../../../adapters/local/state/services.ts";
 import { deployEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { testOrigin } from "../../../contracts/support.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { templateOf } from "./model.ts";
@@ -42,7 +43,7 @@ const killedAfterTraffic = (deployId: string): void => {
   killedInDeploy(deployId, "DEPLOYING");
   const db = openState(folder);
   const rows = new ServiceRows(db, () => `etag-${deployId}-served`);
-  rows.commit(app, rows.get(app)?.rolling?.id as string, now);
+  rows.commit(app, rows.get(app)?.rolling?.id as string, now, testOrigin);
   db.close();
 };
 

@@ -10,6 +10,7 @@ import { type Rollout, ServiceRows } from "../../../../adapters/local/state/serv
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { testOrigin } from "../../../contracts/support.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 import { day, names, owners, Play, step, templateOf } from "./model.ts";
 
@@ -42,7 +43,7 @@ test("agrees with the model after any steps, including restarts", () => {
   const reached = { won: 0, lost: 0, ended: 0, interrupted: 0 };
   fc.assert(
     fc.property(fc.array(step, { minLength: 15, maxLength: 30 }), (steps) => {
-      db.exec("DELETE FROM services; DELETE FROM freed;");
+      db.exec("DELETE FROM services; DELETE FROM freed; DELETE FROM releases;");
       reopen();
       const play = new Play(rows, reopen);
       for (const one of steps) play.take(one);
@@ -60,7 +61,7 @@ test("never reuses a revision number", () => {
   const begin = (expected: Expected) =>
     (rows.begin(templateOf(app, acme, "d"), expected, day(0)) as Rollout).revision.id;
   const seen = [begin("absent")];
-  rows.commit(app, seen[0] as string, day(0));
+  rows.commit(app, seen[0] as string, day(0), testOrigin);
   for (let n = 0; n < 3; n++) {
     seen.push(begin({ etag: rows.get(app)?.etag as string, owner: acme }));
     if (n === 1) rows.abandon(app, seen.at(-1) as string, day(0));
@@ -72,7 +73,7 @@ test("restores the reservation of a name after an interrupted first deploy", () 
   const [app] = names as [DeploymentName];
   const [acme, others] = owners as [AccountId, AccountId];
   const first = rows.begin(templateOf(app, acme, "d1"), "absent", day(0)) as Rollout;
-  rows.commit(app, first.revision.id, day(0));
+  rows.commit(app, first.revision.id, day(0), testOrigin);
   rows.remove(app, acme, day(7));
   rows.begin(templateOf(app, acme, "d2"), "absent", day(1));
   reopen();

@@ -9,6 +9,7 @@ import { StoredState } from "../../../../adapters/local/state/stored-state.ts";
 import { VolumeRows } from "../../../../adapters/local/state/volumes.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName, VolumeName } from "../../../../core/domain/wire/names.ts";
+import { testOrigin } from "../../../contracts/support.ts";
 import { day, names, owners, templateOf } from "./model.ts";
 
 const [app, other] = names as [DeploymentName, DeploymentName];
@@ -48,14 +49,14 @@ test("sees each committed change of the services, and no other", () => {
   db.prepare("UPDATE services SET owner = ?, etag = 'other'").run(globex);
   expect(stored.services()).toMatchObject([{ owner: acme }]);
   db.exec("ROLLBACK");
-  rows.commit(app, first, day(2));
+  rows.commit(app, first, day(2), testOrigin);
   begin(other, acme);
   const [one, two] = stored.services();
   expect(one).toMatchObject({ name: app, serving: { id: first } });
   expect(two).toMatchObject({ name: other, serving: null });
   const second = begin(app, acme);
   expect(stored.services()[0]?.serving?.id).toBe(first);
-  rows.commit(app, second, day(3));
+  rows.commit(app, second, day(3), testOrigin);
   expect(stored.services().find(({ name }) => name === app)?.serving?.id).toBe(second);
   expect(stored.services().find(({ name }) => name === other)).toBe(two);
   rows.remove(app, acme, day(9));

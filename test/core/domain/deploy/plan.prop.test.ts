@@ -37,7 +37,11 @@ const declared = catalogue.chain((sizes) =>
   fc.record({
     capabilities: fc.constant(capabilitiesWith(sizes)),
     declaration: deployRequest(sizes).map(
-      ({ declares }): DeployDeclaration => ({ ...declares, source: { kind: "archive" } }),
+      // The message of a release is no property of the service.
+      ({ declares: { message: _message, ...declares } }): DeployDeclaration => ({
+        ...declares,
+        source: { kind: "archive" },
+      }),
     ),
   }),
 );

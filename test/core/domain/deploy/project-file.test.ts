@@ -55,7 +55,7 @@ test("rejects fields that only a request has", () => {
 });
 
 test("has every other field of a deploy", () => {
-  const own = ["function_name", "timezone", "source_object"];
+  const own = ["function_name", "timezone", "source_object", "message"];
   expect(Object.keys(deployFields).filter((name) => !(name in projectFields))).toEqual(expect.arrayContaining(own));
   expect(Object.keys(deployFields).filter((name) => !(name in projectFields))).toHaveLength(own.length);
   expect(PROJECT_FILE).toBe("portside.json");

@@ -67,6 +67,21 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   deleteDeployment: async (controlPlane, other) => {
     expect((await controlPlane.deleteDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  listReleases: async (controlPlane, other) => {
+    expect((await controlPlane.listReleases(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  compareReleases: async (controlPlane, other) => {
+    const releases = { name: "app", from: 1, to: 1 };
+    expect((await controlPlane.compareReleases(other, releases))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  planRollback: async (controlPlane, other) => {
+    const release = { name: "app", release: 1 };
+    expect((await controlPlane.planRollback(other, release))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  rollback: async (controlPlane, other) => {
+    const release = { name: "app", release: 1 };
+    expect((await controlPlane.rollback(other, release))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
@@ -159,6 +174,7 @@ test.each(tried)("%s", async (_method, attempt) => {
   const { controlPlane, principal } = platform;
   const mine = async () => ({
     deployments: (await controlPlane.listDeployments(principal()))._unsafeUnwrap(),
+    releases: (await controlPlane.listReleases(principal(), { name: "app" }))._unsafeUnwrap(),
     logs: (await controlPlane.readLogs(principal(), { deployment_name: "app" }))._unsafeUnwrap(),
     volumes: (await controlPlane.listVolumes(principal()))._unsafeUnwrap(),
     objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),

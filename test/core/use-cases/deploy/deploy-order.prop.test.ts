@@ -1,5 +1,5 @@
 /**
- * Deploys, cancels and deletes at any moment, on a provider whose calls may be slow, fail before they act, or lose
+ * Deploys, rollbacks, cancels and deletes at any moment, on a provider whose calls may be slow, fail before they act, or lose
  * their response. Every stream must be valid, and every promise about it must hold.
  */
 import fc from "fast-check";
@@ -17,6 +17,7 @@ type Account = "acme" | "other";
 
 type Action = { readonly at: number } & (
   | { readonly act: "deploy"; readonly name: string; readonly account: Account }
+  | { readonly act: "rollback"; readonly name: string; readonly account: Account }
   | { readonly act: "cancel" | "follow"; readonly which: number; readonly after: number }
   | { readonly act: "delete"; readonly name: string; readonly account: Account }
 );
@@ -28,6 +29,7 @@ const which = fc.nat({ max: 5 });
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ act: fc.constant("deploy" as const), at, name, account }) },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("rollback" as const), at, name, account }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant("cancel" as const), at, which, after: fc.constant(0) }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("follow" as const), at, which, after: fc.nat({ max: 8 }) }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant("delete" as const), at, name, account }) },
@@ -37,6 +39,7 @@ interface Observed {
   readonly account: Account;
   readonly name: string;
   readonly deployId: string;
+  readonly act: "deploy" | "rollback";
   readonly records: readonly DeployEvent[];
 }
 
@@ -55,15 +58,20 @@ const live = async (actions: readonly Action[], schedule: FaultSchedule): Promis
   const builds = new Map<string, Instant>();
   const platform = startWithFaults(schedule, (deployId, now) => builds.set(deployId, now));
   const { clock, controlPlane, principal } = platform;
-  const taken: { account: Account; name: string; deployId: string; records: Promise<DeployEvent[]> }[] = [];
+  const taken: (Omit<Observed, "records"> & { records: Promise<DeployEvent[]> })[] = [];
+  const start = ({ act, name, account }: Action & { readonly act: "deploy" | "rollback" }) =>
+    act === "deploy"
+      ? platform.submit({ function_name: name }, account)
+      : controlPlane.rollback(principal(account), { name, release: 1 });
   const act = async (one: Action): Promise<void> => {
     await clock.sleep(one.at);
-    if (one.act === "deploy") {
-      const run = await platform.submit({ function_name: one.name }, one.account);
+    if (one.act === "deploy" || one.act === "rollback") {
+      const run = await start(one);
       if (run.isOk())
         taken.push({
           account: one.account,
           name: one.name,
+          act: one.act,
           deployId: run.value.deployId,
           records: Array.fromAsync(run.value.follow()),
         });
@@ -100,11 +108,11 @@ const live = async (actions: readonly Action[], schedule: FaultSchedule): Promis
   return { deploys, builds, platform };
 };
 
-const checkStream = ({ records }: Observed): void => {
+const checkStream = ({ act, records }: Observed): void => {
   const letters = records
     .map(({ status }) => ({ BUILDING: "b", DEPLOYING: "d", DONE: "D", ERROR: "E" })[status])
     .join("");
-  expect(letters).toMatch(/^b+(?:E|d+[DE])$/);
+  expect(letters).toMatch(act === "deploy" ? /^b+(?:E|d+[DE])$/ : /^d+[DE]$/);
   expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
   for (const [index, record] of records.slice(1).entries()) {
     const silence = timeOf(record) - timeOf(records[index] as DeployEvent);
@@ -123,7 +131,16 @@ const checkOrder = ({ deploys, builds }: History): void => {
     const begun = builds.get(one.deployId);
     if (begun === undefined) continue;
     for (const earlier of deploys.slice(0, index))
-      if (earlier.name === one.name) expect(timeOf(finalOf(earlier)) <= begun).toBe(true);
+      if (earlier.name === one.name && earlier.act === "deploy") expect(timeOf(finalOf(earlier)) <= begun).toBe(true);
+  }
+};
+
+/** The newest release is the serving revision, and no two releases of a sequence have the same number. */
+const checkReleases = ({ platform }: History): void => {
+  for (const [, { serving, releases }] of platform.memory.snapshot().services) {
+    expect(releases[0]?.revision).toBe(serving?.id);
+    const numbers = releases.map(({ release }) => release);
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => b - a));
   }
 };
 
@@ -139,6 +156,7 @@ const checkTraffic = ({ deploys, platform }: History, { faults }: FaultSchedule)
 
 test("every stream is valid, whatever the faults", async () => {
   const ends = new Map<string, number>();
+  let rollbacks = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), faultSchedule(), async (actions, schedule) => {
       const history = await live(actions, schedule);
@@ -149,11 +167,14 @@ test("every stream is valid, whatever the faults", async () => {
       }
       checkOrder(history);
       checkTraffic(history, schedule);
+      checkReleases(history);
+      rollbacks += history.deploys.filter((one) => one.act === "rollback" && finalOf(one).status === "DONE").length;
       expect(history.platform.kept.size).toBe(0);
     }),
     runs(300),
   );
-  // The test is meaningful only if faults were frequent.
+  // The test is meaningful only if rollbacks and faults were frequent.
+  expect(rollbacks).toBeGreaterThan(0);
   for (const end of [
     "DONE",
     "interrupted",

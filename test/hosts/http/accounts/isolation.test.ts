@@ -32,6 +32,10 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/account/usage": {
     own: (answer) => expect(answer).toMatchObject({ deployments: { used: 0 }, volumes: { used: 0 } }),
   },
+  "GET /v1/deployment/releases": refused(403),
+  "GET /v1/deployment/release-diff": refused(403),
+  "POST /v1/deployment/rollback": refused(403),
+  "POST /v1/deployment/rollback/plan": refused(403),
   "GET /v1/volume/list": nothingOfOthers,
   "POST /v1/volume/delete": refused(403),
   "GET /v1/volume/objects": refused(403),
@@ -72,6 +76,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const ownView = async () => {
   const calls = [
     "GET /v1/deployment/list",
+    "GET /v1/deployment/releases",
     "GET /v1/key/list",
     "GET /v1/deploy/:deploy_id",
     "POST /v1/deployment/logs",

@@ -217,6 +217,8 @@ describe("consistent with the contract", () => {
     const form = Object.fromEntries(
       Object.entries(deploy).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
     );
+    // A rollback needs an earlier release.
+    await own.deploy(form, nodeSource(helloServer()));
     const [deployed] = (await own.deploy(form, nodeSource(helloServer()))).text.split("\n");
     const { deploy_id } = JSON.parse(deployed as string);
     const { id } = (await own.call("POST", "/v1/key/create", { json: { label: "other" } })).json;

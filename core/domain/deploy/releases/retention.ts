@@ -1,0 +1,34 @@
+/** Which releases of a deployment are kept. */
+import { releaseLimits } from "../../accounts/limits.ts";
+
+interface Numbered {
+  readonly release: number;
+}
+
+interface WithImage extends Numbered {
+  readonly image: string;
+}
+
+const newestFirst = <R extends Numbered>(releases: readonly R[]): R[] =>
+  [...releases].sort((a, b) => b.release - a.release);
+
+/**
+ * Returns the images that a platform must keep for rollbacks: those of the newest releases. The newest release serves.
+ * @param releases the releases of one deployment, in any order
+ * @param kept the setting `releasesKept`
+ */
+export const keptImages = (releases: readonly WithImage[], kept: number): ReadonlySet<string> =>
+  new Set(
+    newestFirst(releases)
+      .slice(0, kept)
+      .map(({ image }) => image),
+  );
+
+/** Returns the images of a deployment's older releases, which no rollback to this deployment needs. */
+export const prunedImages = (releases: readonly WithImage[], kept: number): ReadonlySet<string> => {
+  const needed = keptImages(releases, kept);
+  return new Set(releases.map(({ image }) => image).filter((image) => !needed.has(image)));
+};
+
+/** Returns the oldest release whose record is kept, if `newest` is the newest one. */
+export const oldestRecorded = (newest: number): number => newest - releaseLimits.recorded + 1;

@@ -1,0 +1,88 @@
+/** A rollback: which release it restores, what it declares, and why it is refused. */
+import type { Result } from "../../../result.ts";
+import type { Issue } from "../../wire/issue.ts";
+import type { VolumeName } from "../../wire/names.ts";
+import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../declaration.ts";
+import type { DeployFailure } from "../reason.ts";
+import { writtenFields } from "../service-template.ts";
+import type { Release, StoredRelease } from "./release.ts";
+
+/**
+ * Returns the number of the release whose content a release has: its own, or that of the release that it restored.
+ * @param releases the releases of the deployment, in any order
+ */
+export const contentOf = (releases: readonly Pick<Release, "release" | "rolledBackTo">[], release: number): number => {
+  const restored = releases.find((one) => one.release === release)?.rolledBackTo ?? null;
+  // A rollback restores an earlier release, so the chain ends.
+  return restored === null ? release : contentOf(releases, restored);
+};
+
+/**
+ * Returns the release that a rollback without a number restores: the newest one before the release whose content
+ * serves. Returns undefined if there is none.
+ * @param releases the releases of the deployment, in any order; the newest one serves
+ */
+export const defaultRollbackTarget = <R extends Pick<Release, "release" | "rolledBackTo">>(
+  releases: readonly R[],
+): R | undefined => {
+  const sorted = [...releases].sort((a, b) => b.release - a.release);
+  const [serving] = sorted;
+  if (serving === undefined) return undefined;
+  const content = contentOf(sorted, serving.release);
+  return sorted.find(({ release }) => release < content);
+};
+
+/**
+ * Returns the declaration of a release, validated by the present rules. Fails with the rules that it breaks now, for
+ * example because a quota is lower than at its deploy.
+ */
+export const declareRelease = (
+  { template }: Release,
+  context: DeclareContext,
+): Result<DeployDeclaration, readonly Issue[]> => {
+  const { name, env } = template;
+  const written = { ...writtenFields(template), function_name: name, env };
+  return declareDeploy(written, { ...context, sourceOptional: true });
+};
+
+/** The volumes of the account, and the names of those in the trash. */
+export interface PresentVolumes {
+  readonly volumes: readonly { readonly name: VolumeName; readonly id: string }[];
+  readonly trashed: readonly string[];
+}
+
+const missingVolume = (release: number, name: VolumeName, trashed: readonly string[]): string =>
+  trashed.includes(name)
+    ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then roll back again.`
+    : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then roll back again.`;
+
+/** Returns why the present state does not permit a rollback to the release, or undefined if it does. */
+export const rollbackProblem = (
+  { release, hasImage, template }: StoredRelease,
+  { volumes, trashed }: PresentVolumes,
+): DeployFailure | undefined => {
+  if (!hasImage)
+    return {
+      reason: "image_not_found",
+      message: `The image of release ${release} was pruned. Deploy its source again.`,
+    };
+  const missing = template.mounts.find(({ volume }) => !volumes.some(({ name }) => name === volume));
+  return missing === undefined
+    ? undefined
+    : { reason: "volume_unavailable", message: missingVolume(release, missing.volume, trashed) };
+};
+
+/** Returns sentences about the data that a rollback leaves unchanged. */
+export const describeRollback = (
+  { release, template }: Release,
+  volumes: PresentVolumes["volumes"],
+): readonly string[] => {
+  const replaced = template.mounts.filter(({ volume, bucket }) =>
+    volumes.some(({ name, id }) => name === volume && id !== bucket),
+  );
+  const names = [...new Set(replaced.map(({ volume }) => volume))].sort();
+  return [
+    ...names.map((name) => `The volume '${name}' is not the one that release ${release} mounted; it has other data`),
+    "A rollback does not change the data of volumes",
+  ];
+};

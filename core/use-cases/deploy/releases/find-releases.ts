@@ -1,0 +1,17 @@
+/** Reads the releases of a deployment. */
+import type { StoredRelease } from "../../../domain/deploy/releases/release.ts";
+import type { Service } from "../../../domain/deploy/service-template.ts";
+import { type ControlPlaneError, internal, notFound } from "../../../errors.ts";
+import { errAsync, type ResultAsync } from "../../../result.ts";
+import type { Caller } from "../../pipeline/use-case.ts";
+
+/** Returns the releases of the caller's service, newest first. */
+export const findReleases = (
+  { context, options }: Caller,
+  { name, owner }: Service,
+): ResultAsync<readonly StoredRelease[], ControlPlaneError> =>
+  context.ports.provider.services.releases?.({ name, owner }, options) ??
+  errAsync(internal("The provider declares the capability `releases`, but does not return any."));
+
+export const noRelease = (name: string, release: number): ControlPlaneError =>
+  notFound(`The deployment '${name}' has no release ${release}. Run 'portside releases ${name}' to list them.`);

@@ -1,0 +1,44 @@
+/** Prints plans, and the records of deploys and rollbacks. */
+import type { PlanResponse } from "../../../core/control-plane.ts";
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+import type { Client } from "../client.ts";
+import { CommandError, type Io, print, printJson } from "../terminal/io.ts";
+import { planLines } from "./plan.ts";
+import { recordPrinter, Spinner } from "./progress.ts";
+import { deployRecords } from "./records.ts";
+
+/** Prints a plan. Returns the exit code. */
+export const showPlan = (io: Io, plan: PlanResponse, json: boolean): number => {
+  if (json) printJson(io, plan);
+  else for (const line of planLines(plan)) print(io, line);
+  return 0;
+};
+
+/** Prints the records of a deploy or rollback as they arrive. Resolves to the exit code. */
+export const followRecords = async (
+  io: Io,
+  client: Client,
+  response: Response,
+  name: string,
+  json: boolean,
+): Promise<number> => {
+  const spinner = new Spinner(io);
+  const printRecord = recordPrinter(io);
+  let final: DeployEvent | undefined;
+  try {
+    for await (const record of deployRecords(client, response, name, io.signal)) {
+      spinner.begin(record.message);
+      if (json) printJson(io, record);
+      else printRecord(record);
+      final = record;
+    }
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    throw new CommandError(`Interrupted. The deploy continues. Run 'portside logs ${name}' to see how it ends.`);
+  } finally {
+    spinner.end();
+  }
+  if (final?.status !== "DONE") return 1;
+  if (!json) print(io, `\n${final.url}`);
+  return 0;
+};

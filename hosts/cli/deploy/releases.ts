@@ -1,0 +1,49 @@
+/** `portside releases NAME` */
+import { releaseLimits } from "../../../core/domain/accounts/limits.ts";
+import type { ReleaseRow } from "../../../core/domain/deploy/releases/release.ts";
+import { option } from "../arguments.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, printList } from "../command.ts";
+import { paint } from "../terminal/colour.ts";
+import { safeText } from "../terminal/safe-text.ts";
+import { ago } from "../terminal/table.ts";
+
+const colours = { serving: "green", replaced: "dim", pruned: "red" } as const;
+
+const authorOf = ({ created_by: { kind, id, label } }: ReleaseRow): string => (label === "" ? `${kind} ${id}` : label);
+
+const messageOf = ({ message, rolled_back_to }: ReleaseRow): string =>
+  [rolled_back_to === null ? "" : `rollback to ${rolled_back_to}`, message ?? ""]
+    .filter((part) => part !== "")
+    .join(": ");
+
+export const command: Command = {
+  usage: "releases NAME [-n N] [--json]",
+  options: {
+    ...clientOptions,
+    limit: option("N", `Show N releases (default: ${releaseLimits.page.default})`, { short: "n" }),
+  },
+  positionals: { min: 1, max: 1 },
+  examples: ["releases hello"],
+  notes: ["The newest release is first. A rollback can restore each release that is not pruned."],
+  run: async (input, io) => {
+    const query = new URLSearchParams({ name: input.positionals[0] ?? "" });
+    const limit = input.text("limit");
+    if (limit !== undefined) query.set("limit", limit);
+    const { releases } = await clientFor(input, io).call<{ releases: ReleaseRow[] }>(
+      `/v1/deployment/releases?${query}`,
+    );
+    return printList(input, io, releases, {
+      head: ["RELEASE", "STATUS", "REVISION", "CREATED", "BY", "MESSAGE"],
+      row: (one) => [
+        String(one.release),
+        paint(io, colours[one.status], one.status),
+        one.revision,
+        ago(one.created_at),
+        safeText(io, authorOf(one)),
+        safeText(io, messageOf(one)) || "-",
+      ],
+      empty: "No releases. Deploy first with 'portside deploy'.",
+    });
+  },
+};

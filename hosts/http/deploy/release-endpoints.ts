@@ -1,0 +1,50 @@
+/** Releases: list and compare them, and roll back to one. */
+import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
+import { releaseDiffSchema } from "../../../core/domain/deploy/releases/diff.ts";
+import { releasePageSchema } from "../../../core/domain/deploy/releases/release.ts";
+import {
+  releaseDiffFields,
+  releasesFields,
+  rollbackFields,
+  rollbackPlanFields,
+} from "../../../core/domain/wire/requests.ts";
+import { rollbackPlanSchema } from "../../../core/domain/wire/responses.ts";
+import { type Endpoint, get, post } from "../endpoint.ts";
+
+export const releaseEndpoints: readonly Endpoint[] = [
+  get("/v1/deployment/releases", {
+    summary: "List the releases of a deployment, newest first.",
+    description:
+      "A release is the record of a deploy or a rollback that received traffic. The platform keeps the images of the " +
+      "latest releases; an older release is `pruned`. Deleting the deployment deletes its releases.",
+    fields: releasesFields,
+    response: releasePageSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.listReleases(principal, request, options),
+  }),
+  get("/v1/deployment/release-diff", {
+    summary: "Compare two releases of a deployment.",
+    description: "Returns the fields that differ, with the variables that were added, removed or changed.",
+    fields: releaseDiffFields,
+    response: releaseDiffSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.compareReleases(principal, request, options),
+  }),
+  {
+    kind: "rollback",
+    method: "POST",
+    path: "/v1/deployment/rollback",
+    summary: "Restore an earlier release, and stream the rollout's records.",
+    description:
+      "Rolls out the image of the release with its resources, variables, mounts and schedule, under the present " +
+      "quotas and policies. Builds nothing, and does not change the data of volumes. The result is a new release. The " +
+      "records are those of a deploy without `BUILDING`. A deploy that is building ends with the reason `superseded`.",
+    fields: rollbackFields,
+    response: deployEventSchema,
+  },
+  post("/v1/deployment/rollback/plan", {
+    summary: "Show what a rollback would change, without rolling back.",
+    description: "Takes the fields of a rollback except `message`.",
+    fields: rollbackPlanFields,
+    response: rollbackPlanSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.planRollback(principal, request, options),
+  }),
+];

@@ -1,0 +1,165 @@
+/** Which release a rollback restores, and that it restores exactly that release. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { planDeploy } from "../../../../../core/domain/deploy/plan.ts";
+import type { Release, StoredRelease } from "../../../../../core/domain/deploy/releases/release.ts";
+import {
+  contentOf,
+  declareRelease,
+  defaultRollbackTarget,
+  describeRollback,
+  rollbackProblem,
+} from "../../../../../core/domain/deploy/releases/rollback.ts";
+import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-template.ts";
+import { missing } from "../../../../../core/domain/wire/capabilities.ts";
+import { serviceTemplate } from "../../../../arbitraries/index.ts";
+import { release, releaseHistory } from "../../../../arbitraries/releases.ts";
+import { serviceOf } from "../../../../support/logs/services.ts";
+import { fullCapabilities } from "../../../../support/providers/capabilities.ts";
+import { runs } from "../../../../support/vitest/runs.ts";
+
+const history = (...restored: readonly (number | null)[]) =>
+  restored.map((rolledBackTo, index) => ({ release: index + 1, rolledBackTo }));
+
+test.each([
+  ["no releases", [], undefined],
+  ["one release", [null], undefined],
+  ["two deploys", [null, null], 1],
+  ["a rollback from 5 to 4", [null, null, null, null, null, 4], 3],
+  ["a second rollback in a row", [null, null, null, null, null, 4, 3], 2],
+  ["a rollback to a rollback", [null, null, null, 1, null, 4], undefined],
+  ["a deploy after a rollback", [null, null, null, 1, null], 4],
+] as const)("after %s, a rollback restores the release before the serving content", (_what, restored, target) => {
+  expect(defaultRollbackTarget(history(...restored))?.release).toBe(target);
+});
+
+test("the default target precedes the content that serves, with no other release between them", () => {
+  fc.assert(
+    fc.property(releaseHistory(), (all) => {
+      const target = defaultRollbackTarget(all);
+      const serving = all.at(-1);
+      const content = serving === undefined ? 0 : contentOf(all, serving.release);
+      const between = all.filter((one) => one.release < content && one.release > (target?.release ?? 0));
+      expect(between).toEqual([]);
+      expect(target === undefined || target.release < content).toBe(true);
+    }),
+    runs(1000),
+  );
+});
+
+test("repeated rollbacks without a number restore ever earlier releases, and then end", () => {
+  fc.assert(
+    fc.property(releaseHistory(), (all) => {
+      const now = [...all];
+      const restored: number[] = [];
+      for (let left = all.length + 1; left > 0; left--) {
+        const target = defaultRollbackTarget(now);
+        if (target === undefined) break;
+        restored.push(target.release);
+        now.push({ release: (now.at(-1)?.release ?? 0) + 1, rolledBackTo: target.release });
+      }
+      expect(restored).toEqual([...new Set(restored)].sort((a, b) => b - a));
+      expect(defaultRollbackTarget(now)).toBeUndefined();
+    }),
+    runs(500),
+  );
+});
+
+test("the content of a release is a release that no rollback created", () => {
+  fc.assert(
+    fc.property(releaseHistory(), (all) => {
+      for (const one of all) {
+        const content = all.find(({ release: number }) => number === contentOf(all, one.release));
+        expect(content?.rolledBackTo).toBeNull();
+      }
+    }),
+    runs(300),
+  );
+});
+
+/** A provider whose sizes contain every template of the generators. */
+const capabilities = {
+  ...fullCapabilities,
+  resources: [{ cpu: 64, memory: { min: 1, max: Number.MAX_SAFE_INTEGER, step: 1 } }],
+};
+const limits = { deployments: 1, volumes: 1, buildsAtOnce: 1, uploadsAtOnce: 1, sqlAtOnce: 1, requestsPerMinute: 1 };
+const context = { capabilities, limits: { ...limits, instances: 1000 }, reserved: [] };
+
+/** Templates with the only size of the provider, without names that are invalid in a request. */
+const fitting = serviceTemplate()
+  .map((template): ServiceTemplate => ({ ...template, cpu: 64 }))
+  .filter(({ env }) => !Object.hasOwn(env, "__proto__"));
+
+const stored = (template: ServiceTemplate, over: Partial<StoredRelease> = {}): StoredRelease => ({
+  release: 3,
+  uid: "u",
+  revision: "app-00003",
+  createdAt: "2026-01-01T00:00:00+00:00" as Release["createdAt"],
+  createdBy: { kind: "key", id: "k", label: "" },
+  message: null,
+  sourceDigest: null,
+  rolledBackTo: null,
+  template,
+  hasImage: true,
+  envDigests: {},
+  ...over,
+});
+
+test("planned against any other template, a release restores its own declaration", () => {
+  fc.assert(
+    fc.property(fitting, serviceTemplate(), (template, other) => {
+      const current = serviceOf({ ...other, name: template.name, owner: template.owner });
+      const declared = declareRelease(stored(template), context)._unsafeUnwrap();
+      const { spec, cronToken } = planDeploy(template.owner, declared, current, capabilities, []);
+      const { image: _image, deployId: _deployId, cronToken: _token, envAliases: _aliases, ...declaration } = template;
+      const mounts = declaration.mounts.map(({ bucket: _bucket, ...mount }) => mount);
+      expect(spec).toStrictEqual({ ...declaration, mounts });
+      expect(cronToken).toBe(other.cronToken);
+    }),
+    runs(300),
+  );
+});
+
+test("a release that breaks a present rule is not declared", () => {
+  fc.assert(
+    fc.property(
+      fitting.map((template) => ({ ...template, maxInstances: 50 })),
+      (template) => {
+        const lower = { ...context, limits: { ...limits, instances: 49 } };
+        expect(declareRelease(stored(template), lower)._unsafeUnwrapErr()).toMatchObject([
+          { path: ["max_instances"], type: "quota_exceeded" },
+        ]);
+        const http2 = { ...context, capabilities: { ...capabilities, http2: missing("no HTTP/2") } };
+        expect(declareRelease(stored({ ...template, useHttp2: true }), http2).isErr()).toBe(true);
+      },
+    ),
+    runs(50),
+  );
+});
+
+test("a pruned image or a missing volume prevents a rollback, and the message says what to do", () => {
+  fc.assert(
+    fc.property(release(), fc.nat(), (one, pick) => {
+      const { mounts } = one.template;
+      const volumes = mounts.map(({ volume, bucket }) => ({ name: volume, id: bucket }));
+      const state = stored(one.template, { release: 7 });
+      expect(rollbackProblem(state, { volumes, trashed: [] })).toBeUndefined();
+      expect(describeRollback(state, volumes)).toHaveLength(1);
+      expect(rollbackProblem({ ...state, hasImage: false }, { volumes, trashed: [] })).toMatchObject({
+        reason: "image_not_found",
+        message: expect.stringContaining("release 7 was pruned"),
+      });
+      const gone = mounts[pick % Math.max(1, mounts.length)]?.volume;
+      if (gone === undefined) return;
+      const left = volumes.filter(({ name }) => name !== gone);
+      expect(rollbackProblem(state, { volumes: left, trashed: [gone] })).toMatchObject({
+        reason: "volume_unavailable",
+        message: expect.stringContaining(`'${gone}', which is in the trash. Restore it with`),
+      });
+      expect(rollbackProblem(state, { volumes: left, trashed: [] })?.message).toContain("no longer in the trash");
+      const again = volumes.map((volume) => (volume.name === gone ? { ...volume, id: "another" } : volume));
+      expect(describeRollback(state, again)[0]).toContain(`'${gone}' is not the one that release 7 mounted`);
+    }),
+    runs(300),
+  );
+});
