@@ -33,29 +33,37 @@ export const healthCheck = (): fc.Arbitrary<HealthCheck> =>
     )
     .map((check) => ({ ...check, timeout: Math.min(check.timeout, check.interval) }));
 
+/** Lowers the minimum of instances to the maximum, of which every provider's default is at least 10. */
+const withFittingMinimum = (spec: ServiceSpec): ServiceSpec =>
+  spec.minInstances === undefined
+    ? spec
+    : { ...spec, minInstances: Math.min(spec.minInstances, spec.maxInstances || 10) };
+
 /** The fields that a client declares. */
 export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
-  fc.record(
-    {
-      name: deploymentName(),
-      owner: accountId(),
-      port: within(fieldLimits.port),
-      memory: fc.integer({ min: fieldLimits.memory.minBytes, max: 128 * GiB }),
-      cpu: within({ min: 1, max: 64 }),
-      timeout: within(fieldLimits.timeout),
-      concurrency: within(fieldLimits.concurrency),
-      maxInstances: within(fieldLimits.max_instances),
-      sessionAffinity: fc.boolean(),
-      useHttp2: fc.boolean(),
-      mounts: mounts(),
-      schedule: fc.option(schedule()),
-      env: environment(),
-      minInstances: within({ min: 1, max: fieldLimits.min_instances.max }),
-      health: healthCheck(),
-      idle: fc.constantFrom(...idleModes),
-    },
-    { requiredKeys: requiredFields, noNullPrototype: true },
-  );
+  fc
+    .record(
+      {
+        name: deploymentName(),
+        owner: accountId(),
+        port: within(fieldLimits.port),
+        memory: fc.integer({ min: fieldLimits.memory.minBytes, max: 128 * GiB }),
+        cpu: within({ min: 1, max: 64 }),
+        timeout: within(fieldLimits.timeout),
+        concurrency: within(fieldLimits.concurrency),
+        maxInstances: within(fieldLimits.max_instances),
+        sessionAffinity: fc.boolean(),
+        useHttp2: fc.boolean(),
+        mounts: mounts(),
+        schedule: fc.option(schedule()),
+        env: environment(),
+        minInstances: within({ min: 1, max: fieldLimits.min_instances.max }),
+        health: healthCheck(),
+        idle: fc.constantFrom(...idleModes),
+      },
+      { requiredKeys: requiredFields, noNullPrototype: true },
+    )
+    .map(withFittingMinimum);
 
 const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });
 
