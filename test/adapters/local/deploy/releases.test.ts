@@ -3,6 +3,7 @@ import { lutimesSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { backupDataFolder, restoreDataFolder } from "../../../../adapters/local/index.ts";
+import { testOrigin } from "../../../contracts/support.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -96,4 +97,25 @@ test("a backup contains what a rollback needs, and deleting a deployment deletes
   (await platform.controlPlane.deleteDeployment(acme, { name: "app" }))._unsafeUnwrap();
   await platform.up(source("again"));
   expect(await statuses(platform)).toEqual(["4 serving"]);
+});
+
+test("a rollout that another one overtakes ends with `superseded`, and records nothing", async () => {
+  using folder = folderWith();
+  await using platform = await startLocalIn(folder.path);
+  await platform.up(source("first"));
+  const { services } = platform.local.provider;
+  const rollOut = async (timeout: number, mayServe: () => Promise<undefined>) => {
+    const [service] = (await services.list(acme.account))._unsafeUnwrap();
+    if (service === undefined) throw new Error("nothing was deployed");
+    const template = { ...service.attempted, timeout };
+    const expected = { etag: service.etag, owner: service.owner };
+    const request = { template, expected, origin: testOrigin, listenDeadlineMs: 60_000, mayServe };
+    return (await Array.fromAsync(services.rollout(request))).at(-1);
+  };
+  const overtaken = await rollOut(31, async () => {
+    expect(await rollOut(32, async () => undefined)).toMatchObject({ kind: "ready" });
+    return undefined;
+  });
+  expect(overtaken).toMatchObject({ kind: "failed", failure: { reason: "superseded" } });
+  expect((await releases(platform)).map(({ declaration }) => declaration.timeout)).toEqual([32, 600]);
 });
