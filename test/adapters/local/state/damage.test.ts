@@ -146,9 +146,12 @@ test("starts without the check file or the copy, and writes them again", async (
 test("opens the state of a release without versions", async () => {
   await live("photos");
   const db = new DatabaseSync(at("state.sqlite"));
-  db.exec(
-    "DROP TABLE version; DROP TABLE account_users; ALTER TABLE schedules DROP COLUMN last_fire; PRAGMA user_version = 2",
-  );
+  db.exec(`
+    DROP TABLE version; DROP TABLE account_users; ALTER TABLE schedules DROP COLUMN last_fire; DROP TABLE releases;
+    ALTER TABLE services DROP COLUMN uid; ALTER TABLE services DROP COLUMN released;
+    ALTER TABLE freed DROP COLUMN uid; ALTER TABLE freed DROP COLUMN released;
+    PRAGMA user_version = 2;
+  `);
   db.close();
   for (const name of ["state.check", "state.copy.sqlite"]) rmSync(at(name));
   expect(await names()).toEqual(["photos"]);
