@@ -92,7 +92,7 @@ const limits = (): string => {
   ];
   const account = [
     ["deployments", String(accountLimits.deployments)],
-    ["concurrent instances", String(accountLimits.instances)],
+    ["instances of a deployment; on one machine, of all deployments together", String(accountLimits.instances)],
     ["volumes", String(accountLimits.volumes)],
     ["concurrent builds", String(accountLimits.buildsAtOnce)],
     ["concurrent uploads", String(accountLimits.uploadsAtOnce)],

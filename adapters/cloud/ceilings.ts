@@ -27,7 +27,7 @@ export interface Ceiling {
 
 /**
  * @param limit the quota; if undefined, the quota of a new customer applies
- * @param origin the origin of a new customer's quota, for the message, such as `assumed`
+ * @param origin why the quota of a new customer applies, for the message, such as `assumed`
  */
 export const ceilingOf = (
   { quota, initial, max, each }: CeilingRule,

@@ -1,6 +1,6 @@
 /**
  * Finds discarded Results: an expression statement whose value is a `Result`, a `ResultAsync`, or a promise of one. No
- * linter covers all four forms.
+ * linter covers all of these forms.
  */
 import { resolve } from "node:path";
 import { SyntaxKind } from "typescript/unstable/ast";

@@ -14,7 +14,7 @@ import { volumeStoreCases } from "./volume-store.ts";
 
 type Cases = readonly ContractCase<ProviderSubject>[];
 
-/** The suites of everything that depends on how a provider runs services. */
+/** The suites that depend on how a provider runs services. */
 export const runningCases: Cases = [
   ...servicePlatformCases,
   ...runningServiceCases,
@@ -23,7 +23,7 @@ export const runningCases: Cases = [
   ...schedulerCases,
 ];
 
-/** The suites of everything that a provider stores. */
+/** The suites for the data that a provider stores. */
 export const storedCases: Cases = [
   ...logStoreCases,
   ...logSearchCases,

@@ -14,7 +14,7 @@ export const logIds: Readonly<Record<string, LogName>> = {
   "portside/platform": "platform",
 };
 
-/** IDs of the logs to which the platform writes. */
+/** ID of the log that receives new entries, by log name. Portside itself writes only `platform` entries. */
 const written: Readonly<Record<LogName, string>> = {
   stdout: "run.googleapis.com/stdout",
   stderr: "run.googleapis.com/stderr",

@@ -7,7 +7,7 @@ import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import type { StorageApi } from "./storage-calls.ts";
 
 /**
- * Concurrent requests. A bucket initially accepts 1,000 writes a second:
+ * Maximum number of concurrent requests. A bucket initially accepts 1,000 writes a second:
  * https://cloud.google.com/storage/docs/request-rate
  */
 const CONCURRENCY = 32;

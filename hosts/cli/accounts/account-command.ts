@@ -11,7 +11,9 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   choices: ["usage"],
   examples: ["account usage"],
-  notes: ["Rates and concurrent calls are those of the server that responds."],
+  notes: [
+    "Each replica counts its own rates and concurrent calls. The output shows those of the replica that responds.",
+  ],
   run: async (input, io) => {
     const [word = ""] = input.positionals;
     if (word !== "usage") throw new UsageError(`Unknown subcommand 'account ${word}'. Use 'account usage'.`);

@@ -63,7 +63,7 @@ export const command: Command = {
     ...clientOptions,
     name: option("NAME", "Override the name in portside.json"),
     ...envOptions,
-    health: option("PATH", "Check the service with GET requests of this path; 'none' removes the check"),
+    health: option("PATH", "Check the service with GET requests to this path; 'none' removes the check"),
     idle: option("MODE", "Choose what happens to idle instances: freeze, stop or default", { choices: idleChoices }),
     message: messageOption,
     plan: flag("Show the changes without deploying"),

@@ -85,7 +85,7 @@ export const command: Command = {
   options: {
     ...clientOptions,
     deleted: flag("List the deleted volumes that can be restored"),
-    folders: flag("List the folders directly below PREFIX in place of the objects in them"),
+    folders: flag("List the folders directly below PREFIX instead of the objects in them"),
   },
   positionals: { min: 1, max: 3 },
   examples: ["volume ls", "volume ls shop-data reports/", "volume ls shop-data --folders"],

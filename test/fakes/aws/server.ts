@@ -43,7 +43,7 @@ export interface AwsMethod {
 /** The errors for injected faults. A lost reply has none. */
 export type InjectedErrors = Readonly<Record<Exclude<FaultKind, "reply_lost">, AwsError>>;
 
-/** A service that uses one of the protocols. */
+/** A fake AWS service: its methods and the error format of its protocol. */
 export interface AwsService {
   /** Undefined: the call does not exist. */
   readonly route: (request: AwsRequest) => AwsMethod | undefined;

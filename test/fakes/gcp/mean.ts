@@ -1,6 +1,6 @@
 /**
- * Unfriendly behaviour of Google Cloud that its documents or reports describe: each is a switch of the fakes, off by
- * default. Delays run on the clock that the fakes share with the provider.
+ * Unfriendly behaviour of Google Cloud that its documentation or bug reports describe. Each behaviour is a switch of
+ * the fakes, off by default. Delays run on the clock that the fakes share with the provider.
  */
 
 /** Each switch, with its source. */
@@ -9,11 +9,11 @@ export const meanSwitches = {
    * terraform-provider-google, resource_google_service_account.go: "IAM API returns 403 when the queried SA is not
    * found".
    */
-  absent_identity_forbidden: "IAM answers 403 about a service account that does not exist",
+  absent_identity_forbidden: "IAM returns 403 for a service account that does not exist",
   /**
    * https://cloud.google.com/iam/docs/service-accounts-create: "You might need to wait for 60 seconds or more";
-   * https://github.com/hashicorp/terraform-provider-google/issues/19624 has reads that flap;
-   * https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 has the refusals of Cloud Run.
+   * https://github.com/hashicorp/terraform-provider-google/issues/19624 reports reads that flap;
+   * https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 reports the rejections by Cloud Run.
    */
   identity_late: "reads of a new service account flap, and nothing may run as it, for two minutes",
   /**
@@ -22,14 +22,14 @@ export const meanSwitches = {
    */
   grant_late: "a grant on a bucket takes effect after two minutes; until then mounts of the bucket fail",
   /**
-   * The same page, for `allUsers`; the answer meanwhile:
+   * The same page, for `allUsers`. The response until then:
    * https://cloud.google.com/run/docs/troubleshooting#unauthorized-client
    */
   public_access_late: "public access to a service takes effect after two minutes; until then Google responds with 403",
   /**
-   * run.v2's discovery document allows a period of 240 s,
-   * https://docs.cloud.google.com/run/docs/configuring/healthchecks a product of 600 s; users met a limit of 240 s for
-   * the product.
+   * run.v2's discovery document allows a period of 240 s.
+   * https://docs.cloud.google.com/run/docs/configuring/healthchecks allows 600 s for the product of the period and the
+   * failure threshold. Users report a limit of 240 s for this product.
    */
   probe_product_240: "a startup probe may take at most 240 s",
   /**
@@ -43,7 +43,7 @@ export const meanSwitches = {
    */
   empty_while_reconciling: "trafficStatuses and uri are empty while a service reconciles",
   /**
-   * https://docs.cloud.google.com/run/quotas: "Write requests per minute per region", which new projects have 60 of.
+   * https://docs.cloud.google.com/run/quotas: "Write requests per minute per region". New projects have 60.
    */
   run_write_quota: "60 Cloud Run writes per minute",
   /** https://cloud.google.com/logging/quotas: "entries.list requests: 60 per minute, per project". */
@@ -62,7 +62,7 @@ export const meanSwitches = {
   build_regions_restricted: "Cloud Build runs builds in six regions only",
   /** https://github.com/google-github-actions/setup-gcloud/issues/658: `RUN --mount` on Cloud Build. */
   docker_without_buildkit: "Docker on Cloud Build uses BuildKit only if DOCKER_BUILDKIT is 1",
-  /** https://github.com/googleapis/mcp-toolbox/issues/2315: a plan lists the tables below views, not the views. */
+  /** https://github.com/googleapis/mcp-toolbox/issues/2315: a dry run lists the tables behind views, not the views. */
   tables_behind_views: "a dry run lists the tables behind the linked dataset's view, not the view",
 } as const;
 

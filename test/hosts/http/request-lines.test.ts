@@ -1,4 +1,4 @@
-/** Which requests the server's log has: changes and failures, and at debug level also successful reads. */
+/** The server logs requests that change something or fail, and at debug level also successful reads. */
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";

@@ -40,7 +40,7 @@ export const startStorage = async (): Promise<StorageServer> => {
     download,
     put: async (path, body, where) => {
       const { ok, status } = await fetch(await upload(path, where), { method: "PUT", body });
-      if (!ok) throw new Error(`PUT of '${path}' was answered ${status}`);
+      if (!ok) throw new Error(`PUT of '${path}' returned status ${status}`);
     },
     text: async (path) => (await fetch(await download(path))).text(),
     [Symbol.asyncDispose]: () => memory.close(),

@@ -21,7 +21,7 @@ import { stageSource } from "./staging.ts";
 
 /** Maximum log pages per poll. */
 const MAX_LOG_PAGES = 20;
-/** How long to wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
+/** Maximum wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
 const SETTLE_MS = 4000;
 /**
  * How long a cancellation retries StartBuild, in milliseconds. If the first response was lost, the retry returns the
@@ -79,7 +79,7 @@ export const createCodeBuilder = (
     stage: async ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
     start: async (build, signal) => builds.start(renderBuild(shared, build), { signal }).map(follow),
     cancel: async (build, id) => {
-      // A token starts only one build, so a repeated call returns that build's id.
+      // An idempotency token starts only one build, so a repeated call returns that build's id.
       const startAgain = () => builds.start(renderBuild(shared, build), { timeoutMs: START_RETRY_MS });
       return (id === undefined ? startAgain() : okAsync(id)).andThen((known) => builds.stop(known));
     },

@@ -1,4 +1,4 @@
-/** Mounts the folder that was opened, whatever has its name later. */
+/** Mounts the folder that was opened, even if its path later leads to another folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";

@@ -36,7 +36,7 @@ test("frees the path of a tree immediately, and removes its files", async () => 
   expect(readdirSync(at("outside"))).toEqual(["kept.txt"]);
 });
 
-test("removes several trees, including those that come meanwhile", async () => {
+test("removes several trees, including those added in the meantime", async () => {
   await leftovers.open();
   for (const name of ["a", "b", "c"]) {
     makeTree(at(name));
@@ -84,7 +84,7 @@ describe("in a bundle, without a script", () => {
     leftovers = new Leftovers(at("leftovers"), silentLogger, null);
   });
 
-  test("removes the trees in this process, including those that come meanwhile", async () => {
+  test("removes the trees in this process, including those added in the meantime", async () => {
     makeTree(at("leftovers", "old"));
     await leftovers.open();
     for (const name of ["a", "b", "c"]) {

@@ -24,7 +24,7 @@ interface Sick {
   readonly messageParts?: readonly string[];
   /** A part of one of the last lines. */
   readonly lastLine?: string;
-  /** The deadline for listening. Other services exit before it. */
+  /** Overrides the deadline for listening, for a service that would otherwise fail only after the default. */
   readonly within?: number;
 }
 

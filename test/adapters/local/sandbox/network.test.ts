@@ -15,7 +15,7 @@ import { portOf, send } from "../../../support/http/clients.ts";
 import { principalOf, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { has } from "../../../support/vitest/machine.ts";
 
-/** Tries a connection, a request or a datagram on demand, and responds with the result. */
+/** Tries a TCP connection, an HTTP request, a DNS query or a listener on demand, and responds with the result. */
 const prober = nodeSource(`import { createServer } from "node:http";
 import { connect } from "node:net";
 import { Resolver } from "node:dns/promises";
@@ -96,14 +96,14 @@ test("a service reaches no port of this machine at any of its addresses", async 
   expect(heard.filter(([, outcome]) => outcome === "secret" || outcome === "ended")).toEqual([]);
 });
 
-test("a service is refused immediately at clouds' metadata addresses", async () => {
+test("connections to the metadata addresses of clouds fail immediately", async () => {
   for (const host of ["169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200"])
     expect(await ask("/tcp", { host, port: 80 })).toBe("ECONNREFUSED");
   for (const host of ["fd00:ec2::254", "2001:db8::1"])
     expect(await ask("/tcp", { host, port: 80 })).toBe("ENETUNREACH");
 });
 
-test("a service gets replies of this machine's resolver", async () => {
+test("a service gets replies from this machine's resolver", async () => {
   const asked = "portside.invalid";
   const heard = await new Resolver({ timeout: 4000, tries: 2 }).resolve4(asked).then(String, ({ code }) => code);
   expect(await ask("/name", { name: asked })).toBe(heard);
@@ -137,7 +137,7 @@ test("services reach each other's URLs, including those of later services", asyn
   expect(await ask("/http", { url }, second)).toBe("200 hi");
 });
 
-test("services reach the shared port and signed URLs, even if they listen on the shared port's number", async () => {
+test("services reach the shared port and signed URLs, even if they listen on the same port number", async () => {
   const principal = principalOf("acme");
   (await platform.controlPlane.createVolume(principal, { name: "files" }))._unsafeUnwrap();
   const { local, controlPlane } = platform;

@@ -21,7 +21,7 @@ describe("parseMemory", () => {
     // Half a byte rounds up: a quantity never becomes smaller.
     ["0.5", 1],
     ["1.0001k", 1001],
-    // Not 261011000001, which is 261.011 × 1e9 in binary fractions.
+    // Not 261011000001: in floating point, 261.011 * 1e9 is slightly more than 261011000000.
     ["261.011G", 261_011_000_000],
   ])("%s is %d bytes", (text, bytes) => expect(parseMemory(text)).toBe(bytes));
 

@@ -57,7 +57,7 @@ describe("a page begins", () => {
     expect(lines(await read({ since: third.cursor }))).toEqual([10]);
   });
 
-  test("at the filter's lower time bound, so that a follower from there reads every entry", async () => {
+  test("at the filter's lower time bound, so that a follower that starts there reads every entry", async () => {
     const { read, lines, at } = await withLines(10);
     expect(lines(await read({ query: `timestamp>="${at(3)}"`, limit: 3 }))).toEqual([2, 3, 4]);
     expect(lines(await read({ query: `timestamp>"${at(3)}" severity=ERROR`, limit: 1 }))).toEqual([3]);
@@ -98,7 +98,7 @@ test("in a log without visible entries the cursor precedes the entries that will
   expect(lines(await read({ since: page.cursor }))).toEqual([0, 1]);
 });
 
-test("an unknown deployment is a 404, but not if its log cannot be read", async () => {
+test("returns not_found for an unknown deployment, but an empty page if its log cannot be read", async () => {
   let answers = true;
   const platform = startMemory({
     around: ({ logs }) => ({

@@ -1,4 +1,4 @@
-/** Google's front end: it refuses the callers of a service that is not public, and passes everything else on. */
+/** Google's front end: it rejects the callers of a service that is not public, and forwards all other requests. */
 import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 

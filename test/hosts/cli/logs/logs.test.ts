@@ -115,7 +115,7 @@ test("waits for the rate limit's Retry-After, and prints the platform's message"
   expect(runs.map(({ stderr }) => stderr).join("")).toMatch(/may send 60 requests per minute\. Waiting \d s…/);
 });
 
-test("follows the next deployment of the name after one message about the deleted one", async () => {
+test("prints one message when the deployment is deleted, and follows the next deployment of that name", async () => {
   const { api, env } = await withLines([line("line 1")]);
   await using _ = api;
   const stop = new AbortController();
