@@ -151,7 +151,7 @@ const folderDelimiter = readField<"" | typeof FOLDER_DELIMITER>(
     text === "" || text === FOLDER_DELIMITER
       ? { value: text }
       : { problem: `must be '${FOLDER_DELIMITER}'; omit it to list the objects of all folders`, type: "value_error" },
-  "With `/`, the response has the folders directly below the prefix in place of the objects in them.",
+  "With `/`, the response has the folders directly below the prefix instead of the objects in them.",
   [FOLDER_DELIMITER],
   { pattern: "^/?$" },
 );
