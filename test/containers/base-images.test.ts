@@ -123,7 +123,7 @@ describe.each([
     const deployed = await Promise.all([deploy(lines), deploy(`${lines}# another\n`)]);
     for (const { answer, output } of deployed) expect(answer, output).toBe("up");
     const tags = registry.asked.slice(asked).filter((path) => path === "/v2/moving/manifests/latest");
-    // Docker asks for the head of a manifest before it fetches it by its digest.
+    // Docker sends one HEAD request for the tag, and then fetches the manifest by its digest.
     expect(tags).toHaveLength(1);
     expect(closed.asked).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe.each([
   });
 });
 
-test("a registry that never responds ends with the build's deadline", async (context) => {
+test("a build fails at its deadline if the registry never responds", async (context) => {
   needs(context, "base images");
   const silent = createServer(() => undefined).listen(0, "127.0.0.1");
   await once(silent, "listening");

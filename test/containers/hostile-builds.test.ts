@@ -158,7 +158,7 @@ describe("a Dockerfile", () => {
     expect((await docker.getContainer(id).inspect()).State.Health).toBeUndefined();
   });
 
-  test("is parsed like the engine parses it, whatever its archive", async (context) => {
+  test("is checked as the engine parses it, even if the archive contains it twice or it is very long", async (context) => {
     needs(context, "base images");
     const twice = tarGz([
       { path: "Dockerfile", content: `FROM ${BASE}\n` },

@@ -1,4 +1,4 @@
-/** Finds the uncovered branches of a report, and the differences to the page. */
+/** Finds uncovered branches in a report, and compares them with the table in docs/contributing/testing.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { differences, namedBranches, uncoveredBranches } from "./uncovered.ts";

@@ -1,4 +1,7 @@
-/** The proxy of docs/operations/running.md passes records as they come, requests to services, and signed uploads. */
+/**
+ * The nginx configuration in docs/operations/running.md passes on the records of deploys without buffering, and forwards
+ * requests to services and signed uploads.
+ */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +16,7 @@ import { nodeSource } from "../support/archives/archives.ts";
 import { startOnFreePort } from "../support/http/free-port.ts";
 import { needs } from "../support/vitest/machine.ts";
 
-/** Resolves when a file exists. */
+/** The source of a server that listens only when a file exists. */
 const waiting = (file: string) => `
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
@@ -87,7 +90,7 @@ test("records arrive as they happen; services and signed uploads work", async (c
   let last = "";
   for await (const line of createInterface({ input: deploy.stdout })) {
     const { message, status } = JSON.parse(line) as { message: string; status: string };
-    // The deploy never ends, so a buffering proxy would hold this record forever.
+    // The deploy cannot end before the test has received this record, so a buffering proxy would block it forever.
     if (message.startsWith("Starting revision")) writeFileSync(go, "");
     last = status;
   }

@@ -56,7 +56,8 @@ const RETRY_MS = 60_000;
 const FINAL_RETRY_MS = 8000;
 /**
  * Milliseconds for which the first write retries while Cloud Run does not know a new identity, and the pause between
- * these retries. They allow fewer retries than `TRIES`.
+ * these retries. They must allow fewer retries than `TRIES` in
+ * writes.ts.
  */
 const IDENTITY_MS = 150_000;
 const IDENTITY_PAUSE_MS = 8000;

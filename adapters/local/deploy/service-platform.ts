@@ -247,12 +247,13 @@ export class LocalPlatform implements ServicePlatform {
         releases.map(({ release, template: { image } }) => ({ release, image })),
         releasesKept,
       );
-      const lacking = await Promise.all(releases.map(({ template: { image } }) => this.#lacks(image)));
-      return releases.map((release, index) => ({
-        ...release,
-        hasImage: kept.has(release.template.image) && lacking[index] === false,
-        envDigests: envDigestsOf(release.template, digestKey),
-      }));
+      return Promise.all(
+        releases.map(async (release) => ({
+          ...release,
+          hasImage: kept.has(release.template.image) && !(await this.#lacks(release.template.image)),
+          envDigests: envDigestsOf(release.template, digestKey),
+        })),
+      );
     });
   }
 

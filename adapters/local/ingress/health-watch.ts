@@ -15,35 +15,34 @@ export interface HealthWatchConfig {
 export class HealthWatch {
   readonly #config: HealthWatchConfig;
   readonly #stopped = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #failures = 0;
-  #isChecking = false;
 
   constructor(config: HealthWatchConfig) {
     this.#config = config;
-    this.#timer = setInterval(() => void this.#check(), config.intervalMillis).unref();
+    this.#timer = this.#later(config.intervalMillis);
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#stopped.abort();
   }
 
+  #later(millis: number): NodeJS.Timeout {
+    return setTimeout(() => void this.#check(), millis).unref();
+  }
+
   async #check(): Promise<void> {
-    const { check, failures, isPaused, onUnhealthy } = this.#config;
-    if (this.#isChecking) return;
+    const { check, intervalMillis, failures, isPaused, onUnhealthy } = this.#config;
+    const begun = Date.now();
+    const result = isPaused() ? undefined : await check(this.#stopped.signal);
+    if (this.#stopped.signal.aborted) return;
     // A pause may make a check fail, so earlier failures do not count after it.
-    if (isPaused()) {
-      this.#failures = 0;
-      return;
-    }
-    this.#isChecking = true;
-    const result = await check(this.#stopped.signal);
-    this.#isChecking = false;
-    if (this.#stopped.signal.aborted || isPaused()) return;
-    this.#failures = result.healthy ? 0 : this.#failures + 1;
-    if (result.healthy || this.#failures < failures) return;
-    this.stop();
-    onUnhealthy(result.problem);
+    const failed = result?.healthy === false && !isPaused();
+    this.#failures = failed ? this.#failures + 1 : 0;
+    if (failed && this.#failures >= failures) {
+      this.stop();
+      onUnhealthy(result.problem);
+    } else this.#timer = this.#later(Math.max(0, begun + intervalMillis - Date.now()));
   }
 }

@@ -75,6 +75,12 @@ interface Waiter {
 /** Delays after consecutive failed starts, in milliseconds. */
 const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
 
+const pauseAfter = (failures: number): number =>
+  BACKOFF_MS[Math.max(0, Math.min(failures, BACKOFF_MS.length - 1))] as number;
+
+/** An instance that exits within this time may be in a loop of crashes. */
+const QUICK_EXIT_MS = 10_000;
+
 /**
  * An instance that refuses connections is probably exiting. The pool waits this long before it stops the instance,
  * because a signal would hide the exit code.
@@ -102,6 +108,9 @@ export class Pool {
   #failures = 0;
   #failedAt = 0;
   #lastFailure: DeployFailure | undefined;
+  /** Consecutive instances that exited soon after their start. */
+  #quickExits = 0;
+  #exitedAt = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   /** When the idle timer expires, in milliseconds since the epoch. */
   #idleTimerAt = 0;
@@ -315,13 +324,31 @@ export class Pool {
     this.#scale();
   }
 
+  /**
+   * Returns how many instances to start for the minimum. Thaws frozen instances first. Instances that exit soon after
+   * their start are replaced with growing pauses.
+   */
+  #missing(): number {
+    let missing = this.#config.minInstances - this.#starting;
+    for (const { leaving, frozen, thawing } of this.#instances)
+      if (!leaving && (!frozen || thawing !== undefined)) missing -= 1;
+    for (const pooled of this.#instances) {
+      if (missing <= 0) return 0;
+      if (!pooled.frozen || pooled.leaving || pooled.thawing !== undefined) continue;
+      pooled.thawing = this.#thaw(pooled);
+      missing -= 1;
+    }
+    const pause = pauseAfter(this.#quickExits - 1) - (Date.now() - this.#exitedAt);
+    if (missing <= 0 || pause <= 0) return missing;
+    this.#scaleLater(pause);
+    return 0;
+  }
+
   #scale(): void {
     if (this.#retired) return;
-    const missing =
-      this.#config.minInstances - this.#instances.filter(({ leaving }) => !leaving).length - this.#starting;
+    const missing = this.#missing();
     if (this.#queue.length === 0 && missing <= 0) return;
-    const wait =
-      (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number) - (Date.now() - this.#failedAt);
+    const wait = pauseAfter(this.#failures) - (Date.now() - this.#failedAt);
     if (wait > 0 && this.#lastFailure !== undefined) {
       // Instances that run or start will serve the waiting requests.
       if (this.size > 0 || missing > 0) this.#scaleLater(wait);
@@ -410,7 +437,7 @@ export class Pool {
     const hasRoom = this.size < this.#config.maxInstances;
     if (hasRoom) this.#startOne();
     const deadline = Date.now() + drainMillis;
-    while (pooled.active > 0 && Date.now() < deadline && !pooled.stopping)
+    while (isBusy(pooled, Date.now()) && Date.now() < deadline && !pooled.stopping)
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     await this.#stop(pooled);
     if (!hasRoom && !this.#retired && this.size === 0) this.#startOne();
@@ -431,7 +458,11 @@ export class Pool {
     this.#instances.splice(index, 1);
     this.#config.releaseBudget();
     pooled.closeConnections();
-    if (!pooled.stopping) this.#config.onCrashed(pooled.instance, exit);
+    if (!pooled.stopping) {
+      this.#exitedAt = Date.now();
+      this.#quickExits = this.#exitedAt - pooled.joinedAt < QUICK_EXIT_MS ? this.#quickExits + 1 : 0;
+      this.#config.onCrashed(pooled.instance, exit);
+    }
     this.#scale();
   }
 

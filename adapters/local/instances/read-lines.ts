@@ -130,7 +130,7 @@ export class LineSplitter {
     }
   }
 
-  /** Delivers whole lines. Skips an empty first line if the silence timeout has delivered its beginning. */
+  /** Delivers whole lines. If the silence timeout has delivered the whole first line, skips its line break. */
   #deliver(lines: Buffer): Promise<void> | undefined {
     if (lines.length === 0) return undefined;
     const skipped = this.#begun ? lines.indexOf(NEWLINE) + 1 : 0;

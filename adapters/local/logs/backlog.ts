@@ -36,8 +36,8 @@ export class Backlog implements Amount {
     return reaches(this, this.#full, 2);
   }
 
-  add(letters: number): void {
-    this.#entries += 1;
+  add(letters: number, entries = 1): void {
+    this.#entries += entries;
     this.#letters += letters;
   }
 

@@ -11,7 +11,7 @@ import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { ResultAsync } from "../../../core/result.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { type Amount, Backlog } from "./backlog.ts";
-import { type EngineLogs, isRecent, type LogWriterConfig, unwritable } from "./log-writer.ts";
+import { type EngineLogs, isRecent, type LogWriterConfig, timeOf, unwritable } from "./log-writer.ts";
 import type { ServiceOutput } from "./service-output.ts";
 
 /** The part of the writer's configuration that the thread needs. */
@@ -31,7 +31,7 @@ export type LogCall =
   | { readonly name: "isLosing" | "close" };
 
 export type ToLogThread =
-  | { readonly kind: "items"; readonly items: readonly LogItem[]; readonly letters: number }
+  | { readonly kind: "items"; readonly items: readonly LogItem[]; readonly size: Amount }
   | ({ readonly kind: "call"; readonly id: number } & LogCall);
 
 export type FromLogThread =
@@ -54,9 +54,20 @@ const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread",
 export const canWriteInThread = script !== null;
 
 /** Writers must wait while this much is on its way to the thread. More would delay calls, which it handles in order. */
-const AHEAD: Amount = { entries: 5000, letters: 1024 * 1024 };
+const AHEAD: Amount = { entries: 20_000, letters: 1024 * 1024 };
 /** The estimated size of an entry without its text, in characters. */
 const ENTRY_LETTERS = 200;
+const NOTHING: Amount = { entries: 0, letters: 0 };
+
+const NEWLINE = 10;
+
+/** Counts the lines of a block. */
+const countLines = (lines: Uint8Array): number => {
+  let count = 0;
+  for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) count += 1;
+  return Math.max(1, count);
+};
+
 /** How long to wait before the next thread starts after one has failed. */
 const RESTART_MS = 1000;
 
@@ -68,11 +79,12 @@ export class LogThread implements EngineLogs {
   readonly #telemetry: Telemetry;
   #worker: Worker | undefined;
   #restart: NodeJS.Timeout | undefined;
-  readonly #calls = new Map<number, PromiseWithResolvers<boolean>>();
+  /** The calls without a result. A call waits here if no thread runs. */
+  readonly #calls = new Map<number, { readonly call: LogCall; readonly answer: PromiseWithResolvers<boolean> }>();
   #lastCall = 0;
   /** Items that the next message contains. */
   #items: LogItem[] = [];
-  #letters = 0;
+  #size: Amount = NOTHING;
   /** Items that the thread has not taken. */
   #backlog = new Backlog(AHEAD);
   /** The number of entries in the thread that are not in a file, according to its last report. */
@@ -92,13 +104,15 @@ export class LogThread implements EngineLogs {
   }
 
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
-    return this.#queue({ entry, at: this.#timeOf(at) }, ENTRY_LETTERS + (entry.text?.length ?? 0));
+    const letters = ENTRY_LETTERS + (entry.text?.length ?? 0);
+    return this.#queue({ entry, at: timeOf(this.#clock.now(), at) }, { entries: 1, letters });
   }
 
   pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined {
     // Copies the lines, because `#send` transfers the whole memory block that backs a buffer.
     const lines = new Uint8Array(output.lines);
-    return this.#queue({ output: { ...output, lines: lines as Buffer }, at: this.#timeOf(at) }, lines.length);
+    const item = { output: { ...output, lines: lines as Buffer }, at: timeOf(this.#clock.now(), at) };
+    return this.#queue(item, { entries: countLines(lines), letters: lines.length });
   }
 
   append(entries: readonly NewLogEntry[]): ReturnType<EngineLogs["append"]> {
@@ -134,29 +148,28 @@ export class LogThread implements EngineLogs {
     await worker?.terminate();
   }
 
-  #timeOf(at: Instant | undefined): Instant {
-    const now = this.#clock.now();
-    return at === undefined || at > now ? now : at;
-  }
-
   #start(): void {
     const worker = new Worker(this.#script, { name: "portside-logs", workerData: this.#data });
     this.#worker = worker;
     // The thread must not keep this process alive, except during a call.
     worker.unref();
-    worker.on("message", (message: FromLogThread) => this.#receive(message));
+    worker.on("message", (message: FromLogThread) => {
+      // A message can arrive after the error of its thread.
+      if (worker === this.#worker) this.#receive(message);
+    });
     worker.on("error", (cause) => this.#failed(worker, cause));
     worker.on("exit", () => this.#failed(worker, new Error("the thread has ended")));
     this.#send();
+    for (const id of this.#calls.keys()) this.#sendCall(worker, id);
   }
 
-  #queue(item: LogItem, letters: number): Promise<void> | undefined {
+  #queue(item: LogItem, { entries, letters }: Amount): Promise<void> | undefined {
     // Instances may continue after the engine has closed its log.
     if (this.#closed) return undefined;
     if (this.#items.length === 0) setImmediate(() => this.#send());
     this.#items.push(item);
-    this.#letters += letters;
-    this.#backlog.add(letters);
+    this.#size = { entries: this.#size.entries + entries, letters: this.#size.letters + letters };
+    this.#backlog.add(letters, entries);
     return this.#backlog.room();
   }
 
@@ -165,22 +178,26 @@ export class LogThread implements EngineLogs {
     if (this.#worker === undefined || this.#items.length === 0) return;
     const items = this.#items;
     const moved = items.flatMap((item) => ("output" in item ? [item.output.lines.buffer as ArrayBuffer] : []));
-    const message: ToLogThread = { kind: "items", items, letters: this.#letters };
+    const message: ToLogThread = { kind: "items", items, size: this.#size };
     this.#worker.postMessage(message, moved);
     this.#items = [];
-    this.#letters = 0;
+    this.#size = NOTHING;
   }
 
   #call(call: LogCall): Promise<boolean> {
-    if (this.#worker === undefined) return Promise.resolve(false);
+    if (this.#worker === undefined && this.#closed) return Promise.resolve(false);
     this.#send();
     const id = ++this.#lastCall;
     const answer = Promise.withResolvers<boolean>();
-    this.#calls.set(id, answer);
-    this.#worker.ref();
-    const message: ToLogThread = { kind: "call", id, ...call };
-    this.#worker.postMessage(message);
+    this.#calls.set(id, { call, answer });
+    if (this.#worker !== undefined) this.#sendCall(this.#worker, id);
     return answer.promise;
+  }
+
+  #sendCall(worker: Worker, id: number): void {
+    worker.ref();
+    const message: ToLogThread = { kind: "call", id, ...(this.#calls.get(id)?.call as LogCall) };
+    worker.postMessage(message);
   }
 
   #receive(message: FromLogThread): void {
@@ -190,7 +207,7 @@ export class LogThread implements EngineLogs {
       this.#backlog.release();
     } else if (message.kind === "logged") this.#logger[message.level](message.message, message.fields);
     else if (message.kind === "result") {
-      this.#calls.get(message.id)?.resolve(message.result);
+      this.#calls.get(message.id)?.answer.resolve(message.result);
       this.#calls.delete(message.id);
       if (this.#calls.size === 0) this.#worker?.unref();
     } else if (message.kind === "stored") this.#telemetry.logStored(message.entries, message.lagSeconds);
@@ -203,8 +220,8 @@ export class LogThread implements EngineLogs {
     this.#worker = undefined;
     this.#lostAt = performance.now();
     const lost = {
-      entries: this.#backlog.entries - this.#items.length,
-      letters: this.#backlog.letters - this.#letters,
+      entries: this.#backlog.entries - this.#size.entries,
+      letters: this.#backlog.letters - this.#size.letters,
     };
     const entries = lost.entries + this.#inThread;
     this.#telemetry.logLost(entries);
@@ -212,7 +229,7 @@ export class LogThread implements EngineLogs {
     this.#inThread = 0;
     this.#backlog.remove(lost);
     this.#backlog.release();
-    for (const { resolve } of this.#calls.values()) resolve(false);
+    for (const { answer } of this.#calls.values()) answer.resolve(false);
     this.#calls.clear();
     if (!this.#closed) this.#restart = setTimeout(() => this.#start(), RESTART_MS);
   }

@@ -113,7 +113,7 @@ const addRow = (batches: Batch[], row: NewRow, bound: Amount): void => {
 };
 
 /** If another process's clock is ahead, its time would shift all later entries. Uses this machine's time instead. */
-const timeOf = (now: Instant, at: Instant | undefined): Instant => (at === undefined || at > now ? now : at);
+export const timeOf = (now: Instant, at: Instant | undefined): Instant => (at === undefined || at > now ? now : at);
 
 /** Returns the age of the first row, which is the oldest. */
 const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>

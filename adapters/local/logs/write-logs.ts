@@ -52,6 +52,6 @@ port.on("message", async (message: ToLogThread) => {
     let room: Promise<void> | undefined;
     for (const item of message.items) room = queue(item) ?? room;
     if (room !== undefined) await room;
-    send({ kind: "taken", entries: message.items.length, letters: message.letters, waiting: writer.waiting });
+    send({ kind: "taken", ...message.size, waiting: writer.waiting });
   } else send({ kind: "result", id: message.id, result: await answer(message).catch(() => false) });
 });

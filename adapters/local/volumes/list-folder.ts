@@ -24,7 +24,7 @@ const entriesOf = (folder: Folder, path: string): string[] => {
 const isFolder = (path: string): boolean => path.endsWith("/");
 const nameIn = (folder: string, path: string): string => path.slice(folder.length).replace(/\/$/, "");
 
-/** Returns whether the path is a folder whose objects the page may have. Otherwise, the page may have the path itself. */
+/** Returns whether the walk enters this folder. Otherwise, the page lists the path itself. */
 const isEntered = (path: string, { prefix, delimiter }: ObjectQuery): boolean =>
   isFolder(path) && (delimiter === undefined || folderBelow(prefix, path) !== path);
 

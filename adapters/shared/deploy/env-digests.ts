@@ -2,11 +2,17 @@
 import { createHmac } from "node:crypto";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 
-/** @param key a secret of the installation; without it, a client cannot guess a value from its digest */
-export const envDigestsOf = ({ owner, env }: Pick<ServiceTemplate, "owner" | "env">, key: string) =>
+/**
+ * A digest also depends on the deployment and the variable, so equal values of two variables have different digests.
+ * @param key a secret of the installation, without which nobody can guess a value from its digest
+ */
+export const envDigestsOf = (
+  { owner, name: service, env }: Pick<ServiceTemplate, "owner" | "name" | "env">,
+  key: string,
+) =>
   Object.fromEntries(
     Object.entries(env).map(([name, value]) => {
-      const digest = createHmac("sha256", key).update(`env\0${owner}\0${value}`).digest("hex");
+      const digest = createHmac("sha256", key).update(`env\0${owner}\0${service}\0${name}\0${value}`).digest("hex");
       return [name, `hmac:${digest.slice(0, 32)}`];
     }),
   );

@@ -27,12 +27,12 @@ export const accountUsageSchema = z.object({
   deployments: quota("deployments", "The number of deployments."),
   instances: quota("instances", "The largest `max_instances` of a deployment. 0 counts as the platform's default."),
   volumes: quota("volumes", "The number of volumes, without deleted ones."),
-  builds_at_once: quota("builds_at_once", "The builds that run on the server that responds."),
-  uploads_at_once: quota("uploads_at_once", "The sources that the server that responds is receiving."),
-  sql_at_once: quota("sql_at_once", "The SQL queries that run on the server that responds."),
+  builds_at_once: quota("builds_at_once", "The builds that run on the responding server."),
+  uploads_at_once: quota("uploads_at_once", "The number of sources that the responding server is receiving."),
+  sql_at_once: quota("sql_at_once", "The SQL queries that run on the responding server."),
   requests_per_minute: quota(
     "requests_per_minute",
-    "The requests that count against the limit now, on the server that responds.",
+    "The requests that count against the limit now, on the responding server.",
   ),
 });
 

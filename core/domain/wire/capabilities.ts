@@ -111,7 +111,7 @@ export const capabilitiesSchema = z
     }),
     sql: z.object({
       queries: feature,
-      lag_seconds: z.number().meta({ description: "The maximum delay until an entry appears in queries, in seconds." }),
+      lag_seconds: z.number().meta({ description: "The usual delay until an entry appears in queries, in seconds." }),
     }),
     subscription: feature,
   })

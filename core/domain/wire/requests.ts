@@ -61,7 +61,8 @@ export const releaseDiffFields = {
 export const rollbackFields = {
   name: anyName("The deployment."),
   release: optionalRelease(
-    "The release to restore; defaults to the newest one before the release whose content serves.",
+    "The release to restore; defaults to the release before the one that serves. After a rollback, it defaults to the " +
+      "release before the restored one.",
   ),
   message: messageField.optional(),
 } as const;

@@ -85,8 +85,8 @@ const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec
   context.ports.provider.services.list(principal.account, options).andThen((services) => {
     const { instances: max } = context.settings.accountLimits;
     const sum = sumOfMinimums(services, spec);
-    const message = `your services would keep ${sum} instances running, but your account may have ${max}; reduce min_instances`;
-    return sum > max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
+    const message = `your services would keep ${sum} instances running; your account may have ${max}, and deploys need one of them; reduce min_instances`;
+    return sum >= max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
 /** Returns an error if too many runs of a name wait for their turn. */

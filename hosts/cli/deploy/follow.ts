@@ -34,7 +34,7 @@ export const followRecords = async (
     }
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    throw new CommandError(`Interrupted. The deploy continues. Run 'portside logs ${name}' to see how it ends.`);
+    throw new CommandError(`Interrupted, but the server continues. Run 'portside logs ${name}' to see how it ends.`);
   } finally {
     spinner.end();
   }

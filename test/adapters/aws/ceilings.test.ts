@@ -18,7 +18,7 @@ test("a new account", () => {
   });
 });
 
-test("the lowest quota decides, and a rollout keeps its share", () => {
+test("the lowest quota decides, and one unit of it is reserved for a rollout", () => {
   expect(maxima({ cpus: { Value: 50 } })["deployments"]).toBe(49);
   expect(maxima({ cpus: { Value: 4000 }, rules: { Value: 40 } })["deployments"]).toBe(39);
   expect(maxima({ cpus: { Value: 0 } })["deployments"]).toBe(0);

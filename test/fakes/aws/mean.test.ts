@@ -1,6 +1,6 @@
 /**
- * The main job on fakes with all switches on. With PORTSIDE_MEAN=all also with each one alone, and the port contracts
- * about running services. The delays pass on a fast clock. No delay affects SQL statements and stored data.
+ * The main job on fakes with all switches on. PORTSIDE_MEAN=all also runs it with each switch alone, and runs the port
+ * contracts about running services. The delays pass on a fast clock. No delay affects SQL statements and stored data.
  * test/adapters/aws/deploy/mean.test.ts has the rollouts under each switch.
  */
 

@@ -51,7 +51,7 @@ describe("a setting", () => {
     expect(() => of(["--allow-host-port", "all"], {})).toThrow("--allow-host-port");
   });
 
-  test("may have pairs, as one text or an object of the file", () => {
+  test("accepts pairs as a text with commas, or as an object in the file", () => {
     const envAliases = { OTHER_TOKEN: "CRON_TOKEN", OTHER_DATA: "PORTSIDE_VOLUMES" };
     using folder = folderWith({ "portside.config.json": JSON.stringify({ envAliases }) });
     const text = "OTHER_TOKEN=CRON_TOKEN, OTHER_DATA=PORTSIDE_VOLUMES";

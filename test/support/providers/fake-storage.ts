@@ -1,4 +1,4 @@
-/** A volume whose signed URLs point to a storage of the test, for responses of other or broken storages. */
+/** A volume whose signed URLs point to a server of the test, which simulates other or faulty storage services. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { serveVolume, type VolumeCli } from "../cli/volume-cli.ts";

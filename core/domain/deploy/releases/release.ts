@@ -89,7 +89,7 @@ export const releaseSchema = z
   .object({
     release: z.int().meta({ description: "The number of the release. It rises with each release of the deployment." }),
     uid: z.string().meta({
-      description: "The sequence of the numbers. A deployment that starts again at release 1 has another uid.",
+      description: "Identifies the sequence of release numbers. It changes if the numbers start again at 1.",
     }),
     revision: z.string().meta({ description: "The revision that the release created." }),
     status: z.enum(["serving", "replaced", "pruned"]).meta({

@@ -7,7 +7,7 @@ import { SharedReads } from "../../../../adapters/cloud/logs/shared-reads.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 
-test("no 60 seconds and no second have more calls than the quota", () =>
+test("no period of 60 seconds or of one second has more calls than its quota", () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),

@@ -9,7 +9,7 @@ import { type PythonIndex, serveIndex, wheelOf } from "../../../support/archives
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
-/** A module that serves a text, as a program and with `import`. */
+/** A module whose `main` serves a text. Scripts and other modules call it. */
 const serving = (text: string) => `
 import os
 from http.server import BaseHTTPRequestHandler, HTTPServer

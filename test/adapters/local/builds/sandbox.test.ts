@@ -90,7 +90,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("in a sandbox, commands can write only their folder and cache, and see no other account's", async (context) => {
+test("in a sandbox, commands can write only to their own folder and cache, and cannot see files of other accounts", async (context) => {
   needs(context, "bubblewrap", "npm");
   await using platform = await startLocal({ runner: "bubblewrap" });
   await platform.up(buildSource("echo neighbours > $HOME/secret"), { function_name: "other" }, "others");

@@ -119,3 +119,33 @@ test("a retired pool replaces nothing", async () => {
   await vi.advanceTimersByTimeAsync(30_000);
   expect([reports, starting.length]).toEqual([[], 0]);
 });
+
+test("an unhealthy instance may finish the work of its busy lease, within the drain time", async () => {
+  const { acquire, up, sick } = checkedPool();
+  const lease = acquire();
+  const one = await up();
+  (await leaseOf(lease)).release();
+  one.lease(Date.now() + 6000);
+  sick.add(one.id);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(one.stopped).toBe(false);
+  await vi.advanceTimersByTimeAsync(1100);
+  expect(one.stopped).toBe(true);
+});
+
+test("a check that takes as long as the interval delays the next one only until it has ended", async () => {
+  const begun: number[] = [];
+  const startedAt = Date.now();
+  const check = async (): Promise<HealthResult> => {
+    begun.push(Date.now() - startedAt);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    return unhealthy;
+  };
+  const health = { intervalMillis: 1000, failures: 3, drainMillis: 0, check, onUnhealthy: () => undefined };
+  const { acquire, up } = poolOf({ health });
+  void acquire();
+  const one = await up();
+  await vi.advanceTimersByTimeAsync(4100);
+  expect(begun.map((millis) => Math.round(millis / 100) * 100)).toEqual([1000, 2000, 3000]);
+  expect(one.stopped).toBe(true);
+});

@@ -76,3 +76,36 @@ test("waits for the account's budget, and a retired pool starts nothing", async 
   await vi.advanceTimersByTimeAsync(5000);
   expect(starting).toHaveLength(1);
 });
+
+test("replaces instances that exit soon after their start with growing pauses", async () => {
+  const { pool, starting, up } = poolOf({ minInstances: 1 });
+  pool.startMissing();
+  (await up()).end({ code: 1 });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(starting).toHaveLength(1);
+  (await up()).end({ code: 1 });
+  await vi.advanceTimersByTimeAsync(400);
+  expect(starting).toHaveLength(0);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(starting).toHaveLength(1);
+  // After a long life, a replacement starts immediately again.
+  const stable = await up();
+  await vi.advanceTimersByTimeAsync(20_000);
+  stable.end({ code: 1 });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(starting).toHaveLength(1);
+});
+
+test("thaws a frozen instance for the minimum before it starts another one", async () => {
+  const { acquire, up, starting } = poolOf({ minInstances: 1, idle: "freeze", idleMillis: 1000 });
+  const waiting = [acquire(), acquire()];
+  const [first, second] = [await up(), await up()];
+  for (const lease of await Promise.all(waiting.map(leaseOf))) lease.release();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect([first.calls, second.calls]).toEqual([[], ["freeze"]]);
+  first.end({ code: 1 });
+  await vi.advanceTimersByTimeAsync(0);
+  expect([second.calls, starting.length]).toEqual([["freeze", "thaw"], 0]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(second.calls).toEqual(["freeze", "thaw"]);
+});

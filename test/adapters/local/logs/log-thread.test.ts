@@ -109,6 +109,14 @@ test("a writer that is ahead of the thread waits", async () => {
   expect(thread.pushOutput(output("there is room"))).toBeUndefined();
 });
 
+test("counts the lines of output as entries", async () => {
+  open();
+  void thread.pushOutput(output("one", "two", "three"));
+  expect(thread.waiting).toBe(3);
+  await thread.writeAll(acme);
+  expect([stored, thread.waiting]).toEqual([3, 0]);
+});
+
 test("an appended entry is in the file, also after the thread has ended", async () => {
   open();
   expect((await thread.append([line("done")])).isOk()).toBe(true);
@@ -135,8 +143,8 @@ test("another thread continues after one has failed", async () => {
   expect(await thread.isLosing()).toBe(true);
   expect(logged.join()).toContain("lost log entries: the thread that writes them has failed");
   expect(lost).toEqual([1]);
+  // The next thread starts a second later. Until then, calls wait.
   void thread.push(line("after"));
-  // The next thread starts a second later.
-  while (!(await thread.append([line("last")])).isOk()) await new Promise((resolve) => setTimeout(resolve, 50));
+  expect((await thread.append([line("last")])).isOk()).toBe(true);
   expect(await texts()).toEqual(["before", "after", "last"]);
 });

@@ -64,7 +64,7 @@ const startOf = (pid: string): number => {
 };
 
 /**
- * The network namespaces of processes that started by then. The kernel reuses the number of an ended namespace, for
+ * The network namespaces of processes that started no later than `uptime`. The kernel reuses the number of an ended namespace, for
  * example for a sandbox of another test.
  */
 const namespacesOfThoseBy = (uptime: number): string[] =>
@@ -76,28 +76,31 @@ const namespacesOfThoseBy = (uptime: number): string[] =>
     }
   });
 
-describe.each(servers)("of $server, service $service", ({ server, service }) => {
-  // 0 is before anything runs. The other values, in milliseconds, are spread over a start.
-  test.for([0, 10, 30, 60, 120, "listening", "spare"])(
-    "ends if the server is killed after: %s",
-    async (moment, context) => {
-      if (server !== "root" && !plainUsersMayOpenTunnels()) context.skip("only root may open /dev/net/tun");
-      const user = server === "root" || !isRoot ? {} : { uid: PLAIN, gid: PLAIN };
-      if (user.uid !== undefined) await chown(folder, PLAIN, PLAIN);
-      const argv = [child, scope, join(folder, "sandbox"), String(moment), ...service];
-      const started = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"], ...user });
-      const [stdout, [, signal]] = await Promise.all([text(started.stdout), once(started, "exit")]);
-      expect(signal).toBe("SIGKILL");
-      let quiet = 0;
-      await expect
-        .poll(() => {
-          quiet = left().length === 0 ? quiet + 1 : 0;
-          return quiet;
-        })
-        .toBeGreaterThanOrEqual(QUIET_POLLS);
-      const { networks, uptime } = stdout === "" ? { networks: [], uptime: 0 } : (JSON.parse(stdout) as SeenNetworks);
-      expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
-      expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
-    },
-  );
-});
+describe.each(servers)(
+  "the network of a service of user $service, with the server as $server",
+  ({ server, service }) => {
+    // 0 is before anything runs. The other values, in milliseconds, are spread over a start.
+    test.for([0, 10, 30, 60, 120, "listening", "spare"])(
+      "ends if the server is killed after: %s",
+      async (moment, context) => {
+        if (server !== "root" && !plainUsersMayOpenTunnels()) context.skip("only root may open /dev/net/tun");
+        const user = server === "root" || !isRoot ? {} : { uid: PLAIN, gid: PLAIN };
+        if (user.uid !== undefined) await chown(folder, PLAIN, PLAIN);
+        const argv = [child, scope, join(folder, "sandbox"), String(moment), ...service];
+        const started = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"], ...user });
+        const [stdout, [, signal]] = await Promise.all([text(started.stdout), once(started, "exit")]);
+        expect(signal).toBe("SIGKILL");
+        let quiet = 0;
+        await expect
+          .poll(() => {
+            quiet = left().length === 0 ? quiet + 1 : 0;
+            return quiet;
+          })
+          .toBeGreaterThanOrEqual(QUIET_POLLS);
+        const { networks, uptime } = stdout === "" ? { networks: [], uptime: 0 } : (JSON.parse(stdout) as SeenNetworks);
+        expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
+        expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
+      },
+    );
+  },
+);

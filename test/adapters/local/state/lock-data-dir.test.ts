@@ -45,7 +45,7 @@ interface Held {
 
 const isFree = ({ lock, takeover }: Held): boolean => lock === undefined && takeover === undefined;
 
-/** Each step does what the locks that are held allow, and expects a refusal otherwise. */
+/** Each step succeeds if the current locks permit it. Otherwise, it expects a refusal. */
 const steps: Readonly<Record<string, (held: Held) => Promise<void>>> = {
   start: async (held) => {
     if (isFree(held)) held.lock = lockDataDir(folder);

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { envDigestsOf } from "../../../../adapters/shared/deploy/env-digests.ts";
 import { parseRelease, renderRelease } from "../../../../adapters/shared/deploy/release-document.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { release } from "../../../arbitraries/releases.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -30,10 +31,16 @@ test("rejects a document without any one of its parts", () => {
   );
 });
 
-test("digests depend on the value, the account and the key", () => {
+test("digests depend on the value, the variable, the deployment, the account and the key", () => {
   const digest = (value: string, owner = "acme", key = "key") =>
-    envDigestsOf({ owner: owner as AccountId, env: { TOKEN: value } }, key)["TOKEN"];
+    envDigestsOf({ owner: owner as AccountId, name: "app" as DeploymentName, env: { TOKEN: value } }, key)["TOKEN"];
   expect(digest("a")).toBe(digest("a"));
   expect(digest("a")).toMatch(/^hmac:[0-9a-f]{32}$/);
-  expect(new Set([digest("a"), digest("b"), digest("a", "other"), digest("a", "acme", "other")]).size).toBe(4);
+  const all = [digest("a"), digest("b"), digest("a", "other"), digest("a", "acme", "other")];
+  const other = envDigestsOf(
+    { owner: "acme" as AccountId, name: "other" as DeploymentName, env: { TOKEN: "a" } },
+    "key",
+  );
+  const renamed = envDigestsOf({ owner: "acme" as AccountId, name: "app" as DeploymentName, env: { KEY: "a" } }, "key");
+  expect(new Set([...all, ...Object.values(other), ...Object.values(renamed)]).size).toBe(6);
 });

@@ -67,11 +67,12 @@ test("changes nothing", async () => {
 });
 
 test("the minimums of an account's services share its limit of instances", async () => {
-  const platform = startMemory({ settings: { accountLimits: { instances: 5 } } });
+  const platform = startMemory({ settings: { accountLimits: { instances: 6 } } });
   await deployed(platform, { min_instances: 3 });
   const plan = (raw: Record<string, unknown>, account?: string) =>
     platform.controlPlane.plan(platform.principal(account), { fields: { ...fields, max_instances: 5, ...raw } });
   const other = await plan({ function_name: "other", min_instances: 3 });
+  // A deploy needs the sixth instance.
   expect(other._unsafeUnwrapErr()).toMatchObject({
     kind: "invalid_input",
     issues: [{ path: ["min_instances"], type: "quota_exceeded", message: expect.stringContaining("keep 6 instances") }],

@@ -69,7 +69,7 @@ const broken: Policy = {
   },
 };
 
-test("a policy that throws returns an error with its name, and deploys nothing", async () => {
+test("if a policy throws, the plan and the deploy fail with an error that names it", async () => {
   const platform = startMemory({ settings: { policies: [broken] } });
   const error = { kind: "internal", message: "Policy 'broken' failed: out of order" };
   expect((await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrapErr()).toMatchObject(error);

@@ -37,7 +37,7 @@ const nanosOf = (text: string): bigint => {
 };
 
 /**
- * Values at a path; for a final list, any element. Does not descend into lists on the path: no source says it should.
+ * Returns the values at a path. If the path ends at a list, returns its elements. Does not descend into lists on the path: no source says it should.
  */
 const at = (value: unknown, path: readonly string[]): unknown[] => {
   const [first, ...rest] = path;
@@ -118,7 +118,10 @@ const passes = (filter: LogFilter, entry: EntryJson): boolean => {
   }
 };
 
-/** The service that all matches belong to. An index, because this fake holds the entries of many suites. */
+/**
+ * Returns the service that all matches belong to. The caller then reads only the entries of this service, because the fake
+ * holds those of many suites.
+ */
 const serviceOf = (filter: LogFilter): string | undefined => {
   const found = conjuncts(filter).find(
     (term) => term.kind === "compare" && term.op === "=" && term.path.join(".") === "resource.labels.service_name",

@@ -100,7 +100,7 @@ describe("keys and tokens", () => {
   });
 });
 
-test("the answer no cancels without an error", async () => {
+test("answering no cancels the removal without an error message", async () => {
   const { api, env } = await withOne();
   await using _ = api;
   const { code, stderr } = await portside(["remove", "my-app"], { env, typed: "n\n" });

@@ -35,7 +35,7 @@ describe("one object", () => {
     expect(await cli.volume(["get", "data", "a", "-"])).toEqual({ code: 0, stdout: "ünd\n", stderr: "" });
   });
 
-  test("that is empty is an empty file", async () => {
+  test("becomes an empty file if it is empty", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "");

@@ -32,7 +32,7 @@ describe("neither", () => {
     expect(problemsOf(await send(...parts))).toEqual(["body.source_archive: missing"]);
   });
 
-  test("a plan requires none", async () => {
+  test("a plan does not require a source", async () => {
     const body = formOf(...good, file("source_archive", ""));
     const answer = await api.call("POST", "/v1/deploy/plan", { body, headers: { "content-type": formType } });
     expect(answer.status, answer.text).toBe(200);
@@ -56,7 +56,7 @@ describe("both", () => {
 });
 
 describe("an object of a volume", () => {
-  test("fails with the missing capability if the provider has no volumes", async () => {
+  test("is rejected with the provider's reason if the provider does not support source_object", async () => {
     await using lacking = await serveMemory({ capabilities: { source_object: missing("no source objects here") } });
     const body = formOf(...good, field("source_object", "volume/source.tar.gz"));
     const answer = await lacking.call("POST", "/v1/deploy", { body, headers: { "content-type": formType } });

@@ -36,7 +36,7 @@ test("the client view is valid, names every variable and contains no value", () 
   );
 });
 
-test("exactly the release of the serving revision serves; another without its image is pruned", () => {
+test("only the release of the serving revision has the status serving, and a replaced one without its image is pruned", () => {
   fc.assert(
     fc.property(stored, (one) => {
       expect(releaseRowOf(one, one.revision).status).toBe("serving");
@@ -78,7 +78,7 @@ test("the differences in the other direction are the same, reversed", () => {
   );
 });
 
-test("a variable is added, removed or changed exactly if its value is", () => {
+test("reports a variable as added, removed or changed if and only if its value differs", () => {
   fc.assert(
     fc.property(stored, stored, (a, b) => {
       const changes = new Map(diffReleases(a, b).changes.map(({ field, change }) => [field, change]));
