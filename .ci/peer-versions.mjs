@@ -99,9 +99,9 @@ assert.equal(messages.length, 4);
 for (const [message, words] of messages.map((message, at) => [
   message,
   [
-    /'vitest' 3\.\S+ is installed, and 4 or newer works: npm install vitest@5$/,
-    /'stripe' 18\.\S+ is installed, and 23 or newer works: npm install stripe@23$/,
-    /'@google-cloud\/storage' 7\.\S+ is installed, and 8 or newer works: npm install @google-cloud\/storage@8$/,
+    /'vitest' 3\.\S+ is installed \(required: 4 or newer\): npm install vitest@5$/,
+    /'stripe' 18\.\S+ is installed \(required: 23 or newer\): npm install stripe@23$/,
+    /'@google-cloud\/storage' 7\.\S+ is installed \(required: 8 or newer\): npm install @google-cloud\/storage@8$/,
     /^portside\/http needs Fastify 5, but the application has 4\./,
   ][at],
 ]))
