@@ -4,7 +4,7 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 
 /**
  * A digest also depends on the deployment and the variable, so equal values of two variables have different digests.
- * @param key a secret of the installation, so that nobody else can guess a value from its digest
+ * @param key a secret of the installation, which prevents others from guessing a value from its digest
  */
 export const envDigestsOf = (
   { owner, name: service, env }: Pick<ServiceTemplate, "owner" | "name" | "env">,
