@@ -7,8 +7,8 @@ import { archiveLimits, unpackDeadlineMs } from "../../../core/domain/accounts/l
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
+import { FairSemaphore } from "../../shared/runtime/fair-semaphore.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
-import { FairSemaphore } from "../logs/fair-semaphore.ts";
 import { BuildError } from "./run-command.ts";
 import { TreeWriter } from "./tree-writer.ts";
 import type { UnpackPiece, UnpackReport } from "./unpack.ts";

@@ -94,11 +94,12 @@ const refusalOf = (path: string): string | undefined => {
   }
 };
 
+const refusals: Readonly<Record<string, DataFolderProblem>> = { EACCES: "no_permission", EROFS: "read_only" };
+
 /** Checks the permissions of the path, because SQLite reports "unable to open" and "readonly" for many causes. */
 const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => {
   if (problem !== "unreadable" && problem !== "read_only") return problem;
-  const refusal = refusalOf(nearestExisting(path));
-  return refusal === "EACCES" || refusal === "EROFS" ? (systemCodes[refusal] as DataFolderProblem) : problem;
+  return refusals[refusalOf(nearestExisting(path)) ?? ""] ?? problem;
 };
 
 /** Classifies an error by its code. Returns undefined if neither the file system nor SQLite raised the error. */

@@ -5,6 +5,7 @@
  */
 import { totalmem } from "node:os";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { effectiveMax } from "../../../core/domain/deploy/instances.ts";
 import { type DeployFailure, deployReasons } from "../../../core/domain/deploy/reason.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Severity } from "../../../core/domain/logs/entry.ts";
@@ -14,6 +15,7 @@ import type { Logger } from "../../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
 import { INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
+import { FairSemaphore } from "../../shared/runtime/fair-semaphore.ts";
 import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import type { LocalConfig } from "../config.ts";
 import { rolloutFailureOf } from "../deploy/rollout-failure.ts";
@@ -27,8 +29,11 @@ import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
-/** Maximum number of services that start concurrently when this engine takes over from another one. */
-const WARM_AT_ONCE = 4;
+/**
+ * Maximum number of services that start instances concurrently without a request: for their minimum, and when this
+ * engine takes over from another one.
+ */
+const STARTS_AT_ONCE = 4;
 
 const idleMessages: Readonly<Record<StopReason, string>> = {
   idle: "Stopping an idle instance",
@@ -88,6 +93,7 @@ export class LocalEngine implements Engine {
   /** The pending stop, by account, of a frozen instance that makes room in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
+  readonly #turns = new FairSemaphore(STARTS_AT_ONCE);
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;
   #looks: NodeJS.Timeout | undefined;
@@ -212,13 +218,11 @@ export class LocalEngine implements Engine {
    * failures.
    */
   async warm(services: readonly DeploymentName[]): Promise<void> {
-    const waiting = [...services];
     const failed: DeploymentName[] = [];
-    const work = async () => {
-      for (let name = waiting.shift(); name !== undefined; name = waiting.shift())
-        if (!(await this.#warmOne(name))) failed.push(name);
+    const warm = async (name: DeploymentName) => {
+      if (!(await this.#warmOne(name))) failed.push(name);
     };
-    await Promise.all(Array.from({ length: WARM_AT_ONCE }, work));
+    await Promise.all(services.map((name) => this.#turns.take(name, undefined, () => warm(name))));
     if (services.length > 0 && failed.length === services.length)
       throw new Error(`No service could start an instance: ${failed.slice(0, 10).join(", ")}.`);
     if (failed.length > 0) this.#deps.logger.warn("some services could not start an instance", { services: failed });
@@ -279,7 +283,7 @@ export class LocalEngine implements Engine {
     };
     const pool = new Pool({
       concurrency: template.concurrency,
-      maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
+      maxInstances: effectiveMax(template.maxInstances, config.maxInstances),
       ...(health === undefined
         ? {}
         : {
@@ -309,6 +313,7 @@ export class LocalEngine implements Engine {
         return taken;
       },
       releaseBudget: () => this.#give(owner),
+      inTurn: (work) => this.#turns.take(name, undefined, work),
       start: async (signal) => {
         const start = async () => {
           const image = images.find(template.image);

@@ -38,6 +38,8 @@ export interface PoolConfig extends IdleRules {
   /** Milliseconds that a request may wait for a place. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
+  /** Runs work that starts instances of the minimum when it is this pool's turn. Limits how many pools do so at once. */
+  readonly inTurn: (work: () => Promise<void>) => Promise<void>;
   /** Takes one instance from the account's budget; returns false if none is left. */
   readonly acquireBudget: () => boolean;
   readonly releaseBudget: () => void;
@@ -75,8 +77,25 @@ interface Waiter {
 /** Delays after consecutive failed starts, in milliseconds. */
 const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
 
-const pauseAfter = (failures: number): number =>
-  BACKOFF_MS[Math.max(0, Math.min(failures, BACKOFF_MS.length - 1))] as number;
+/** Consecutive failures of one kind. */
+interface Failures {
+  readonly count: number;
+  /** When the last one occurred, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+const NO_FAILURES: Failures = { count: 0, at: 0 };
+
+const addFailure = ({ count }: Failures): Failures => ({ count: count + 1, at: Date.now() });
+
+/**
+ * Returns the milliseconds until the next start.
+ * @param tolerated the number of failures without a pause
+ */
+const pauseAfter = ({ count, at }: Failures, tolerated = 0): number => {
+  const pause = BACKOFF_MS[Math.max(0, Math.min(count - tolerated, BACKOFF_MS.length - 1))] as number;
+  return Math.max(0, at + pause - Date.now());
+};
 
 /** An instance that exits within this time may be in a loop of crashes. */
 const QUICK_EXIT_MS = 10_000;
@@ -105,12 +124,12 @@ export class Pool {
   readonly #closing = new AbortController();
   readonly #starts = new Set<Promise<void>>();
   #starting = 0;
-  #failures = 0;
-  #failedAt = 0;
+  #failedStarts = NO_FAILURES;
   #lastFailure: DeployFailure | undefined;
-  /** Consecutive instances that exited soon after their start. */
-  #quickExits = 0;
-  #exitedAt = 0;
+  /** Instances that exited soon after their start. */
+  #quickExits = NO_FAILURES;
+  /** Whether the pool starts instances of the minimum, or waits for its turn. */
+  #isFilling = false;
   #idleTimer: NodeJS.Timeout | undefined;
   /** When the idle timer expires, in milliseconds since the epoch. */
   #idleTimerAt = 0;
@@ -324,35 +343,48 @@ export class Pool {
     this.#scale();
   }
 
-  /**
-   * Returns how many instances to start for the minimum. Thaws frozen instances first. Instances that exit soon after
-   * their start are replaced with growing pauses.
-   */
-  #missing(): number {
-    let missing = this.#config.minInstances - this.#starting;
-    for (const { leaving, frozen, thawing } of this.#instances)
-      if (!leaving && (!frozen || thawing !== undefined)) missing -= 1;
-    for (const pooled of this.#instances) {
-      if (missing <= 0) return 0;
-      if (!pooled.frozen || pooled.leaving || pooled.thawing !== undefined) continue;
-      pooled.thawing = this.#thaw(pooled);
-      missing -= 1;
+  /** The number of instances that are missing for the minimum. A frozen instance counts when it thaws. */
+  get #missing(): number {
+    const isAwake = ({ leaving, frozen, thawing }: PooledInstance) => !leaving && (!frozen || thawing !== undefined);
+    return this.#config.minInstances - this.#starting - this.#instances.filter(isAwake).length;
+  }
+
+  /** Thaws and starts the instances that are missing for the minimum. */
+  #keepMinimum(): void {
+    for (const pooled of this.#instances)
+      if (this.#missing > 0 && pooled.frozen && !pooled.leaving) pooled.thawing ??= this.#thaw(pooled);
+    if (this.#isFilling || this.#missing <= 0) return;
+    this.#isFilling = true;
+    void this.#config.inTurn(async () => {
+      await this.#startMinimum().finally(() => {
+        this.#isFilling = false;
+      });
+    });
+  }
+
+  /** Starts one instance after another, so that few instances of all services start at once. */
+  async #startMinimum(): Promise<void> {
+    while (!this.#retired && this.#missing > 0 && this.size < this.#config.maxInstances) {
+      const pause = Math.max(pauseAfter(this.#failedStarts), pauseAfter(this.#quickExits, 1));
+      if (pause > 0) {
+        this.#scaleLater(pause);
+        return;
+      }
+      const started = this.#startOne();
+      if (started === undefined) return;
+      await started;
     }
-    const pause = pauseAfter(this.#quickExits - 1) - (Date.now() - this.#exitedAt);
-    if (missing <= 0 || pause <= 0) return missing;
-    this.#scaleLater(pause);
-    return 0;
   }
 
   #scale(): void {
     if (this.#retired) return;
-    const missing = this.#missing();
-    if (this.#queue.length === 0 && missing <= 0) return;
-    const wait = pauseAfter(this.#failures) - (Date.now() - this.#failedAt);
-    if (wait > 0 && this.#lastFailure !== undefined) {
+    this.#keepMinimum();
+    if (this.#queue.length === 0) return;
+    const pause = pauseAfter(this.#failedStarts);
+    if (pause > 0 && this.#lastFailure !== undefined) {
       // Instances that run or start will serve the waiting requests.
-      if (this.size > 0 || missing > 0) this.#scaleLater(wait);
-      if (this.size === 0) this.#refuseAll(this.#lastFailure);
+      if (this.size > 0) this.#scaleLater(pause);
+      else this.#refuseAll(this.#lastFailure);
       return;
     }
     const { concurrency, maxInstances } = this.#config;
@@ -363,18 +395,18 @@ export class Pool {
       concurrency,
       maxInstances,
     };
-    const needed = Math.max(instancesToStart(load), Math.min(missing, maxInstances - this.size));
-    for (let count = needed; count > 0; count--) if (!this.#startOne()) return;
+    for (let count = instancesToStart(load); count > 0; count--) if (this.#startOne() === undefined) return;
   }
 
   #refuseAll(failure: DeployFailure): void {
     for (const waiter of this.#queue.splice(0)) waiter.resolve({ kind: "did_not_start", failure });
   }
 
-  #startOne(): boolean {
+  /** Resolves when the start has succeeded or failed. Returns undefined if the account's budget is used up. */
+  #startOne(): Promise<void> | undefined {
     if (!this.#config.acquireBudget()) {
       this.#scaleLater(BUDGET_RETRY_MS);
-      return false;
+      return undefined;
     }
     this.#starting++;
     const begun = Date.now();
@@ -382,20 +414,19 @@ export class Pool {
       this.#starting--;
       this.#starts.delete(start);
       if ("reason" in outcome) return this.#failed(outcome);
-      this.#failures = 0;
+      this.#failedStarts = NO_FAILURES;
       this.#config.onStarted(outcome, Date.now() - begun);
       this.#join(new PooledInstance(outcome));
       if (!this.#retired) this.#serveQueue();
     });
     this.#starts.add(start);
-    return true;
+    return start;
   }
 
   #failed(failure: DeployFailure): void {
     this.#config.releaseBudget();
     if (this.#retired) return;
-    this.#failures++;
-    this.#failedAt = Date.now();
+    this.#failedStarts = addFailure(this.#failedStarts);
     this.#lastFailure = failure;
     this.#scale();
   }
@@ -435,12 +466,12 @@ export class Pool {
     pooled.leaving = true;
     // The instance counts until it has stopped, because a service may rely on running only `maxInstances` times.
     const hasRoom = this.size < this.#config.maxInstances;
-    if (hasRoom) this.#startOne();
+    if (hasRoom) void this.#startOne();
     const deadline = Date.now() + drainMillis;
     while (isBusy(pooled, Date.now()) && Date.now() < deadline && !pooled.stopping)
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     await this.#stop(pooled);
-    if (!hasRoom && !this.#retired && this.size === 0) this.#startOne();
+    if (!hasRoom && !this.#retired && this.size === 0) void this.#startOne();
   }
 
   /** Thaws a service that took a busy lease just before it was frozen, because the service has work to do. */
@@ -459,8 +490,8 @@ export class Pool {
     this.#config.releaseBudget();
     pooled.closeConnections();
     if (!pooled.stopping) {
-      this.#exitedAt = Date.now();
-      this.#quickExits = this.#exitedAt - pooled.joinedAt < QUICK_EXIT_MS ? this.#quickExits + 1 : 0;
+      const isQuick = Date.now() - pooled.joinedAt < QUICK_EXIT_MS;
+      this.#quickExits = isQuick ? addFailure(this.#quickExits) : NO_FAILURES;
       this.#config.onCrashed(pooled.instance, exit);
     }
     this.#scale();

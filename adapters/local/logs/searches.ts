@@ -1,8 +1,8 @@
 /** Runs filtered searches in separate threads, so that no client's filter delays other requests. */
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
+import { FairSemaphore } from "../../shared/runtime/fair-semaphore.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
-import { FairSemaphore } from "./fair-semaphore.ts";
 import { isWhole, type LogSearch, search as searchHere } from "./scan.ts";
 
 /** Maximum number of concurrent searches, each of a different account; further ones wait. */

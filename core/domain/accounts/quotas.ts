@@ -1,5 +1,6 @@
 /** The quotas of an account as clients see them, and how much of each the account uses. */
 import { z } from "zod";
+import { effectiveMax } from "../deploy/instances.ts";
 import { type Service, shownTemplate } from "../deploy/service-template.ts";
 import { limitsSchema } from "../wire/responses.ts";
 import type { AccountLimits } from "./limits.ts";
@@ -56,4 +57,4 @@ export const accountUsageOf = (limits: AccountLimits, used: Quotas): AccountUsag
 
 /** Returns the largest `max_instances` of the services, with `preset` in place of 0; 0 for no services. */
 export const largestInstances = (services: readonly Service[], preset: number): number =>
-  Math.max(0, ...services.map((service) => shownTemplate(service).maxInstances || preset));
+  Math.max(0, ...services.map((service) => effectiveMax(shownTemplate(service).maxInstances, preset)));

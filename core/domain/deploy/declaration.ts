@@ -132,7 +132,7 @@ const instancesIssues = ({ max_instances: value }: DeployValues, context: Declar
 };
 
 const minInstancesIssues = ({ min_instances: value, max_instances: max }: DeployValues, context: DeclareContext) => {
-  const effective = effectiveMax(max ?? 0, context.capabilities);
+  const effective = effectiveMax(max ?? 0, context.capabilities.instances.preset);
   return max === undefined
     ? []
     : above("min_instances", value, effective, `must be at most max_instances (${effective})`);

@@ -1,7 +1,6 @@
 /** The numbers of instances that a service may have and keeps. */
 import { err, ok, type Result } from "../../result.ts";
 import { fieldLimits } from "../accounts/limits.ts";
-import type { Capabilities } from "../wire/capabilities.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import type { Adjustment } from "./resources.ts";
 import { type Service, type ServiceSpec, shownTemplate } from "./service-template.ts";
@@ -16,9 +15,12 @@ export const parseMinInstances = (raw: unknown): Result<number, readonly Issue[]
     : err([issue([], `must be an integer from ${min} to ${max}, or null`, "value_error")]);
 };
 
-/** Returns how many instances a service may have, with the platform's default in place of 0. */
-export const effectiveMax = (maxInstances: number, { instances }: Capabilities): number =>
-  maxInstances === 0 ? instances.preset : maxInstances;
+/**
+ * Returns how many instances a service may have.
+ * @param preset the platform's default, for a service without a maximum (0)
+ */
+export const effectiveMax = (maxInstances: number, preset: number): number =>
+  maxInstances === 0 ? preset : maxInstances;
 
 /** A minimum from an earlier deploy may exceed the new maximum. */
 export const explainMinimum = (from: number, to: number): Adjustment[] =>

@@ -149,7 +149,7 @@ export const planDeploy = (
     ...declared
   } = declaration;
   const keptMin = declaredMin ?? present?.minInstances ?? 0;
-  const minInstances = Math.min(keptMin, effectiveMax(declaration.maxInstances, capabilities));
+  const minInstances = Math.min(keptMin, effectiveMax(declaration.maxInstances, capabilities.instances.preset));
   const health = declaredHealth === undefined ? present?.health : declaredHealth;
   const idle = declaredIdle === undefined ? present?.idle : declaredIdle;
   const spec: ServiceSpec = {

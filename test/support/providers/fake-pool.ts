@@ -83,6 +83,7 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
     waitMillis: 600_000,
     acquireBudget: () => budget > 0 && budget-- > 0,
     releaseBudget: () => void budget++,
+    inTurn: (work) => work(),
     start: (signal) => new Promise((resolve) => starting.push({ resolve, signal })),
     onStarted: (instance) => events.push(`started ${instance.id}`),
     onFrozen: (instance) => events.push(`frozen ${instance.id}`),

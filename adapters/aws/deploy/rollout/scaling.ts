@@ -2,6 +2,7 @@
  * Scales instances by load, with target tracking of Application Auto Scaling.
  * https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-target-tracking.html
  */
+import { effectiveMax } from "../../../../core/domain/deploy/instances.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { safeTry } from "../../../../core/result.ts";
 import type { ProviderCall } from "../../../cloud/calls/provider-call.ts";
@@ -16,7 +17,7 @@ import type { SharedResources } from "../../config.ts";
 export const instanceLimits = { preset: 10, max: 1000 } as const;
 
 export const maxInstancesOf = ({ maxInstances }: ServiceTemplate): number =>
-  maxInstances === 0 ? instanceLimits.preset : maxInstances;
+  effectiveMax(maxInstances, instanceLimits.preset);
 
 /**
  * The metric counts requests per minute, not concurrent requests. The target is `concurrency` requests per second for

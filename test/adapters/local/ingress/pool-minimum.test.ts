@@ -5,14 +5,33 @@ import { FAILURE, leaseOf, poolOf } from "../../../support/providers/fake-pool.t
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("starts the minimum without requests, once", async () => {
+test("starts the minimum without requests, one instance after another", async () => {
   const { pool, starting, up } = poolOf({ minInstances: 2 });
   pool.startMissing();
   pool.startMissing();
-  expect(starting).toHaveLength(2);
+  expect(starting).toHaveLength(1);
   await up();
+  expect(starting).toHaveLength(1);
   await up();
   expect([pool.size, starting.length]).toEqual([2, 0]);
+});
+
+test("starts the minimum only in its turn, but starts an instance for a request immediately", async () => {
+  const turn = Promise.withResolvers<void>();
+  const { pool, acquire, starting, settle } = poolOf({
+    minInstances: 2,
+    inTurn: async (work) => {
+      await turn.promise;
+      await work();
+    },
+  });
+  pool.startMissing();
+  expect(starting).toHaveLength(0);
+  void acquire();
+  expect(starting).toHaveLength(1);
+  turn.resolve();
+  await settle();
+  expect(starting).toHaveLength(2);
 });
 
 test.each(["freeze", "stop"] as const)("leaves the minimum awake with idle %s, and no others", async (idle) => {

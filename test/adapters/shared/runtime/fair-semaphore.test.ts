@@ -1,6 +1,6 @@
 /** A fair semaphore: no key has two permits, every key gets its turn, and a cancelled wait costs nothing. */
 import { expect, test } from "vitest";
-import { FairSemaphore } from "../../../../adapters/local/logs/fair-semaphore.ts";
+import { FairSemaphore } from "../../../../adapters/shared/runtime/fair-semaphore.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -48,6 +48,7 @@ test("releases the permit of failed work, and never starts cancelled work", asyn
   const next = begin("c", "c1");
   given.abort(new Error("given up"));
   await expect(gone).rejects.toThrow("given up");
+  await expect(begin("d", "d1", given.signal)).rejects.toThrow("given up");
   await end("a1");
   expect(running).toEqual(["c1"]);
   await end("c1");

@@ -26,6 +26,7 @@ export class FairSemaphore {
   }
 
   async #acquire(key: string, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
     const { promise, resolve: begin, reject } = Promise.withResolvers<void>();
     const waiting = { key, begin };
     const giveUp = () => {
