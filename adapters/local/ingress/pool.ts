@@ -78,7 +78,7 @@ const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
 const pauseAfter = (failures: number): number =>
   BACKOFF_MS[Math.max(0, Math.min(failures, BACKOFF_MS.length - 1))] as number;
 
-/** An instance that exits within this time may be in a loop of crashes. */
+/** An instance that exits within this time may be in a crash loop. */
 const QUICK_EXIT_MS = 10_000;
 
 /**
@@ -87,7 +87,7 @@ const QUICK_EXIT_MS = 10_000;
  */
 const ENDING_MS = 1000;
 
-/** While the account's instance budget is used up, waiting requests retry at this interval. */
+/** How often the pool tries to start an instance while the account's instance budget is used up. */
 const BUDGET_RETRY_MS = 500;
 
 /** How often a drain checks whether instances are still busy. */
@@ -108,7 +108,7 @@ export class Pool {
   #failures = 0;
   #failedAt = 0;
   #lastFailure: DeployFailure | undefined;
-  /** Consecutive instances that exited soon after their start. */
+  /** The number of consecutive instances that exited soon after their start. */
   #quickExits = 0;
   #exitedAt = 0;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -142,8 +142,8 @@ export class Pool {
   }
 
   /**
-   * Starts the instances that are missing: for waiting requests, because the account's budget may have room now, and
-   * for the minimum.
+   * Starts missing instances, for waiting requests and for the minimum number. The caller must call this method when the
+   * pool begins to serve, and may call it when the account's budget has room again.
    */
   startMissing(): void {
     this.#scale();
@@ -325,8 +325,8 @@ export class Pool {
   }
 
   /**
-   * Returns how many instances to start for the minimum. Thaws frozen instances first. Instances that exit soon after
-   * their start are replaced with growing pauses.
+   * Returns how many instances to start to reach the minimum number. Thaws frozen instances first. If instances exit
+   * soon after their start, waits longer before each replacement.
    */
   #missing(): number {
     let missing = this.#config.minInstances - this.#starting;
@@ -433,7 +433,7 @@ export class Pool {
   /** Starts another instance, and stops this one when its requests have ended, but at most after `drainMillis`. */
   async #replace(pooled: PooledInstance, drainMillis: number): Promise<void> {
     pooled.leaving = true;
-    // The instance counts until it has stopped, because a service may rely on running only `maxInstances` times.
+    // The instance counts until it has stopped, because a service may rely on having at most `maxInstances` instances.
     const hasRoom = this.size < this.#config.maxInstances;
     if (hasRoom) this.#startOne();
     const deadline = Date.now() + drainMillis;
@@ -489,7 +489,7 @@ export class Pool {
     this.#idleTimer = setTimeout(() => this.#takeIdleSteps(), millis).unref();
   }
 
-  /** The instances without requests that may be frozen or stopped. The oldest awake instances keep the minimum. */
+  /** The instances without requests that may be frozen or stopped. Excludes the `minInstances` oldest awake ones. */
   #idle(): PooledInstance[] {
     const awake = this.#instances.filter(({ frozen, leaving }) => !frozen && !leaving);
     const kept = new Set(awake.slice(0, this.#config.minInstances));
