@@ -142,8 +142,8 @@ export class Pool {
   }
 
   /**
-   * Starts missing instances, for waiting requests and for the minimum number. The caller must call this method when the
-   * pool begins to serve, and may call it when the account's budget has room again.
+   * Starts missing instances, for waiting requests and for the minimum number. The caller must call this method when
+   * the pool begins to serve, and may call it when the account's budget has room again.
    */
   startMissing(): void {
     this.#scale();

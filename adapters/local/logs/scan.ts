@@ -148,7 +148,7 @@ export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
 
 export const search = (wanted: LogSearch): LogFindings | "damaged" => unlessDamaged(() => scan(wanted));
 
-/** Entry point of `Searches` in a separate thread. Lowers the thread's priority, so that searches do not delay requests. */
+/** Entry point of `Searches` in a separate thread. The thread's low priority keeps searches from delaying requests. */
 export const searchInThread = (wanted: LogSearch): LogFindings | "damaged" => {
   lowerThreadPriority();
   return search(wanted);
