@@ -96,7 +96,7 @@ const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end:
     : { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
 };
 
-/** Examines window after window until something ends the search. */
+/** Examines the log window by window until a limit or the end of the log ends the search. */
 const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
   const clock = watch(search.query.timeoutMs);
   const collect = collector(search, where.exact, clock, found);

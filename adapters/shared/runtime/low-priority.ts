@@ -9,7 +9,10 @@ export const LOW_WEIGHT = 0.25;
 
 const lowerThan = (priority: number): number => Math.min(constants.priority.PRIORITY_LOW, priority + NICE);
 
-/** Lowers the priority of a process, and of the processes and threads that it starts later. Throws if the process has ended. */
+/**
+ * Lowers the priority of a process, and of the processes and threads that it starts later. Throws if the process has
+ * ended.
+ */
 export const lowerPriority = (pid: number): void => setPriority(pid, lowerThan(getPriority(pid)));
 
 /**
