@@ -30,11 +30,11 @@ export const localConfigSchema = z.strictObject({
     .string()
     .refine(
       (text) => readDomain(text) !== undefined,
-      "must be a host name, such as apps.example.com, or the URL of a proxy in front, such as https://apps.example.com",
+      "must be a host name, such as apps.example.com, or the URL of a reverse proxy, such as https://apps.example.com",
     )
     .optional()
     .describe(
-      "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a proxy in front terminates TLS",
+      "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a reverse proxy terminates TLS",
     ),
   runner: z
     .enum(["auto", "container", "bubblewrap", "process"])

@@ -35,7 +35,7 @@ export interface MemoryConfig {
   readonly logger?: Logger;
   /** Releases of a deployment that a rollback can restore. Defaults to 10. */
   readonly releasesKept?: number;
-  /** Replaces fields of the capability record, to test the rules that depend on them. */
+  /** Replaces fields of the capabilities, to test the rules that depend on them. */
   readonly capabilities?: Partial<Capabilities>;
 }
 

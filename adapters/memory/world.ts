@@ -60,7 +60,7 @@ export interface World {
   readonly freed: Map<string, FreedName>;
   /** The last recorded deploy outcome, by account and name. */
   readonly outcomes: Map<string, DeployOutcome>;
-  /** Images by reference. */
+  /** The references of all images. */
   readonly images: Set<string>;
   /** Entries in order, by account and name. */
   readonly logs: Map<string, LogEntry[]>;

@@ -22,7 +22,7 @@ export const apiMetrics = (registry: Registry): ((request: ApiRequest) => void) 
     registers: [registry],
   });
   return ({ method, route = "none", status, seconds }) => {
-    // Clients may send arbitrary method names.
+    // For an unknown path, clients may send any method name, and each name would create a time series.
     const known = route === "none" ? "any" : method;
     requests.observe({ method: known, route, status: String(status) }, seconds);
   };

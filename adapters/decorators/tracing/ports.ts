@@ -10,7 +10,7 @@ const traced = <P extends object>(name: string, port: P): P =>
   );
 
 /**
- * Returns the ports with a span around each call. Does not trace clocks, ids and loggers, which are called too often.
+ * Returns the ports with a span around each call. Does not trace clocks, ids or loggers, which are called too often.
  */
 export const tracePorts = (ports: Ports): Ports => {
   const { provider, identity, billing } = ports;

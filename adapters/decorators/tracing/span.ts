@@ -13,7 +13,7 @@ export interface ActiveSpan {
   readonly within: Context;
 }
 
-/** Begins a span. Returns undefined if no SDK is installed; the call must then be made without a span. */
+/** Begins a span. Returns undefined if no SDK is installed; the caller must then make the call without a span. */
 export const beginSpan = (name: string, attributes: Attributes): ActiveSpan | undefined => {
   const span = trace.getTracer(TRACER).startSpan(name, { attributes });
   // An unsampled span has a valid context too, which its children need.

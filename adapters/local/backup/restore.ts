@@ -152,8 +152,8 @@ class Restore {
 
   /**
    * Returns a function that chooses the owner of an entry. Only root can set owners. The platform's files get the owner
-   * of the replaced folder, so root can restore the folder of a server that runs as another user. Accounts have no
-   * separate users on that server, so tenant files get the same owner.
+   * of the target folder, or root if the folder does not exist. Tenant files keep their owners, except if the owner of
+   * the target is not root: that user's server cannot run accounts as separate users, so all files get this owner.
    */
   #ownersIn({ uid }: BackupHead) {
     const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };

@@ -91,8 +91,8 @@ const unpackInProcess = (source: Source, folder: string): Unpacking => {
     stopped.reject(cause);
   };
   /**
-   * Reports an error through the promise. The walk calls its visitor from an event, where an exception would end the
-   * process.
+   * Reports an error through the promise. The walk calls its visitor from an event listener, where an exception would
+   * end the process.
    */
   const unlessStopped = (write: () => void) => {
     try {
@@ -129,8 +129,8 @@ export class Extractor {
   }
 
   /**
-   * Rejects with `BuildError` after the deadline, or if the archive is invalid. The spool has checked the archive, so
-   * an invalid archive has changed since then. After a failure or an abort, writes nothing more.
+   * Rejects with `BuildError` after the deadline, or if the archive is invalid. The spool checks each archive as it
+   * arrives, so an archive that is invalid here has changed in the spool. Writes nothing after a failure or an abort.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));

@@ -183,8 +183,8 @@ export class ImageStore {
   }
 
   /**
-   * Removes each account's unused images, except the `MAX_UNUSED` most recent ones of the last `MAX_UNUSED_MS`. At the
-   * start of the server, also removes unfinished images.
+   * Removes each account's unused images, except the `MAX_UNUSED` most recent ones of the last `MAX_UNUSED_MS`. When
+   * the server starts, also removes unfinished images.
    * @param used the references of the images that services and their kept releases use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @param pruned the references of the images of older releases, which are not kept for later builds

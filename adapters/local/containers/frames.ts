@@ -8,7 +8,7 @@ import type { OutputStream } from "../sandbox/runner.ts";
 
 export interface Frame {
   readonly stream: OutputStream;
-  /** The time at which the engine received the output. */
+  /** The time at which the engine received the output; undefined if the message has no valid timestamp. */
   readonly at: Instant | undefined;
   /** A line with its line feed, or a part of a line that exceeds the engine's limit of 16 KiB. */
   readonly bytes: Buffer;
@@ -17,7 +17,7 @@ export interface Frame {
 const HEADER = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** The maximum length of a timestamp. A message without a space in this range has no timestamp. */
+/** The maximum length of a timestamp in bytes. A message without a space in this range has no timestamp. */
 const TIME = 40;
 
 const frameOf = (kind: number | undefined, message: Buffer): Frame => {

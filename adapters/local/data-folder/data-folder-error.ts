@@ -96,7 +96,10 @@ const refusalOf = (path: string): string | undefined => {
 
 const refusals: Readonly<Record<string, DataFolderProblem>> = { EACCES: "no_permission", EROFS: "read_only" };
 
-/** Checks the permissions of the path, because SQLite reports "unable to open" and "readonly" for many causes. */
+/**
+ * Returns a more precise problem if the permissions of the path explain the error. SQLite reports "unable to open" and
+ * "readonly" for many causes.
+ */
 const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => {
   if (problem !== "unreadable" && problem !== "read_only") return problem;
   return refusals[refusalOf(nearestExisting(path)) ?? ""] ?? problem;

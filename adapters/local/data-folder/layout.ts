@@ -150,8 +150,9 @@ export const isTenantPath = (path: string): boolean => TENANTS.test(path);
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
 /**
- * Uses no handle, because closing a second handle of an open SQLite file would drop this process's locks on the file.
- * Returns 0 if another process, such as a running server, has removed the file.
+ * Sets the mode of a file or folder that this user owns. Returns the number of changes: 0 or 1. Returns 0 if another
+ * process, such as a running server, has removed the file. Uses no handle, because closing a second handle of an open
+ * SQLite file would drop this process's locks on the file.
  */
 const setMode = (path: string, mode: number): number => {
   try {

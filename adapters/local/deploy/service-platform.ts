@@ -43,7 +43,7 @@ export interface PlatformDeps {
   readonly images: ImageStore;
   /** The number of releases of a deployment whose images are kept. */
   readonly releasesKept: number;
-  /** The secret of the digests of variables. */
+  /** The secret key for the digests of environment variables. */
   readonly digestKey: string;
   readonly runner: Pick<Runner, "kind">;
   readonly containers: Containers | string;
@@ -62,7 +62,7 @@ export class LocalPlatform implements ServicePlatform {
   #ports: Readonly<Record<string, number>> = {};
   /** Revisions for which the owner's log already reports the missing image. */
   readonly #reported = new Set<string>();
-  /** A list checks every image on disk, so concurrent calls share one result. */
+  /** Listing services checks every image on disk, so concurrent calls share one result. */
   readonly #listOnce = readOncePerTurn((owner: AccountId) => this.#list(owner));
 
   constructor(deps: PlatformDeps) {
@@ -185,7 +185,7 @@ export class LocalPlatform implements ServicePlatform {
     if (refused !== undefined) return failed(refused);
     if (signal.aborted) return failed(INTERRUPTED);
     if (!rows.commit(name, revision.id, now(), origin)) {
-      // Another write has ended the rollout, so the ETag of its beginning has changed.
+      // Another write has ended this rollout, so the ETag has changed since the rollout began.
       const present = rows.present(name, now());
       return failed(writeConflict(template.owner, { etag: "", owner: template.owner }, present) ?? OWN_BUG);
     }
@@ -215,7 +215,7 @@ export class LocalPlatform implements ServicePlatform {
     }
   }
 
-  /** Returns the images that must not be removed: those of serving, rolling and attempted templates, and of releases. */
+  /** Returns the images to keep: those of serving, rolling and attempted templates, and those of kept releases. */
   #usedImages(releases: readonly (readonly ReleasedImage[])[]): Set<string> {
     const { rows, releasesKept } = this.#deps;
     const templates = rows
@@ -275,7 +275,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   async #list(owner: AccountId): Promise<Result<readonly Service[], Unavailable>> {
-    // Chained methods of ResultAsync take longer than all checks of the images.
+    // Awaits the result, because chained methods of `ResultAsync` take longer than all image checks.
     const read = await this.#guarded(() =>
       this.#deps.rows.ofOwner(owner).map((stored) => ({ stored, service: this.#service(stored) })),
     );
@@ -297,7 +297,7 @@ export class LocalPlatform implements ServicePlatform {
     return containerId === undefined || typeof containers === "string" ? !whole : containers.lacksImage(containerId);
   }
 
-  /** Marks a service that lacks its image as broken. */
+  /** Marks the service as broken if its image is missing. */
   #withImage(stored: StoredService, service: Service, lacksImage: boolean): Service {
     this.#noteImage(stored, lacksImage);
     return lacksImage ? { ...service, broken: "image_not_found" } : service;

@@ -90,7 +90,7 @@ export class LocalEngine implements Engine {
   readonly #instances = new Map<AccountId, number>();
   readonly #running = new Map<DeploymentName, RunningService>();
   readonly #candidates = new Map<string, Candidate & { readonly owner: AccountId; readonly instance: Instance }>();
-  /** The pending stop, by account, of a frozen instance that makes room in the account's quota. */
+  /** By account, the pending stop of a frozen instance, which frees a place in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
   readonly #turns = new FairSemaphore(STARTS_AT_ONCE);

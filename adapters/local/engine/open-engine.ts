@@ -130,7 +130,7 @@ interface Place {
   readonly ownsScope: () => boolean;
   /** False while an earlier engine of the scope runs. */
   readonly isAlone: () => boolean;
-  /** If there is an earlier engine, calls `endOthers` when it has ended. */
+  /** Calls `endOthers` when the earlier engine has ended. Does nothing if there is no earlier engine. */
   readonly whenAlone: (endOthers: () => Promise<void>) => void;
 }
 
@@ -337,7 +337,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   };
 };
 
-/** Opens the engine of a data folder, which holds the lease. */
+/** Opens the engine of a data folder and takes the lease. */
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
   await using stack = new AsyncDisposableStack();
   const engine = stack.use(await openWithoutLease(options));

@@ -23,7 +23,7 @@ export interface StartedEngine extends AsyncDisposable {
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
   describe(): RunningEngine;
-  /** Applies the changes of the state that the server has not reported. Returns the description of this engine. */
+  /** Applies state changes that the server has not reported yet. Returns the description of this engine. */
   settle(): Promise<RunningEngine>;
   /** Returns the ports with their listening servers, which the caller sends to the other engine. */
   listeningPorts(): readonly ListeningPort[];

@@ -25,7 +25,7 @@ export const readDomain = (text: string): Domain | undefined => {
   }
   const url = URL.parse(text);
   if (url === null || !HOST_NAME.test(url.hostname)) return undefined;
-  // A path, a query and a user are invalid.
+  // The URL must not contain a path, a query or a user.
   if (url.href !== `${url.protocol}//${url.host}/`) return undefined;
   return { name: url.hostname, proxy: { scheme: url.protocol === "https:" ? "https" : "http", port: url.port } };
 };

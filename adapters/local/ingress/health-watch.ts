@@ -3,7 +3,7 @@ import type { HealthResult } from "../instances/health-check.ts";
 
 export interface HealthWatchConfig {
   readonly intervalMillis: number;
-  /** The number of consecutive failures that are too many. */
+  /** The number of consecutive failures that make the instance unhealthy. */
   readonly failures: number;
   readonly check: (signal: AbortSignal) => Promise<HealthResult>;
   /** Whether to skip checks now, because the instance is frozen or about to stop. */
@@ -37,7 +37,7 @@ export class HealthWatch {
     const begun = Date.now();
     const result = isPaused() ? undefined : await check(this.#stopped.signal);
     if (this.#stopped.signal.aborted) return;
-    // A pause may make a check fail, so earlier failures do not count after it.
+    // A pause may make a check fail. A failure during a pause is therefore ignored, and the count starts again at 0.
     const failed = result?.healthy === false && !isPaused();
     this.#failures = failed ? this.#failures + 1 : 0;
     if (failed && this.#failures >= failures) {

@@ -97,7 +97,7 @@ const pauseAfter = ({ count, at }: Failures, tolerated = 0): number => {
   return Math.max(0, at + pause - Date.now());
 };
 
-/** An instance that exits within this time may be in a loop of crashes. */
+/** An instance that exits within this time may be in a crash loop. */
 const QUICK_EXIT_MS = 10_000;
 
 /**
@@ -106,7 +106,7 @@ const QUICK_EXIT_MS = 10_000;
  */
 const ENDING_MS = 1000;
 
-/** While the account's instance budget is used up, waiting requests retry at this interval. */
+/** How often the pool tries to start an instance while the account's instance budget is used up. */
 const BUDGET_RETRY_MS = 500;
 
 /** How often a drain checks whether instances are still busy. */
@@ -126,7 +126,7 @@ export class Pool {
   #starting = 0;
   #failedStarts = NO_FAILURES;
   #lastFailure: DeployFailure | undefined;
-  /** Instances that exited soon after their start. */
+  /** Consecutive instances that exited soon after their start. */
   #quickExits = NO_FAILURES;
   /** Whether the pool starts instances of the minimum, or waits for its turn. */
   #isFilling = false;
@@ -161,8 +161,8 @@ export class Pool {
   }
 
   /**
-   * Starts the instances that are missing: for waiting requests, because the account's budget may have room now, and
-   * for the minimum.
+   * Starts missing instances, for waiting requests and for the minimum number. The caller must call this method when
+   * the pool begins to serve, and may call it when the account's budget has room again.
    */
   startMissing(): void {
     this.#scale();
@@ -464,7 +464,7 @@ export class Pool {
   /** Starts another instance, and stops this one when its requests have ended, but at most after `drainMillis`. */
   async #replace(pooled: PooledInstance, drainMillis: number): Promise<void> {
     pooled.leaving = true;
-    // The instance counts until it has stopped, because a service may rely on running only `maxInstances` times.
+    // The instance counts until it has stopped, because a service may rely on having at most `maxInstances` instances.
     const hasRoom = this.size < this.#config.maxInstances;
     if (hasRoom) void this.#startOne();
     const deadline = Date.now() + drainMillis;
@@ -520,7 +520,7 @@ export class Pool {
     this.#idleTimer = setTimeout(() => this.#takeIdleSteps(), millis).unref();
   }
 
-  /** The instances without requests that may be frozen or stopped. The oldest awake instances keep the minimum. */
+  /** The instances without requests that may be frozen or stopped. Excludes the `minInstances` oldest awake ones. */
   #idle(): PooledInstance[] {
     const awake = this.#instances.filter(({ frozen, leaving }) => !frozen && !leaving);
     const kept = new Set(awake.slice(0, this.#config.minInstances));

@@ -14,7 +14,7 @@ export class PooledInstance {
   idleSince = Date.now();
   /** If true, the instance must be thawed before it gets a request. */
   frozen = false;
-  /** Set while the instance is being thawed. Resolves when it runs again. */
+  /** Set while the instance is being thawed. Resolves when the thaw has succeeded or failed. */
   thawing: Promise<void> | undefined;
   /** Bytes of memory, measured when the instance was frozen. */
   memory = 0;

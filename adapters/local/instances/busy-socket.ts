@@ -134,7 +134,7 @@ export class BusySocket {
 
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
-      // A later error, such as too many open files, affects one connection.
+      // The listener stays, because without one, a later error such as too many open files would end the process.
       this.#server.on("error", reject);
       this.#server.listen(this.path, resolve);
     });
@@ -144,7 +144,7 @@ export class BusySocket {
     request.once("error", () => undefined);
     response.once("finish", () => drainBody(request));
     if (request.url !== "/busy")
-      return respond(response, 404, { detail: "The busy socket has only POST /busy. Send the request there." });
+      return respond(response, 404, { detail: "The busy socket serves only POST /busy. Send the request there." });
     if (request.method !== "POST") {
       response.setHeader("allow", "POST");
       return respond(response, 405, { detail: `Use POST /busy with a body such as ${EXAMPLE}.` });

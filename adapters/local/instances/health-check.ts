@@ -16,7 +16,7 @@ interface Response {
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** How many bytes of a response a failure shows. */
+/** The maximum number of response bytes that a failure's message contains. */
 const BODY_BYTES = 1024;
 const USER_AGENT = "portside-health";
 

@@ -146,7 +146,7 @@ export class Instance {
     return this.#running.memory();
   }
 
-  /** The end of its busy lease in milliseconds since the epoch; in the past if the instance has none. */
+  /** The end of the busy lease in milliseconds since the epoch; in the past if the instance has none. */
   get busyUntil(): number {
     return this.#parts.busySocket?.until ?? 0;
   }

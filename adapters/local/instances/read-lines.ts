@@ -107,7 +107,7 @@ export class LineSplitter {
 
   #waitForEnd(): void {
     const silence = setTimeout(() => {
-      // Perhaps the writer was not silent and the event loop was blocked, so take pending chunks first.
+      // If the event loop was blocked, chunks may be pending although the timer has expired. Take them first.
       setImmediate(() => {
         if (this.#silence === silence) this.#show();
       });

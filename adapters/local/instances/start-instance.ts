@@ -159,7 +159,7 @@ const awaitHealthy = async (
     if (ended !== undefined) return { kind: "failed", failure: describeExit(ended, memory, instance.tail) };
     if (result.healthy) return { kind: "ready" };
     if (problem === undefined) say(`Waiting for the health check GET ${health.path}, which ${result.problem}`);
-    // The last complete check tells more than one that the deadline has cut off.
+    // The last complete check is more informative than one that the deadline has aborted.
     if (problem === undefined || !late.aborted) problem = result.problem;
     if (late.aborted) {
       const message = `The service listens, but after ${listenMillis / 1000} s its health check GET ${health.path} ${problem}`;
@@ -169,7 +169,7 @@ const awaitHealthy = async (
   }
 };
 
-/** A deployed image cannot run after its container engine was removed. */
+/** Returns the failure for a container image after the container engine has become unavailable. */
 const engineMissing = (why: string): DeployFailure => ({
   reason: "provider_unavailable",
   message: `The service runs in a container, and ${why}.`,

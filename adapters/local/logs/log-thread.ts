@@ -53,7 +53,7 @@ const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread",
 /** False in a bundle, which lacks the thread's script. */
 export const canWriteInThread = script !== null;
 
-/** Writers must wait while this much is on its way to the thread. More would delay calls, which it handles in order. */
+/** Writers must wait while the thread has not taken this much. More would delay calls, which follow earlier items. */
 const AHEAD: Amount = { entries: 20_000, letters: 1024 * 1024 };
 /** The estimated size of an entry without its text, in characters. */
 const ENTRY_LETTERS = 200;
@@ -68,7 +68,7 @@ const countLines = (lines: Uint8Array): number => {
   return Math.max(1, count);
 };
 
-/** How long to wait before the next thread starts after one has failed. */
+/** The delay before a new thread replaces a failed one. */
 const RESTART_MS = 1000;
 
 export class LogThread implements EngineLogs {

@@ -59,8 +59,8 @@ export interface LogWriterConfig {
 /** The operations of the log that the engine uses. */
 export interface EngineLogs {
   /**
-   * Queues an entry. If the queue is full, returns a promise that resolves when the queue has room. Callers that await
-   * the promise are as slow as the disk.
+   * Queues an entry. If the queue is full, returns a promise that resolves when the queue has room. Awaiting it slows
+   * callers down to the speed of the disk.
    * @param at when the platform received the entry; undefined if it has just received it
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined;
@@ -112,10 +112,10 @@ const addRow = (batches: Batch[], row: NewRow, bound: Amount): void => {
   }
 };
 
-/** If another process's clock is ahead, its time would shift all later entries. Uses this machine's time instead. */
+/** Returns `at`, or `now` if `at` is missing or in the future. A time in the future would shift all later entries. */
 export const timeOf = (now: Instant, at: Instant | undefined): Instant => (at === undefined || at > now ? now : at);
 
-/** Returns the age of the first row, which is the oldest. */
+/** Returns the age of the first row, which is the oldest, in seconds. */
 const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
   first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
 
@@ -214,7 +214,7 @@ export class LogWriter implements EngineLogs {
     try {
       account = this.#account(entry.owner);
     } catch {
-      // Opening the file has already logged the error.
+      // `#account` has already logged the error.
       return false;
     }
     try {

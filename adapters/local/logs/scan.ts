@@ -96,7 +96,7 @@ const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end:
     : { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
 };
 
-/** Examines window after window until something ends the search. */
+/** Examines the log window by window until a limit or the end of the log ends the search. */
 const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
   const clock = watch(search.query.timeoutMs);
   const collect = collector(search, where.exact, clock, found);
@@ -148,7 +148,7 @@ export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
 
 export const search = (wanted: LogSearch): LogFindings | "damaged" => unlessDamaged(() => scan(wanted));
 
-/** Entry point of `Searches` in a separate thread. Requests to services come first. */
+/** Entry point of `Searches` in a separate thread. The thread's low priority keeps searches from delaying requests. */
 export const searchInThread = (wanted: LogSearch): LogFindings | "damaged" => {
   lowerThreadPriority();
   return search(wanted);

@@ -11,8 +11,8 @@ const MAX_CONCURRENT = 2;
 const IDLE_MS = 30_000;
 
 /**
- * Without threads, a search may block the event loop this long. It then returns partial results, and the next one
- * continues.
+ * Without threads, a search may block the event loop this long. It then returns partial results, and the next search
+ * continues from there.
  */
 const BLOCKING_MS = 100;
 

@@ -115,7 +115,7 @@ const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   return ordered(op, `ifnull(json_extract(http, '$.${path[1]}'), 0)`, number);
 };
 
-/** The name of an SQL function, registered on the search connection, that returns a duration in nanoseconds. */
+/** The name of a SQL function, registered on the search connection, that returns a duration in nanoseconds. */
 export const NANOS_OF = "nanos_of";
 
 const ofLatency = ({ op, literal }: Compare): WhereClause => {

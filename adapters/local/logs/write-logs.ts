@@ -7,7 +7,7 @@ import { createSystemClock } from "../../shared/runtime/system.ts";
 import type { FromLogThread, LogCall, LogItem, LogThreadData, ToLogThread } from "./log-thread.ts";
 import { inOwnThread, LogWriter } from "./log-writer.ts";
 
-// Requests come first.
+// Writing logs must not delay requests.
 lowerThreadPriority();
 
 const port = parentPort as NonNullable<typeof parentPort>;

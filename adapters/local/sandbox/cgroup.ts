@@ -177,7 +177,10 @@ const offersAll = (folder: string): boolean => {
   return CONTROLLERS.every((name) => offered.includes(name)) && isWritable(join(folder, "cgroup.subtree_control"));
 };
 
-/** Throws if no control groups are mounted. Also throws in a container, where the root group contains processes. */
+/**
+ * Returns the root group, or undefined if this process may not use it. Throws if no control groups are mounted. Also
+ * throws in a container, where the root group contains processes.
+ */
 const rootGroup = (mount: string): string | undefined => {
   if (!offersAll(mount)) return undefined;
   delegateControllers(mount);

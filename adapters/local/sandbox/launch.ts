@@ -47,7 +47,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** The working directory, as a path on the host. */
   readonly cwd: string;
-  /** The command's file descriptors from `FIRST_DESCRIPTOR` on. */
+  /** The command's file descriptors, starting with number `FIRST_DESCRIPTOR`. */
   readonly descriptors?: readonly Descriptor[];
   /** The names of the programs that set up the sandbox. They do not count as processes of the command. */
   readonly helpers?: readonly string[];
@@ -79,7 +79,7 @@ function* markedPids(isMark: (entry: string) => boolean): Generator<number> {
   for (const pid of allPids().toReversed()) if (environmentOf(pid).some(isMark)) yield pid;
 }
 
-/** The maximum number of rounds in which new processes can appear, for example if a fork bomb adds them. */
+/** The maximum number of rounds of `stopAll`, which a fork bomb could otherwise keep busy without end. */
 const MAX_ROUNDS = 20;
 
 /**

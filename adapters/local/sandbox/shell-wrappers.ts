@@ -7,8 +7,8 @@ import { enterNetwork } from "./network/enter-network.ts";
 import type { Job } from "./runner.ts";
 
 /**
- * RLIMIT_DATA exceeds the memory limit by this much, because it also counts memory that is reserved but not used. The
- * watchdog measures the memory in use.
+ * RLIMIT_DATA exceeds the memory limit by this many bytes, because it also counts memory that is reserved but not used.
+ * The watchdog measures the memory in use.
  */
 const DATA_SLACK = 1024 ** 3;
 /**

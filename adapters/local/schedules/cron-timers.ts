@@ -60,11 +60,11 @@ const SET_BACK_MS = 60_000;
 interface Timer {
   readonly job: StoredJob;
   readonly stop: AbortController;
-  /** The next fire. */
+  /** The next fire; undefined if there is none, or while the timers are stopped. */
   due: Instant | undefined;
 }
 
-/** Exists while the timers run. */
+/** The state of running timers. */
 interface Run {
   readonly lastFires: LastFires;
   readonly stop: AbortController;

@@ -5,7 +5,7 @@ import { serveSql } from "../../shared/sql/process/serve.ts";
 import { makeFolder } from "../data-folder/layout.ts";
 import { readLogFile } from "./log-reader.ts";
 
-// The umask decides the mode of the files that DuckDB creates.
+// The umask determines the mode of the files that DuckDB creates.
 process.umask(0o077);
 const [database, log] = process.argv.slice(2) as [string, string];
 const folder = dirname(database);

@@ -1,7 +1,7 @@
 /**
  * The local provider's state in one SQLite file: services, releases, ports, deploys, freed names, keys, settings,
- * volumes, schedules and the accounts' users. Every change is one transaction that is flushed to disk. If the server is killed
- * during a change, the file contains the change completely or not at all.
+ * volumes, schedules and the accounts' users. Every change is one transaction that is flushed to disk. If the server is
+ * killed during a change, the file contains the change completely or not at all.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -16,7 +16,7 @@ export type FoundState =
 export interface StateEvidence {
   readonly state: FoundState;
   readonly check: StateCheck;
-  /** The version of the second copy. Undefined if the copy is missing or unreadable, or has no version. */
+  /** The version of `state.copy.sqlite`. Undefined if the copy is missing or unreadable, or has no version. */
   readonly copy: StateVersion | undefined;
   /** The number of non-empty volume folders that the state does not contain. */
   readonly unknownVolumes: number;

@@ -152,8 +152,8 @@ export class ServiceRows {
   }
 
   /**
-   * Makes the revision serve all traffic, and records its release. Returns false, and changes nothing, if its rollout is
-   * not in progress.
+   * Makes the revision serve all traffic, and records its release. Returns false, and changes nothing, if its rollout
+   * is not in progress.
    */
   commit(name: DeploymentName, revision: string, now: Timestamp, origin: ReleaseOrigin): boolean {
     const service = this.get(name);
@@ -180,7 +180,7 @@ export class ServiceRows {
     this.#save(ended);
   }
 
-  /** Deletes a service with its releases and ended deploys, and reserves its name for its owner until `reservedUntil`. */
+  /** Deletes a service with its releases and ended deploys. Reserves its name for its owner until `reservedUntil`. */
   remove(name: DeploymentName, owner: AccountId, reservedUntil: Timestamp): void {
     const { uid = null, released = 0 } = this.get(name) ?? {};
     transaction(this.#db, () => {

@@ -70,7 +70,7 @@ const contentOf = (db: DatabaseSync): Map<string, string[]> => {
 export const formatOf = (db: DatabaseSync): number =>
   (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 
-/** Returns an SQL expression that renders a row as text. */
+/** Returns a SQL expression that renders a row as text. */
 const rowText = (table: string, columns: readonly string[], prefix = ""): string =>
   [`'${table}'`, ...columns.map((column) => `quote(${prefix}${quoted(column)})`)].join(" || ',' || ");
 

@@ -22,14 +22,14 @@ const endOfHeader = (bytes: Buffer, at: number): number => {
   return at + BLOCK + size;
 };
 
-/** Returns the first block before `end` whose header extends past `end`, or `end` if there is no such block. */
+/** Returns the start of the first extended header that extends past `end`, or `end` if there is none. */
 const tornAt = (bytes: Buffer, end: number): number => {
   for (let at = Math.max(0, end - BLOCKS * BLOCK); at < end; at += BLOCK) if (endOfHeader(bytes, at) > end) return at;
   return end;
 };
 
 export class TarPieces {
-  /** Begins at a block boundary. */
+  /** The bytes that are held back. They begin at a block boundary. */
   #held: Buffer = Buffer.alloc(0);
 
   /** Adds bytes and returns those that can be passed on. */

@@ -21,7 +21,7 @@ const systemFaults: Readonly<Record<string, DiskFault>> = {
 /** Disk faults by SQLite's primary result codes: https://www.sqlite.org/rescode.html */
 const sqliteFaults: Readonly<Record<number, DiskFault>> = { 8: "read_only", 10: "failing", 13: "full" };
 
-/** Returns the primary result code of a SQLite error, or undefined for any other error. */
+/** Returns the primary result code of an SQLite error, or undefined for any other error. */
 export const sqliteCodeOf = (error: unknown): number | undefined => {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: number };
   // Extended codes have the primary code in their lowest byte.

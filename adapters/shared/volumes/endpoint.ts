@@ -31,8 +31,8 @@ const harmless: OutgoingHttpHeaders = {
 };
 
 /**
- * Lets pages of any origin read every response, including errors. A page needs no cookies: the URL itself grants the
- * access. Without credentials, a browser accepts `*` for any origin.
+ * Lets pages of any origin read every response, including errors. A page needs no cookies, because the URL itself
+ * grants access. Without credentials, a browser accepts `*` for any origin.
  */
 const forAnyOrigin = new Map([
   ["access-control-allow-origin", "*"],
@@ -44,7 +44,10 @@ const PREFLIGHT_SECONDS = "7200";
 
 const METHODS = "GET, HEAD, PUT";
 
-/** Depends on neither the object nor the signature, so that the page can read the error of the request that follows. */
+/**
+ * The headers of a preflight response. They depend on neither the object nor the signature, because a page cannot read
+ * the error of a request whose preflight fails.
+ */
 const preflight: OutgoingHttpHeaders = {
   allow: METHODS,
   "access-control-allow-methods": METHODS,

@@ -1,4 +1,4 @@
-/** Converts Stripe's subscriptions to the contract's form. */
+/** Converts Stripe's subscriptions to Portside's. */
 import type Stripe from "stripe";
 import {
   formatInterval,

@@ -41,7 +41,7 @@ const pull = async (docker: Docker, name: string, signal: AbortSignal): Promise<
 };
 
 /**
- * Caches triggers by image id. Podman's API does not report triggers, so this file reads them from an exported image.
+ * Caches triggers by image id. Podman's API does not report triggers, so Portside reads them from an exported image.
  */
 const exportedTriggers = new Map<string, readonly string[]>();
 

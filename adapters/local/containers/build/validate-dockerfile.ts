@@ -2,7 +2,7 @@
  * Rejects Dockerfile lines through which a build could use the engine's access to other accounts, the network or the
  * machine. Otherwise returns the base images that the Dockerfile names.
  *
- * - The engine knows every account's images by id, and the classic builder accepts a prefix of an id as a name.
+ * - The engine stores the images of all accounts, and the classic builder accepts a prefix of an image's id as a name.
  * - The engine downloads the URLs in ADD over the machine's own network, which can reach loopback services and cloud
  *   metadata.
  * - A `# syntax` line names a program that runs in the builder and can access the caches of all accounts.
@@ -134,7 +134,7 @@ const valuesIn = (instructions: readonly Instruction[], builder: Builder): Value
       const [variable = "", ...value] = word.split("=");
       if (value.length === 0) continue;
       const text = unquoted(value.join("="));
-      // Builders differ in which value takes precedence.
+      // Builders differ in whether the platform's value or the line's value takes precedence.
       values.set(variable, PLATFORM_VARIABLE.test(variable) ? "$" : (expanded(text, values) ?? "$"));
     }
   }

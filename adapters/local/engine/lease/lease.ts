@@ -99,7 +99,7 @@ export class Lease {
     return room;
   }
 
-  /** Counts increments of usage. */
+  /** Records increments of usage. */
   meter(increments: readonly Increment[]): void {
     if (this.#held !== undefined) this.#held.files.ledger.write(increments);
     else if (increments.length > 0)

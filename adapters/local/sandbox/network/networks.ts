@@ -11,7 +11,7 @@ import type { Bind } from "../runner.ts";
 import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./host-network.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
-/** The interval at which running sandboxes are cut off from new addresses of this machine. */
+/** How often Portside checks for new addresses of this machine, which running sandboxes must not reach. */
 const POLL_MS = 500;
 /** Delays the creation of a spare network, so that the first requests to a new service get the CPU time. */
 const PREPARE_MS = 100;
@@ -124,7 +124,7 @@ export class Networks {
     return [inside, resolver.isForwarded, ...this.#portsFor(inside)].join();
   }
 
-  /** Returns the spare network if it fits and its process is alive. */
+  /** Returns the spare network if its settings match and its process is alive. */
   async #takeSpare(inside: number, host: HostNetwork): Promise<Network | undefined> {
     const spare = this.#spare;
     this.#spare = undefined;

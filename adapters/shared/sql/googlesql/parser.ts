@@ -5,7 +5,7 @@ import type { Json } from "./tree.ts";
 
 export type Dialect = "bigquery" | "duckdb" | "trino";
 
-/** Thrown for text that is not a valid statement. The message addresses its author. */
+/** Thrown for text that is not a valid statement. The message is for the statement's author. */
 export class NotAStatement extends Error {}
 
 /**

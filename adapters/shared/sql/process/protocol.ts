@@ -65,7 +65,7 @@ export type SqlReply =
   /** The database is unusable. The process ends after this reply. */
   | { readonly kind: "broken"; readonly message: string };
 
-/** Sends a reply to the parent. Ends the process after a reply that makes it unusable. */
+/** Sends a reply to the parent. Ends the process after a `trapped` or `broken` reply. */
 export const sendToParent = (reply: SqlReply): void => {
   const last = reply.kind === "trapped" || reply.kind === "broken";
   process.send?.(reply, () => {

@@ -23,7 +23,7 @@ export interface SqlProcess {
 type RunRequest = Extract<SqlRequest, { kind: "run" }>;
 
 export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void> => {
-  // Requests to services come first. The database starts its threads later, and they inherit the priority.
+  // Statements must not delay services. The database starts its threads later, so they inherit the priority.
   lowerPriority(process.pid);
   const connection = await openDatabase(database);
   const readSoFar = await ReadSoFar.of(connection);

@@ -7,6 +7,7 @@ import { createLocalProvider, DataFolderError, type DataFolderProblem } from "..
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
 import { startLocalIn } from "../../../support/providers/local-platform.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..", "..");
 
@@ -65,12 +66,12 @@ const usedFolder = async (): Promise<Folder & { readonly data: string }> => {
   return { ...parent, data };
 };
 
-const portside = (args: readonly string[]): Promise<{ code: unknown; errors: string }> =>
+const run = (program: string, args: readonly string[]): Promise<{ code: unknown; errors: string }> =>
   new Promise((resolve) => {
-    execFile(process.execPath, ["hosts/cli/main.ts", ...args], { cwd: repository }, (error, _out, errors) =>
-      resolve({ code: error?.code, errors }),
-    );
+    execFile(program, args, { cwd: repository }, (error, _out, errors) => resolve({ code: error?.code, errors }));
   });
+
+const portside = (args: readonly string[]) => run(process.execPath, ["hosts/cli/main.ts", ...args]);
 
 describe.each(cases)("$what", ({ kind, at, spoil, message }) => {
   test("throws an error with a kind, a path and a message for embedders", async () => {
@@ -106,6 +107,18 @@ test("portside run prints the message, too", async () => {
   expect(code).toBe(1);
   expect(errors).toMatch(/error: .*\.portside\/state\.sqlite is damaged.*portside doctor --repair/);
   expect(errors).not.toMatch(/bug in Portside/);
+});
+
+test("names a read-only file system", async (context) => {
+  needs(context, "bubblewrap");
+  using folder = await usedFolder();
+  const { data } = folder;
+  const system = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
+  const serve = ["hosts/cli/main.ts", "serve", "--data-dir", data, "--port", "0", "--ingress-port", "0"];
+  const { code, errors } = await run("bwrap", [...system, process.execPath, ...serve]);
+  expect(code).toBe(1);
+  expect(errors).toContain("its file system is read-only");
+  expect(errors).toContain("Mount the file system for writing, or choose another folder with --data-dir.");
 });
 
 test("names the file on a full disk", async () => {
