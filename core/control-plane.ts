@@ -50,7 +50,7 @@ type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
 /**
- * The operations of a control plane: one method per endpoint, and the methods that a host calls around them.
+ * The operations of a control plane: one method per endpoint, and methods for hosts, such as `check` and `close`.
  *
  * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A `RawFields`
  * request contains the fields of the endpoint under their wire names, as text or as JSON values. If a request has

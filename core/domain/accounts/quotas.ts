@@ -54,6 +54,6 @@ export const accountUsageOf = (limits: AccountLimits, used: Quotas): AccountUsag
   };
 };
 
-/** Returns the largest `max_instances` of the services, with `preset` in place of 0; 0 for no services. */
+/** Returns the largest `max_instances` of the services, where 0 counts as `preset`. Returns 0 for no services. */
 export const largestInstances = (services: readonly Service[], preset: number): number =>
   Math.max(0, ...services.map((service) => shownTemplate(service).maxInstances || preset));

@@ -199,7 +199,7 @@ export const describePlan = (plan: DeployPlan): string[] => {
   ];
 };
 
-/** Returns the stream's messages about the schedule. */
+/** Returns messages about the schedule, for the plan and for the stream. */
 export const describeSchedule = (plan: DeployPlan): string[] => {
   const { schedule } = plan.spec;
   if (schedule !== null) return [`Scheduled: ${schedule.cron} (${schedule.timezone})`];

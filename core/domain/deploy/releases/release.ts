@@ -25,7 +25,7 @@ export interface ReleaseOrigin {
   readonly message: string | null;
   /** The digest of the source archive; null if it is unknown. */
   readonly sourceDigest: string | null;
-  /** The release that a rollback restored. */
+  /** The release that a rollback restored; null for a deploy. */
   readonly rolledBackTo: number | null;
 }
 
@@ -57,7 +57,7 @@ const kindOf = ({ credentialKind }: Principal): ReleaseAuthor["kind"] => {
 };
 
 /**
- * Returns the author of a caller's release.
+ * Returns the author of a release that the caller creates.
  * @param keys the keys of the account
  */
 export const authorOf = (
@@ -168,7 +168,7 @@ export const releaseRowOf = (stored: StoredRelease, servingRevision: string | nu
   rolled_back_to: stored.rolledBackTo,
 });
 
-/** A deployment whose releases a platform returns. */
+/** The deployment of a request for releases. */
 export interface ReleasedService {
   readonly name: ServiceTemplate["name"];
   readonly owner: AccountId;

@@ -130,8 +130,8 @@ const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
 };
 
 /**
- * Returns whether pip can install the project itself. For Poetry, requires a module, because Poetry also writes a build
- * system for projects that are not packages.
+ * Returns whether pip can install the project itself. A Poetry project must also contain its module, because Poetry
+ * writes a build system even for projects that are not packages.
  */
 const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
   const backend = tomlText(project, "build-system", "build-backend");
