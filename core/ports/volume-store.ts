@@ -48,8 +48,8 @@ export interface ObjectQuery {
   /** Selects paths and folders that sort after this text, by UTF-8 bytes. Absent: from the first path. */
   readonly after?: string;
   /**
-   * Groups the paths that contain this character after the prefix: the page has the folder up to this character in
-   * place of the objects. `folderBelow` returns that folder. Absent: no folders.
+   * Groups the paths that contain this character after the prefix: the page contains their common folder instead of
+   * the objects. `folderBelow` returns that folder. Absent: no folders.
    */
   readonly delimiter?: typeof FOLDER_DELIMITER;
   /** Maximum number of objects and folders. The caller must pass 1 to 1000. */
@@ -163,8 +163,8 @@ export interface VolumeStore {
 
   /**
    * Returns a page of the volume's objects. Services may write files whose names are not valid object paths; the page
-   * omits them. The page may include a folder without objects if a service created the folder. Fails with `not_found` if
-   * the volume does not exist.
+   * omits them. The page may include a folder without objects if a service created the folder. Fails with `not_found`
+   * if the volume does not exist.
    */
   objects(
     volume: StoredVolume,

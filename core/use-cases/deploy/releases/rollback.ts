@@ -34,11 +34,11 @@ export type RollbackPlanResponse = z.output<typeof rollbackPlanSchema>;
 interface PreparedRollback {
   readonly target: StoredRelease;
   readonly plan: DeployPlan;
-  /** Sentences about what the rollback leaves unchanged. */
+  /** Sentences about the data that the rollback leaves unchanged. */
   readonly notes: readonly string[];
 }
 
-/** The present state does not permit the rollback. */
+/** The current state of the image or the volumes does not permit the rollback. */
 interface Refused {
   readonly kind: "refused";
   readonly failure: DeployFailure;
@@ -60,7 +60,7 @@ const chooseTarget = (
   return target === undefined ? err(noRelease(name, number)) : ok(target);
 };
 
-/** Reads the volumes that decide whether a release can be restored. A release without mounts needs none. */
+/** Reads the volumes that determine whether a release can be restored. A release without mounts needs none. */
 const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
@@ -70,7 +70,7 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
-/** Chooses the release, and plans its rollout by the present rules. Changes nothing. */
+/** Chooses the release, and plans its rollout by the current rules. Changes nothing. */
 const prepareRollback = (caller: Caller, name: DeploymentName, number: number | null | undefined) =>
   safeTry<PreparedRollback, ControlPlaneError | Refused>(async function* () {
     const service = yield* await ownService(caller, name);
@@ -83,7 +83,7 @@ const prepareRollback = (caller: Caller, name: DeploymentName, number: number | 
     return ok({ target, plan, notes: describeRollback(target, present.volumes) });
   });
 
-/** Prepares a rollback for a client, which sees a refusal as a conflict. */
+/** Prepares a rollback for a client, to which a refusal is reported as a conflict. */
 const prepareForClient = async (caller: Caller, name: DeploymentName, number: number | null | undefined) => {
   const prepared = await prepareRollback(caller, name, number);
   return prepared.mapErr((error) => (error.kind === "refused" ? conflict(error.failure.message) : error));
@@ -104,7 +104,7 @@ export const planRollback = useCase({
   },
 });
 
-/** Converts an error of the second preparation. The service or the release was there at the first one. */
+/** Converts an error of the second preparation. If it is `not_found`, the service or the release has been deleted. */
 const failureOf = (context: RunContext, error: ControlPlaneError | Refused): DeployFailure => {
   if (error.kind === "refused") return error.failure;
   return error.kind === "not_found" ? { reason: "deleted", message: error.message } : failureOfError(context, error);
