@@ -53,7 +53,7 @@ const ROUNDS = 10;
 export interface RemoveOptions {
   /** The run whose resources to delete; all runs if undefined. */
   readonly run: string | undefined;
-  /** How many consecutive empty listings end the deletion: two if requests may still be in flight. */
+  /** The number of consecutive empty listings that end the deletion: two if requests may still be in flight. */
   readonly emptyListings: number;
 }
 
