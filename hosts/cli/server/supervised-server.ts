@@ -74,7 +74,7 @@ export class SupervisedServer {
 
   /**
    * Stops the server. The server ends running deploys, then waits for in-flight requests to finish.
-   * @param killAfterMs when to kill a server that still waits; never by default
+   * @param killAfterMs milliseconds after which to kill a server that still runs; never by default
    */
   async stop(killAfterMs?: number): Promise<void> {
     this.#isStopping = true;
