@@ -109,7 +109,7 @@ export interface ControlPlane {
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
-  /** Returns the tables that `runSql` offers, with their columns. */
+  /** Returns the tables that `runSql` can read, with their columns. */
   getSqlSchema(principal: Principal, options?: CallOptions): Outcome<SqlSchema>;
 
   /** Creates a volume, or returns the existing one. */
