@@ -106,7 +106,7 @@ export interface UploadsInParts {
 }
 
 /**
- * Stores volumes and their objects. Every call must see all writes of this port that ended before the call.
+ * Stores volumes and their objects. Every call must reflect all writes through this port that ended before the call.
  *
  * A deletion has two steps, so that it cannot race with a rollout that mounts the volume: `beginDelete`, then either
  * `moveToTrash` or `abortDelete`.

@@ -138,7 +138,7 @@ export const deploymentOf = (service: Service): Deployment => {
   });
 };
 
-/** A running deploy whose deployment the platform does not store yet. */
+/** The running first deploy of a deployment, which the platform does not store yet. */
 export interface FirstDeploy {
   readonly spec: ServiceSpec;
   readonly deployId: string;

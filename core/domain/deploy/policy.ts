@@ -11,8 +11,8 @@
  * };
  * ```
  *
- * Policies run in order, and each sees the changes of the previous ones. An adjusted declaration must follow the same
- * rules as a client's declaration, so Portside validates it again.
+ * Policies run in order, and each receives the declaration with the changes of the previous ones. An adjusted
+ * declaration must follow the same rules as a client's declaration, so Portside validates it again.
  */
 import { type Internal, internal } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";

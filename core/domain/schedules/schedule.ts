@@ -110,7 +110,7 @@ const LEAP = 2028;
 export const dateEverComes = ({ days, months }: CronFields): boolean =>
   [...months].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
 
-/** Returns true for an IANA zone that this runtime knows. Offsets such as `+02:00` are not zones. */
+/** Returns true for an IANA zone that this runtime supports. Offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {
   // The runtime also accepts offsets and may accept other text. The clouds receive the name, so check its characters.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;

@@ -12,7 +12,7 @@ import type { Permit } from "../pipeline/keyed-semaphore.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { ownService } from "./find-name.ts";
 
-/** Whether the account may deploy under a name, and the reason if not. */
+/** The result of `checkName`: whether the account may deploy under the name, and the reason if not. */
 export type NameCheck = z.output<typeof nameCheckSchema>;
 
 /** Checks whether the account may deploy under a name. For an invalid or taken name, succeeds with a reason. */

@@ -51,7 +51,7 @@ const SETTLE_MS = 2000;
 const ROUNDS = 10;
 
 export interface RemoveOptions {
-  /** The run whose resources to delete; all runs if undefined. */
+  /** Deletes the resources of this run; those of all runs if undefined. */
   readonly run: string | undefined;
   /** The number of consecutive empty listings that end the deletion: two if requests may still be in flight. */
   readonly emptyListings: number;

@@ -18,7 +18,7 @@ export interface ReleaseAuthor {
   readonly label: string;
 }
 
-/** The part of a release that its rollout request determines, besides the template. */
+/** The fields of a release, except the template, that the rollout request determines. */
 export interface ReleaseOrigin {
   readonly createdBy: ReleaseAuthor;
   /** The client's message about the change. */

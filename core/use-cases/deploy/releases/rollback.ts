@@ -128,8 +128,8 @@ const runPhases = async (
 };
 
 /**
- * Starts a rollback. It does not wait for a running build, whose deploy then ends with `superseded`. Fails only before
- * the stream begins; later failures are records of the stream.
+ * Starts a rollback. It does not wait for a running build; the deploy of that build ends with `superseded`. Fails only
+ * before the stream begins; later failures are records of the stream.
  */
 export const rollback = useCase({
   fields: rollbackFields,
