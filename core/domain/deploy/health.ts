@@ -1,4 +1,4 @@
-/** Health checks: the requests by which the platform learns whether an instance can serve. */
+/** Health checks: requests with which the platform tests whether an instance can serve. */
 import { z } from "zod";
 import { type Issue, issue, unknownField } from "../wire/issue.ts";
 

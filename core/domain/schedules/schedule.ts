@@ -2,7 +2,7 @@
  * Parses schedules: five-field Unix cron expressions in an IANA time zone.
  *
  * The fields are those of POSIX, with the steps and names of Vixie cron. Other extensions (`@daily`, `L`, `W`, `#`,
- * `?`) are rejected, because the clouds disagree about them.
+ * `?`) are rejected, because cloud schedulers interpret them differently.
  *
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
  */

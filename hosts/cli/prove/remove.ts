@@ -99,7 +99,7 @@ const keptLog = async (client: Client, name: string, days: number, signal: Abort
 };
 
 /**
- * Lists what the platform keeps by contract: the volume in the trash, the reserved name, and the log.
+ * Lists the resources that the platform keeps by contract: the volume in the trash, the reserved name, and the log.
  */
 export const listRetained = async (
   client: Client,

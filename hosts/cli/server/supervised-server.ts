@@ -144,7 +144,7 @@ export class SupervisedServer {
   #ended(readyMs: number, how: unknown): void {
     if (this.#isStopping) return;
     this.#failures = countFailures(this.#failures, readyMs);
-    this.#log.warn({ how }, "the server ended; services continue while it starts again");
+    this.#log.warn({ how }, "the server ended; services continue while it restarts");
     this.#runLater();
   }
 
@@ -161,7 +161,7 @@ export class SupervisedServer {
     } catch (cause) {
       if (this.#isStopping) return cause;
       this.#failures = countFailures(this.#failures, 0);
-      this.#log.error({ cause }, "the server could not start again; services continue");
+      this.#log.error({ cause }, "the server could not restart; services continue");
       this.#runLater();
       return cause;
     }

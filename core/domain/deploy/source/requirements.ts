@@ -23,7 +23,8 @@ const normalize = (name: string): string => name.toLowerCase().replace(/[-_.]+/g
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*/;
 
 /**
- * Parses the name and the extras of a requirement: https://peps.python.org/pep-0508/. Undefined if there is no name.
+ * Parses the name and the extras of a requirement: https://peps.python.org/pep-0508/. Returns undefined if the line has
+ * no name.
  */
 const nameOf = (line: string): readonly [string, ReadonlySet<string>] | undefined => {
   const name = NAME.exec(line)?.[0];

@@ -44,7 +44,7 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   [`The storage rejected the request (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
-/** Temporary errors with a 4xx status, such as "was not read from or written to within the timeout period". */
+/** Codes of temporary errors with a 4xx status. `RequestTimeout` means that the connection was idle for too long. */
 const temporary: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
 
 const jsonOf = (text: string): unknown => {
