@@ -53,7 +53,11 @@ const chooseTarget = (
   if (number == null) {
     const target = defaultRollbackTarget(releases);
     return target === undefined
-      ? err(conflict(`The deployment '${name}' has no earlier release to restore. Name a release to restore it again.`))
+      ? err(
+          conflict(
+            `The deployment '${name}' has no earlier release to restore. To restore a release again, pass its number.`,
+          ),
+        )
       : ok(target);
   }
   const target = releases.find(({ release }) => release === number);
