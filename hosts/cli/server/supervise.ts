@@ -82,7 +82,7 @@ const run = async (args: readonly string[], stop: AbortSignal, onReady: (ready: 
     // The reports may arrive after the exit, but always before the lifeline closes.
     const [[code, signal]] = await Promise.all([ended, once(lifeline, "close")]);
     const readyMs = Math.max(0, performance.now() - readyAt);
-    // A process can read the exit status of its own children only.
+    // A process can read only the exit status of its children.
     if (serving !== undefined && serving.pid !== child.pid)
       return isStopped ? { code: 0, how: 0, readyMs } : { code: 1, how: "unknown", readyMs };
     return signal === null
