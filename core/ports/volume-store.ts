@@ -120,8 +120,8 @@ export interface VolumeStore {
 
   /**
    * Creates a volume, or returns the account's existing volume of this name. `created` is true if this call created it.
-   * If concurrent calls create the same volume, exactly one of them must return true. Fails with `conflict` if the
-   * volume is hidden.
+   * If concurrent calls create the same volume, `created` must be true for exactly one of them. Fails with `conflict`
+   * if the volume is hidden.
    */
   create(
     owner: AccountId,

@@ -88,7 +88,7 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-/** Returns an issue for each unsupported feature that the client could disable by omitting the field. */
+/** Returns an issue for each field that requires an unsupported feature and that the client can omit instead. */
 const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
   (["min_instances", "health", "idle"] as const).flatMap((field) => {
     const feature = capabilities[field];

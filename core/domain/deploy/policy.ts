@@ -24,7 +24,7 @@ import { changedFields, formatValue } from "./plan.ts";
 import type { Adjustment } from "./resources.ts";
 import { type Declared, type ServiceSpec, writtenFields } from "./service-template.ts";
 
-/** The fields that a policy may change: all fields of a service except those that a deploy may omit. */
+/** The fields that a policy may change: all fields of a service except those that keep their value if omitted. */
 export type PolicyFields = Omit<Declared, "env" | "minInstances" | "health" | "idle">;
 
 /** The deploy that a policy judges. */

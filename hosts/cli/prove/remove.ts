@@ -51,7 +51,7 @@ const SETTLE_MS = 2000;
 const ROUNDS = 10;
 
 export interface RemoveOptions {
-  /** Deletes the resources of this run; those of all runs if undefined. */
+  /** The run that created the resources; undefined deletes the resources of all runs. */
   readonly run: string | undefined;
   /** The number of consecutive empty listings that end the deletion: two if requests may still be in flight. */
   readonly emptyListings: number;

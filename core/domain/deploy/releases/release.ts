@@ -48,7 +48,9 @@ export interface StoredRelease extends Release {
   readonly envDigests: Readonly<Record<string, string>>;
 }
 
-/** `serving`: the release receives all traffic. `replaced`: a rollback can restore it. `pruned`: it has no image. */
+/**
+ * `serving`: the release receives all traffic. `replaced`: a rollback can restore it. `pruned`: its image was removed.
+ */
 export type ReleaseStatus = "serving" | "replaced" | "pruned";
 
 const kindOf = ({ credentialKind }: Principal): ReleaseAuthor["kind"] => {

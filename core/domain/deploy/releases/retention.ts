@@ -24,7 +24,7 @@ export const keptImages = (releases: readonly WithImage[], kept: number): Readon
       .map(({ image }) => image),
   );
 
-/** Returns the images of older releases, except those that `keptImages` returns. No rollback needs them. */
+/** Returns the images that `keptImages` does not return. No rollback of this deployment needs these images. */
 export const prunedImages = (releases: readonly WithImage[], kept: number): ReadonlySet<string> => {
   const needed = keptImages(releases, kept);
   return new Set(releases.map(({ image }) => image).filter((image) => !needed.has(image)));

@@ -87,7 +87,7 @@ const prepareRollback = (caller: Caller, name: DeploymentName, number: number | 
     return ok({ target, plan, notes: describeRollback(target, present.volumes) });
   });
 
-/** Prepares a rollback for a client, to which a refusal is reported as a conflict. */
+/** Prepares a rollback for a client. Reports a refusal as a conflict. */
 const prepareForClient = async (caller: Caller, name: DeploymentName, number: number | null | undefined) => {
   const prepared = await prepareRollback(caller, name, number);
   return prepared.mapErr((error) => (error.kind === "refused" ? conflict(error.failure.message) : error));
