@@ -50,7 +50,7 @@ type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
 /**
- * The operations of a control plane: one method per endpoint, and the methods that a host calls around them.
+ * The operations of a control plane: one method per endpoint, and methods for hosts, such as `check` and `close`.
  *
  * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A `RawFields`
  * request contains the fields of the endpoint under their wire names, as text or as JSON values. If a request has
@@ -109,7 +109,7 @@ export interface ControlPlane {
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
-  /** Returns the tables that `runSql` offers, with their columns. */
+  /** Returns the tables that `runSql` can read, with their columns. */
   getSqlSchema(principal: Principal, options?: CallOptions): Outcome<SqlSchema>;
 
   /** Creates a volume, or returns the existing one. */

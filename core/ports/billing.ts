@@ -10,7 +10,7 @@ export interface Billing {
   /**
    * Returns the account's subscription. The result may be up to 60 seconds old.
    *
-   * Returns `freeSubscription` if the billing provider does not know the account. If the account has several
+   * Returns `freeSubscription` if the billing provider has no data about the account. If the account has several
    * subscriptions, the adapter must select one with `mostRelevant`. Must compare account names case-sensitively.
    *
    * Fails with `unavailable` if the billing provider is down or rejects the request. The message must not contain the

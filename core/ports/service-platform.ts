@@ -35,7 +35,7 @@ export interface RolloutRequest {
   readonly template: ServiceTemplate;
   /** The state of the name when the deploy began. */
   readonly expected: Expected;
-  /** What the release of this rollout records, besides the template. */
+  /** The values that the release of this rollout records in addition to the template. */
   readonly origin: ReleaseOrigin;
   /** Milliseconds within which the new revision must listen. */
   readonly listenDeadlineMs: number;
@@ -68,12 +68,12 @@ export interface ListOptions extends CallOptions {
 
 /** Runs services and stores their templates. */
 export interface ServicePlatform {
-  /** Returns the state of a name. Must see every write of this port that ended before the call. */
+  /** Returns the state of a name. The result must reflect every write through this port that ended before the call. */
   find(name: DeploymentName, options?: CallOptions): ResultAsync<NameState, Unavailable>;
 
   /**
-   * Returns all services of an account, sorted by name. Must see every write of this process that ended before the
-   * call. May miss writes of other processes that are less than `maxAgeMs` old.
+   * Returns all services of an account, sorted by name. The result must reflect every write of this process that ended
+   * before the call. It may lack writes of other processes that are less than `maxAgeMs` old.
    */
   list(owner: AccountId, options?: ListOptions): ResultAsync<readonly Service[], Unavailable>;
 
@@ -103,16 +103,16 @@ export interface ServicePlatform {
    * Returns the releases of an account's service, newest first, or an empty list if the account has no service of this
    * name. Must be present if the platform declares `releases`.
    *
-   * The newest release is that of the serving revision. The numbers of releases must rise, and may have gaps. Must
+   * The newest release must be that of the serving revision. Release numbers must increase and may have gaps. Must
    * return at least the releases whose images the platform keeps. The digest of a variable must depend on its value and
    * on a secret, and must be the same in each release that has the value.
    */
   releases?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly StoredRelease[], Unavailable>;
 
   /**
-   * Stops and deletes a service, with its releases. Must not delete its volumes or logs. If the platform remembers the
-   * name, a later service of the name continues the numbers of the releases, with the same uid. Otherwise it has
-   * another uid.
+   * Stops and deletes a service and its releases. Must not delete its volumes or logs. If the platform remembers the
+   * name, the releases of a later service of that name must continue the numbers and keep the uid. Otherwise, they must
+   * have another uid.
    *
    * When the call returns, no instance may receive requests, and the name must be reserved for its owner if the
    * platform declares `names.remembers_freed`. Fails with `conflict` if the service differs from `expected`, and with

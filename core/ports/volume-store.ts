@@ -48,8 +48,8 @@ export interface ObjectQuery {
   /** Selects paths and folders that sort after this text, by UTF-8 bytes. Absent: from the first path. */
   readonly after?: string;
   /**
-   * Groups the paths that contain this character after the prefix: the page has the folder up to this character in
-   * place of the objects. `folderBelow` returns that folder. Absent: no folders.
+   * Groups the paths that contain this character after the prefix: the page contains their common folder instead of
+   * the objects. `folderBelow` returns that folder. Absent: no folders.
    */
   readonly delimiter?: typeof FOLDER_DELIMITER;
   /** Maximum number of objects and folders. The caller must pass 1 to 1000. */
@@ -106,7 +106,7 @@ export interface UploadsInParts {
 }
 
 /**
- * Stores volumes and their objects. Every call must see all writes of this port that ended before the call.
+ * Stores volumes and their objects. Every call must reflect all writes through this port that ended before the call.
  *
  * A deletion has two steps, so that it cannot race with a rollout that mounts the volume: `beginDelete`, then either
  * `moveToTrash` or `abortDelete`.
@@ -120,8 +120,8 @@ export interface VolumeStore {
 
   /**
    * Creates a volume, or returns the account's existing volume of this name. `created` is true if this call created it.
-   * Of concurrent calls that create a volume, exactly one must return true. Fails with `conflict` if the volume is
-   * hidden.
+   * If concurrent calls create the same volume, `created` must be true for exactly one of them. Fails with `conflict`
+   * if the volume is hidden.
    */
   create(
     owner: AccountId,
@@ -163,8 +163,8 @@ export interface VolumeStore {
 
   /**
    * Returns a page of the volume's objects. Services may write files whose names are not valid object paths; the page
-   * omits them. The page may include a folder without objects if a service created the folder. Fails with `not_found` if
-   * the volume does not exist.
+   * omits them. The page may include a folder without objects if a service created the folder. Fails with `not_found`
+   * if the volume does not exist.
    */
   objects(
     volume: StoredVolume,

@@ -90,7 +90,7 @@ A health check, for providers that support [\`health\`](capabilities.md). Portsi
 
 ${json({ name: "shop", volumes: {}, health: { path: "/healthz", interval: 30, timeout: 2, failures: 5 } })}
 
-- A rollout receives traffic when the check passes. If it does not pass before the deadline, the deploy fails with the reason \`unhealthy\`,
+- A new revision receives traffic when the check passes. If it does not pass before the deadline, the deploy fails with the reason \`unhealthy\`,
   and the earlier revision continues to serve.
 - Later, Portside replaces an instance that fails \`failures\` times in a row. Its open requests have the drain time to finish.
 - \`interval\` and \`timeout\` are in seconds. \`host\` sets the \`Host\` header, for frameworks that accept only known host names.

@@ -5,7 +5,7 @@ const server = createServer((_request, response) => {
   response.end("Hello from Portside!\n");
 });
 
-// The load balancer of AWS keeps idle connections for 4000 s. If a server closes them earlier, requests may fail with 502.
+// On AWS, the load balancer keeps idle connections for 4000 s. A server that closes them earlier causes 502 responses.
 server.keepAliveTimeout = 4_010_000;
 server.listen(process.env.PORT ?? 8080, () => console.log(`listening on ${server.address().port}`));
 

@@ -113,7 +113,7 @@ export const printResult = (input: Input, io: Io, value: unknown, text: string):
 export interface List<T> {
   readonly head: readonly string[];
   readonly row: (item: T) => readonly string[];
-  /** The message to print in place of an empty table. */
+  /** The message to print instead of an empty table. */
   readonly empty?: string;
 }
 
@@ -126,7 +126,7 @@ export const printList = async <T>(input: Input, io: Io, items: readonly T[], li
 };
 
 /**
- * Returns the usage error for the first missing argument.
+ * Returns the message of the usage error for the first missing argument.
  * @param given the number of arguments after the command's name
  */
 const missingArgumentMessage = (usage: string, given: number): string => {

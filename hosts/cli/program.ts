@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   cost: entry("Show the cost of AI models and infrastructure", () => import("./usage/cost.ts")),
   sql: entry("Query your logs and billing with SQL", () => import("./sql/sql.ts")),
-  account: entry("Show the limits of your account and their use", () => import("./accounts/account-command.ts")),
+  account: entry("Show your account's quotas and their use", () => import("./accounts/account-command.ts")),
   keys: entry("Create, list and revoke API keys", () => import("./accounts/keys.ts")),
   token: entry("Print a short-lived bearer token", () => import("./accounts/token.ts")),
   login: entry("Save the platform's address and your key", () => import("./accounts/login.ts")),

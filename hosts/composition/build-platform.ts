@@ -1,8 +1,8 @@
 /**
- * Builds a platform from settings. Only this folder knows the DI container and the providers.
+ * Builds a platform from settings. Only this folder uses the DI container and imports the providers.
  *
- * The container creates the parts and applies overrides. A disposable stack closes them, because the container closes
- * its singletons concurrently (docs/decisions/0032-providers-as-modules.md).
+ * The container creates the parts and applies overrides. A disposable stack closes the parts in order, because the
+ * container would close its singletons concurrently (docs/decisions/0032-providers-as-modules.md).
  */
 import "reflect-metadata";
 import { Container, type ServiceIdentifier } from "inversify";
@@ -86,7 +86,7 @@ const rebind = (container: Container, overrides: PlatformOverrides): void => {
 /**
  * Builds and starts a platform, without any HTTP listener. The caller must call `close()` when it is done.
  *
- * @param overrides replacements of single parts
+ * @param overrides replacements for individual parts
  * @param deps for the local provider: the socket of an engine in another process
  * @throws SettingsError if the settings are invalid for the provider or the keys database cannot be used
  * @example

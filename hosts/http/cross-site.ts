@@ -6,7 +6,7 @@ import { type ControlPlaneError, forbidden } from "../../core/errors.ts";
 
 /** The headers that identify the site that made a request. Either may be missing. */
 export interface RequestSource {
-  /** `Sec-Fetch-Site`. Browsers send it to HTTPS addresses and to the loopback only. */
+  /** `Sec-Fetch-Site`. Browsers send it only to HTTPS and loopback addresses. */
   readonly fetchSite: string | undefined;
   readonly origin: string | undefined;
 }

@@ -13,7 +13,7 @@ const textValues = (headers: unknown): Record<string, string> =>
 /**
  * Reads the status in Fastify's order: `statusCode`, `status`, then the status of the reply. Returns undefined if none
  * of them is an error status or if the status is 500, which the plugin handles as a bug. The response omits messages
- * of 5xx errors, because they may contain internals of the server.
+ * of 5xx errors, because they may contain internal details of the server.
  */
 export const hostErrorResponse = (
   error: unknown,

@@ -51,7 +51,7 @@ export interface ServedCall {
   /** The path pattern of the route, such as `/v1/deploy/:deploy_id`; undefined if no route matches. */
   readonly route: string | undefined;
   readonly status: number;
-  /** From the request's headers to the last byte of the response. */
+  /** The time from the request's headers to the last byte of the response. */
   readonly seconds: number;
 }
 
@@ -156,8 +156,8 @@ const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: Fa
 };
 
 /**
- * Provides a signal that aborts if the client disconnects before the response. Creates it lazily, because a signal
- * costs more than a small response.
+ * Provides a signal that aborts if the client disconnects before it receives the response. Creates it lazily, because a
+ * signal costs more than a small response.
  */
 class DisconnectSignal {
   readonly #reply: FastifyReply;

@@ -26,14 +26,14 @@ const quota = (name: keyof Quotas, used: string) =>
 /** The schema of the response of `GET /v1/account/usage`. */
 export const accountUsageSchema = z.object({
   deployments: quota("deployments", "The number of deployments."),
-  instances: quota("instances", "The largest `max_instances` of a deployment. 0 counts as the platform's default."),
+  instances: quota("instances", "The largest `max_instances` of your deployments. 0 counts as the platform's default."),
   volumes: quota("volumes", "The number of volumes, without deleted ones."),
-  builds_at_once: quota("builds_at_once", "The builds that run on the responding server."),
+  builds_at_once: quota("builds_at_once", "The number of builds that run on the responding server."),
   uploads_at_once: quota("uploads_at_once", "The number of sources that the responding server is receiving."),
-  sql_at_once: quota("sql_at_once", "The SQL queries that run on the responding server."),
+  sql_at_once: quota("sql_at_once", "The number of SQL queries that run on the responding server."),
   requests_per_minute: quota(
     "requests_per_minute",
-    "The requests that count against the limit now, on the responding server.",
+    "The number of requests that count against the limit now, on the responding server.",
   ),
 });
 
@@ -55,6 +55,6 @@ export const accountUsageOf = (limits: AccountLimits, used: Quotas): AccountUsag
   };
 };
 
-/** Returns the largest `max_instances` of the services, with `preset` in place of 0; 0 for no services. */
+/** Returns the largest `max_instances` of the services, where 0 counts as `preset`. Returns 0 for no services. */
 export const largestInstances = (services: readonly Service[], preset: number): number =>
   Math.max(0, ...services.map((service) => effectiveMax(shownTemplate(service).maxInstances, preset)));

@@ -6,7 +6,7 @@ export interface Bucket {
   readonly at: Instant;
 }
 
-/** Returns the tokens of a bucket at `now`: at most one minute's worth. */
+/** Returns the tokens of a bucket at `now`, at most `perMinute`. A missing bucket is full. */
 const tokensAt = (bucket: Bucket | undefined, perMinute: number, now: Instant): number => {
   if (bucket === undefined) return perMinute;
   const elapsed = Math.max(0, Number(now - bucket.at)) / 60e9;

@@ -88,7 +88,7 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-/** Fields that a client may omit instead. */
+/** Returns an issue for each field that requires an unsupported feature and that the client can omit instead. */
 const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
   (["min_instances", "health", "idle"] as const).flatMap((field) => {
     const feature = capabilities[field];
@@ -143,7 +143,7 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
     : [];
 
-/** Checks the rules across fields, and the rules in the context. */
+/** Checks the rules that involve several fields, and the rules of the context. */
 const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareContext): readonly Issue[] => {
   const { cron, http2, source_object: sourceObjects, volumes } = context.capabilities;
   return [

@@ -58,7 +58,7 @@ export const deploymentSchema = z
     idle: z
       .enum(idleModes)
       .nullable()
-      .meta({ description: "What happens to an idle instance; null means the platform's default." }),
+      .meta({ description: "How the platform treats an idle instance; null means the platform's default." }),
     last_deploy: z
       .object({
         deploy_id: z.string(),
@@ -138,7 +138,7 @@ export const deploymentOf = (service: Service): Deployment => {
   });
 };
 
-/** A running deploy whose deployment the platform does not store yet. */
+/** The running first deploy of a deployment, which the platform does not store yet. */
 export interface FirstDeploy {
   readonly spec: ServiceSpec;
   readonly deployId: string;

@@ -120,9 +120,9 @@ const bounded = ({ min, max, default: value }: { min: number; max: number; defau
 
 const health = jsonField(readHealth, {
   description:
-    "The request by which the platform checks whether an instance can serve. A status from 200 to 399 is healthy. A " +
-    "rollout receives traffic when the check passes, and an instance that fails repeatedly is replaced. `null` removes " +
-    "the check. Omit the field to keep the current check.",
+    "The request with which the platform checks whether an instance can serve. A status from 200 to 399 is healthy. A " +
+    "new revision receives traffic when the check passes, and an instance that fails repeatedly is replaced. `null` " +
+    "removes the check. Omit the field to keep the current check.",
   examples: [{ path: "/healthz" }, { path: "/healthz", interval: 30, timeout: 2, failures: 5 }],
   type: ["object", "null"],
   properties: {

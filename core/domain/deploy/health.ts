@@ -1,8 +1,8 @@
-/** Health checks: the requests by which the platform learns whether an instance can serve. */
+/** Health checks: requests with which the platform tests whether an instance can serve. */
 import { z } from "zod";
 import { type Issue, issue, unknownField } from "../wire/issue.ts";
 
-/** The check of a service, with every value filled in. Times are in seconds. */
+/** The health check of a service, with defaults applied. Times are in seconds. */
 export interface HealthCheck {
   /** The path and query of the request, beginning with `/`. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface HealthCheck {
   readonly timeout: number;
   /** The number of consecutive failures after which an instance is replaced. */
   readonly failures: number;
-  /** The `Host` header of the request. Absent: the address of the instance. */
+  /** The `Host` header of the request. If absent, the header is the address of the instance. */
   readonly host?: string;
 }
 
@@ -57,7 +57,7 @@ const numberProblem = (raw: unknown, { min, max }: { readonly min: number; reado
     ? undefined
     : `must be an integer from ${min} to ${max}`;
 
-/** The result of reading the field. The value is meaningful only without issues. */
+/** The result of reading the field. `value` is meaningful only if `issues` is empty. */
 interface ReadHealth {
   readonly value: HealthCheck | null;
   readonly issues: readonly Issue[];

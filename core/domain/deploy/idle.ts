@@ -1,4 +1,4 @@
-/** What happens to an instance of a service that receives no requests. */
+/** Idle modes: how the platform treats an instance that receives no requests. */
 import { err, ok, type Result } from "../../result.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 

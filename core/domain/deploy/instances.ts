@@ -1,4 +1,4 @@
-/** The numbers of instances that a service may have and keeps. */
+/** The minimum and maximum number of instances of a service. */
 import { err, ok, type Result } from "../../result.ts";
 import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue } from "../wire/issue.ts";
@@ -15,14 +15,11 @@ export const parseMinInstances = (raw: unknown): Result<number, readonly Issue[]
     : err([issue([], `must be an integer from ${min} to ${max}, or null`, "value_error")]);
 };
 
-/**
- * Returns how many instances a service may have.
- * @param preset the platform's default, for a service without a maximum (0)
- */
+/** Returns the maximum number of instances of a service: `maxInstances`, or the platform's default `preset` if that is 0. */
 export const effectiveMax = (maxInstances: number, preset: number): number =>
   maxInstances === 0 ? preset : maxInstances;
 
-/** A minimum from an earlier deploy may exceed the new maximum. */
+/** Returns the adjustment if the minimum was lowered. A minimum from an earlier deploy may exceed the new maximum. */
 export const explainMinimum = (from: number, to: number): Adjustment[] =>
   from === to
     ? []
@@ -35,14 +32,14 @@ export const explainMinimum = (from: number, to: number): Adjustment[] =>
         },
       ];
 
-/** Returns a sentence about the minimum, if there is one. */
+/** Returns a sentence about the minimum, or an empty list if it is 0. */
 export const describeMinimum = ({ minInstances = 0 }: Pick<ServiceSpec, "minInstances">): string[] =>
   minInstances === 0
     ? []
     : [`Keeps ${minInstances} ${minInstances === 1 ? "instance" : "instances"} running without requests`];
 
 /**
- * Returns how many instances the services of an account keep running if one service changes.
+ * Returns the sum of the minimums of an account's services after a change to one of them.
  * @param services all services of the account
  */
 export const sumOfMinimums = (

@@ -86,8 +86,8 @@ const takesVariables = ({ from, to }: Change): boolean =>
 const keptIfOmitted: readonly string[] = ["min_instances", "health", "idle"];
 
 /**
- * Returns the changes that reset earlier settings of the deployment. Omits intentional changes: those to fields that a
- * deploy may omit, and a change to the environment that removes no variable.
+ * Returns the changes that reset earlier settings of the deployment. Omits intentional changes: those to fields that
+ * keep their value if omitted, and a change to the environment that removes no variable.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
   changes.filter(
@@ -199,7 +199,7 @@ export const describePlan = (plan: DeployPlan): string[] => {
   ];
 };
 
-/** Returns the stream's messages about the schedule. */
+/** Returns messages about the schedule, for the plan and for the stream. */
 export const describeSchedule = (plan: DeployPlan): string[] => {
   const { schedule } = plan.spec;
   if (schedule !== null) return [`Scheduled: ${schedule.cron} (${schedule.timezone})`];

@@ -11,8 +11,8 @@
  * };
  * ```
  *
- * Policies run in order, and each sees the changes of the previous ones. An adjusted declaration must follow the same
- * rules as a client's declaration, so Portside validates it again.
+ * Policies run in order, and each receives the declaration with the changes of the previous ones. An adjusted
+ * declaration must follow the same rules as a client's declaration, so Portside validates it again.
  */
 import { type Internal, internal } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
@@ -24,7 +24,7 @@ import { changedFields, formatValue } from "./plan.ts";
 import type { Adjustment } from "./resources.ts";
 import { type Declared, type ServiceSpec, writtenFields } from "./service-template.ts";
 
-/** The fields that a policy may change: those of the service except its name, source and the fields that a deploy may omit. */
+/** The fields that a policy may change: all fields of a service except those that keep their value if omitted. */
 export type PolicyFields = Omit<Declared, "env" | "minInstances" | "health" | "idle">;
 
 /** The deploy that a policy judges. */
@@ -52,13 +52,13 @@ export interface Policy {
   readonly name: string;
   /**
    * Returns the rulings. An empty list, `null` and `undefined` mean no objection. Must be pure, because it runs for a
-   * plan, before a deploy, and again in the deploy.
+   * plan, before a deploy, and again during the deploy.
    */
   judge(question: PolicyQuestion): readonly Ruling[] | null | undefined;
 }
 
 /**
- * Rejects the deploy with 422. Policies run again in a running deploy; a veto then ends the deploy with an error.
+ * Rejects the deploy with 422. Policies run again during a deploy; a veto then ends the deploy with an error.
  * @param field the wire name, such as `volumes` or `memory`
  * @param message the problem and the fix; clients see it after the field's name
  */

@@ -59,7 +59,7 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** A value that was raised to fit the provider or changed by a policy, as data and as a message. */
+/** A declared value that was changed to fit the provider or by a policy, as data and as a message. */
 export interface Adjustment {
   /** The wire name. */
   readonly field: string;

@@ -1,6 +1,6 @@
 /**
- * A deployed service, independent of any provider. Each adapter renders a template to a document of its platform. It
- * must parse the document without loss, because templates are the only record of owners and mounted volumes.
+ * A deployed service, independent of any provider. Each adapter converts templates to documents of its platform, and
+ * must convert them back without loss, because templates are the only record of owners and mounted volumes.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { LastFire } from "../schedules/fire-policy.ts";
@@ -106,7 +106,7 @@ export interface Service {
   readonly lastDeploy: DeployOutcome | null;
   /** Why the serving revision cannot start instances, such as `image_not_found`. Absent if no reason is known. */
   readonly broken?: DeployReason;
-  /** The latest fire of its schedule; null before the first. Absent if the platform does not record fires. */
+  /** The latest fire of the schedule; null before the first. Absent if the platform does not record fires. */
   readonly lastFire?: LastFire | null;
 }
 

@@ -19,7 +19,7 @@ export const severities = {
   EMERGENCY: 800,
 } as const;
 
-/** A severity name. `severities` has the ranks. */
+/** A severity name. `severities` contains its rank. */
 export type Severity = keyof typeof severities;
 export const severityNames = Object.keys(severities) as [Severity, ...Severity[]];
 

@@ -42,7 +42,7 @@ export const severityOf = (payload: JsonPayload): Severity | undefined => {
 
 type ReadLine = Pick<NewLogEntry, "severity" | "text" | "json">;
 
-/** A line on standard error that declares no severity is an error, because it may be part of a stack trace. */
+/** Returns the severity of a line that declares none. A line on standard error may be part of a stack trace. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
 /** No real log record nests deeper. A deeper one could overflow the stack of code that writes or forwards it. */

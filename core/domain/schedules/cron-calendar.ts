@@ -18,7 +18,7 @@ const isDay = (fields: CronFields, dayOfMonth: number, weekday: number): boolean
   return fields.anyDay || fields.anyWeekday ? byDay && byWeekday : byDay || byWeekday;
 };
 
-/** Returns the first firing day, `from` included, in days since 1970-01-01. */
+/** Returns the first day on or after `from` on which the schedule fires, in days since 1970-01-01. */
 const nextDay = (fields: CronFields, from: number): number | undefined => {
   let { year, month, day } = civilFromDays(from);
   while (year <= LAST_YEAR) {
@@ -34,7 +34,7 @@ const nextDay = (fields: CronFields, from: number): number | undefined => {
   return undefined;
 };
 
-/** Returns the first firing time of a day, `from` included, in minutes since midnight. */
+/** Returns the first time of day at or after `from` at which the schedule fires, in minutes since midnight. */
 const nextTime = ({ hours, minutes }: CronFields, from: number): number | undefined => {
   const fromHour = Math.floor(from / 60);
   for (let hour = fromHour; hour < 24; hour += 1)
@@ -44,7 +44,7 @@ const nextTime = ({ hours, minutes }: CronFields, from: number): number | undefi
   return undefined;
 };
 
-/** Returns the first firing wall-clock minute, `from` included, or undefined if there is none before the year 10000. */
+/** Returns the first wall-clock minute at or after `from` at which the schedule fires. Undefined if there is none. */
 export const nextWallMinute = (fields: CronFields, from: number): number | undefined => {
   const today = Math.floor(from / DAY_MINUTES);
   const day = nextDay(fields, today);

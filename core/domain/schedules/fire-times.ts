@@ -1,5 +1,5 @@
 /**
- * Computes when a schedule fires. Its expression describes local time in its zone, whose clocks may change.
+ * Computes when a schedule fires. Its cron expression refers to local time in its time zone, where clocks may change.
  *
  * As in croner 11, and almost as in Vixie cron, there are two kinds of schedules:
  * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the end
@@ -20,7 +20,7 @@ const DAY = 86_400;
 
 const dateOf = (wallSecond: number): number => Math.floor(wallSecond / DAY);
 
-/** Returns the first matching wall-clock second, `from` included. Undefined if there is none before the year 10000. */
+/** Returns the first matching wall-clock second at or after `from`, or undefined if there is none until 9999. */
 const nextWallSecond = (fields: CronFields, from: number): number | undefined => {
   const minute = nextWallMinute(fields, Math.ceil(from / MINUTE));
   return minute === undefined ? undefined : minute * MINUTE;
@@ -28,7 +28,7 @@ const nextWallSecond = (fields: CronFields, from: number): number | undefined =>
 
 /**
  * Returns the moment of a wall-clock time: the first if clocks repeat the time, or the end of the gap if they skip it.
- * Returns undefined if they skip the rest of its date.
+ * Returns undefined if the gap ends on another date.
  */
 const momentOf = (zone: string, wall: number): number | undefined => {
   // The offset of every zone is less than a day.
@@ -39,7 +39,7 @@ const momentOf = (zone: string, wall: number): number | undefined => {
   return dateOf(change + after) === dateOf(wall) ? change : undefined;
 };
 
-/** Returns the next firing second of a schedule with a single time of day. */
+/** Returns the first second after `after` at which a schedule with a single time of day fires. */
 const nextOnDates = (fields: CronFields, zone: string, after: number): number | undefined => {
   let wall = nextWallSecond(fields, after + offsetAt(zone, after));
   while (wall !== undefined) {
@@ -50,7 +50,7 @@ const nextOnDates = (fields: CronFields, zone: string, after: number): number | 
   return undefined;
 };
 
-/** Returns the next firing second, `from` included, of any other schedule. */
+/** Returns the first second at or after `from` at which any other schedule fires. */
 const nextOnClock = (fields: CronFields, zone: string, from: number): number | undefined => {
   let at = from;
   while (true) {

@@ -2,7 +2,7 @@
  * Parses schedules: five-field Unix cron expressions in an IANA time zone.
  *
  * The fields are those of POSIX, with the steps and names of Vixie cron. Other extensions (`@daily`, `L`, `W`, `#`,
- * `?`) are rejected, because the clouds disagree about them.
+ * `?`) are rejected, because cloud schedulers interpret them differently.
  *
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
  */
@@ -110,7 +110,7 @@ const LEAP = 2028;
 export const dateEverComes = ({ days, months }: CronFields): boolean =>
   [...months].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
 
-/** Returns true for an IANA zone that this runtime knows. Offsets such as `+02:00` are not zones. */
+/** Returns true for an IANA zone that this runtime supports. Offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {
   // The runtime also accepts offsets and may accept other text. The clouds receive the name, so check its characters.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;

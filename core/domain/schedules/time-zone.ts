@@ -21,7 +21,7 @@ const formatterOf = (zone: string): Intl.DateTimeFormat => {
 /** `GMT`, `GMT+05:30`, or with seconds for times when the zone used local mean time, such as `GMT-00:44:30`. */
 const LONG_OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
-/** Returns the offset of a zone at a moment, in seconds. Throws a RangeError if this runtime does not know the zone. */
+/** Returns the offset of a zone at a moment, in seconds. Throws a RangeError if this runtime lacks the zone. */
 export const offsetAt = (zone: string, second: number): number => {
   const text = formatterOf(zone).format(second * 1000);
   const [, sign, hours = 0, minutes = 0, seconds = 0] = LONG_OFFSET.exec(text) as RegExpExecArray;

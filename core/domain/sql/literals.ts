@@ -77,7 +77,7 @@ const written = (content: string, isBytes: boolean): string =>
     ? `b'${content.replace(/[^ !#-&(-[\]-~]/g, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`)}'`
     : `'${content.replace(/[\\'\n\r]/g, (one) => escapes[one] as string)}'`;
 
-/** Returns blanks that keep the text after a shortened literal at its original position. */
+/** Returns white space that keeps the text after a shortened literal at its original position. */
 const paddingFor = (original: string, replacement: string): string => {
   const breaks = original.split("\n").length - 1;
   const column = original.length - 1 - original.lastIndexOf("\n");
@@ -108,7 +108,7 @@ const literalAt = (text: string, at: number, opening: RegExpExecArray): Literal 
   return { text: replacement + paddingFor(original, replacement), end };
 };
 
-/** Returns the end of the blanks or the comment at `at`, or `at` if there is neither. */
+/** Returns the end of the white space or comment at `at`, or `at` if there is neither. */
 const endOfBlank = (text: string, at: number): number => {
   const [space] = matchAt(SPACE, text, at) ?? [];
   if (space !== undefined) return at + space.length;

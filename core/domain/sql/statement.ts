@@ -19,7 +19,7 @@ export interface StatementSummary {
   readonly statements: number;
   /** The kind of the first statement: `SELECT` for any form of query, otherwise its first word. */
   readonly root: string;
-  /** Tables that no WITH clause of the statement defines, with all parts of their names. */
+  /** Tables that no WITH clause of the statement defines, with their full names, such as `main.logs`. */
   readonly tables: readonly StatementPart[];
   /** GoogleSQL names of functions, in upper case. */
   readonly functions: readonly StatementPart[];

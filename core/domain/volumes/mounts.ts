@@ -1,4 +1,4 @@
-/** Validates mount declarations: the volumes that a service sees, and the paths at which it sees them. */
+/** Validates mount declarations: the volumes that a service mounts, and their paths in the service's file system. */
 
 import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue, unknownField } from "../wire/issue.ts";

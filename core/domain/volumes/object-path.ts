@@ -58,10 +58,10 @@ export const comparePaths = (a: string, b: string): number => {
   return a.length - b.length;
 };
 
-/** The separator of the parts of a path. Lists group paths into folders by it. */
+/** The separator of the parts of a path. Object lists use it to group paths into folders. */
 export const FOLDER_DELIMITER = "/" as const;
 
-/** Returns the first folder below the prefix that contains the path, with a trailing `/`; undefined if there is none. */
+/** Returns the first folder below the prefix that contains the path, with a trailing `/`, or undefined. */
 export const folderBelow = (prefix: string, path: string): string | undefined => {
   const end = path.indexOf(FOLDER_DELIMITER, prefix.length);
   return end < 0 ? undefined : path.slice(0, end + 1);

@@ -28,7 +28,7 @@ export const warn = finding("warning");
 /** Returns a finding for a condition that does not hold and that the platform requires. */
 export const fail = finding("missing");
 
-/** Returns a message that lists the conditions that the platform requires but lacks, with their fixes, or undefined. */
+/** Returns a message that lists the missing requirements with their fixes, or undefined if none is missing. */
 export const refusalToStart = (findings: readonly Finding[]): string | undefined => {
   const missing = findings.filter(({ verdict }) => verdict === "missing");
   if (missing.length === 0) return undefined;

@@ -118,7 +118,7 @@ type Check<F extends Fields, X extends object> = (valid: Partial<Values<F>>) => 
 
 /**
  * Parses each field of a request separately, so that an invalid field does not hide the issues of another. Then applies
- * the rule across fields. Fails with all issues, including unknown fields.
+ * `check`. Fails with all issues, including unknown fields.
  */
 export const parseFields = <F extends Fields, X extends object = object>(
   fields: F,

@@ -1,5 +1,5 @@
 /**
- * Parses JSON and rejects duplicate keys. `JSON.parse` silently keeps only the last of them.
+ * Parses JSON and rejects duplicate keys. `JSON.parse` silently keeps only the last value of a duplicate key.
  *
  * `JSON.parse` checks the syntax. A second pass over the text finds duplicate keys and deep nesting.
  */

@@ -4,7 +4,7 @@ import { ok, okAsync, safeTry } from "../../result.ts";
 import { LIST_MAX_AGE_MS } from "../deploy/deployments.ts";
 import { accountUseCase, type Caller } from "../pipeline/use-case.ts";
 
-/** A platform without volumes has none to count. */
+/** Counts the account's volumes. Returns 0 if the provider does not support volumes. */
 const countVolumes = ({ context: { ports }, principal, options }: Caller) => {
   const { capabilities, volumes } = ports.provider;
   return capabilities.volumes.store.supported

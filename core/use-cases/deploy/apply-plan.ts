@@ -19,14 +19,14 @@ export const inRolloutTurn = async <T>({ deploys, run }: RunContext, work: () =>
   }
 };
 
-/** Returns the caller of a run, for its release. */
+/** Returns the author of the release that a run creates. */
 export const findAuthor = async ({ ports, principal }: RunContext): Promise<ReleaseAuthor> => {
   const keys = await ports.identity.keys.list(principal.account);
-  // Without its label, the author is still recorded by its id.
+  // If the keys cannot be read, the release has the author's id but no label.
   return authorOf(principal, keys.unwrapOr([]));
 };
 
-/** Creates the missing volumes, rolls the image out and sets the schedule. The caller must have the rollout turn. */
+/** Creates the missing volumes, rolls the image out and sets the schedule. The caller must hold the rollout permit. */
 export const applyPlan = async (
   context: RunContext,
   plan: DeployPlan,

@@ -20,7 +20,7 @@ const ABORT_MS = 15_000;
 
 /**
  * Consumes the events of `start` until the final one. If the deadline passes or `signal` aborts, aborts the call and
- * waits for its final event, because only the port knows whether traffic has moved.
+ * waits for its final event, because only the port can tell whether traffic has moved.
  */
 export const awaitFinalEvent = async <E extends { readonly kind: string }>(
   start: (signal: AbortSignal) => AsyncIterable<E | Progress>,

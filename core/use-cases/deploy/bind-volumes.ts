@@ -20,7 +20,7 @@ const deleted = (name: string): DeployFailure => ({
 const failureOfStore = (name: string, error: ControlPlaneError): DeployFailure =>
   error.kind === "conflict"
     ? deleted(name)
-    : { reason: "provider_unavailable", message: `The volume '${name}': ${error.message}` };
+    : { reason: "provider_unavailable", message: `Cannot use the volume '${name}': ${error.message}` };
 
 const DELETION_MS = 5000;
 const POLL_MS = 50;

@@ -12,7 +12,7 @@ import type { Permit } from "../pipeline/keyed-semaphore.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { ownService } from "./find-name.ts";
 
-/** Whether the account may deploy under a name, and the reason if not. */
+/** The result of `checkName`: whether the account may deploy under the name, and the reason if not. */
 export type NameCheck = z.output<typeof nameCheckSchema>;
 
 /** Checks whether the account may deploy under a name. For an invalid or taken name, succeeds with a reason. */
@@ -30,7 +30,7 @@ export const checkName = useCase({
   },
 });
 
-/** Adds the deployments whose first deploy runs in this process, because the platform does not know them yet. */
+/** Adds the deployments whose first deploy runs in this process, because the platform does not store them yet. */
 const withFirstDeploys = ({ context, principal }: Caller, known: readonly Deployment[]): readonly Deployment[] => {
   const firstDeploys = context.deploys.firstDeploys(principal.account);
   if (firstDeploys.length === 0) return known;
@@ -86,7 +86,7 @@ export const deleteDeployment = useCase({
     const { names, rollouts } = call.context.deploys;
     const permits: Permit[] = [];
     try {
-      // In the order of a deploy, because the other order could deadlock with it.
+      // Acquire the permits in the same order as a deploy. The opposite order could cause a deadlock.
       for (const semaphore of [names, rollouts]) {
         const permit = semaphore.acquire(name);
         permits.push(permit);

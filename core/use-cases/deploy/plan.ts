@@ -80,12 +80,12 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
     return ok(planned);
   });
 
-/** Fails if the account's services would keep more instances running than the account may have. */
+/** Fails if the minimums of the account's services leave no instance of the quota for deploys. */
 const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec) =>
   context.ports.provider.services.list(principal.account, options).andThen((services) => {
     const { instances: max } = context.settings.accountLimits;
     const sum = sumOfMinimums(services, spec);
-    const message = `your services would keep ${sum} instances running; your account may have ${max}, and deploys need one of them; reduce min_instances`;
+    const message = `your services would keep ${sum} instances running, but your account may have ${max}, of which deploys need one; reduce min_instances`;
     return sum >= max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
@@ -101,7 +101,7 @@ export const queueProblem = (
     : undefined;
 };
 
-/** Converts an error of the second plan, which is computed after the wait for earlier deploys. Logs a bug. */
+/** Converts an error of the second plan, which is computed after the wait for earlier deploys. Logs bugs. */
 export const failureOfError = ({ ports, run }: RunContext, error: ControlPlaneError): DeployFailure => {
   switch (error.kind) {
     case "forbidden":
@@ -125,7 +125,7 @@ export const failureOfError = ({ ports, run }: RunContext, error: ControlPlaneEr
   }
 };
 
-/** Plans a deploy that has waited for its turn. */
+/** Plans a deploy again after it has waited for earlier deploys. */
 export const planAgain = async (deploy: DeployContext): Promise<PhaseResult<DeployPlan>> => {
   const { run, principal, declaration } = deploy;
   const plan = await preparePlan({ context: deploy, principal, options: { signal: run.signal } }, declaration);

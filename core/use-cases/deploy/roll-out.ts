@@ -11,7 +11,7 @@ import { failureOf, formatDuration, type PhaseResult, type RunContext } from "./
 
 const CRON_TOKEN_CHARS = 40;
 
-/** The image and the mounts of a rollout, and what its release records. */
+/** The image and the mounts of a rollout, and the origin of its release. */
 export interface Rollout {
   readonly image: string;
   readonly mounts: readonly BoundMount[];

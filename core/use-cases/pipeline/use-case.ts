@@ -51,7 +51,7 @@ interface Stages<I, R, T> {
 
 interface Declaration<F extends Fields, X extends object, R, T> extends Stages<Values<F> & X, R, T> {
   readonly fields: F;
-  /** A rule across fields, as in `parseFields`. The values that it returns become part of the input. */
+  /** A rule that involves several fields, as in `parseFields`. The values that it returns become part of the input. */
   readonly check?: (valid: Partial<Values<F>>, context: Context, raw: RawFields) => Result<X, readonly Issue[]>;
 }
 

@@ -30,7 +30,7 @@ export async function* deployRecords(
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      // A restarted server does not know the deploy.
+      // A restarted server has no records of the deploy.
       if (error instanceof ApiError && error.status !== 503) break;
     }
     if (last === undefined || tries === RECONNECTS) break;

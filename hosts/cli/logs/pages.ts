@@ -30,7 +30,7 @@ export const readSinceThen = async (
   }
 };
 
-/** A filter for entries before this one. Ids sort in log order; the timestamp only narrows the search. */
+/** Returns a filter for the entries before this one. Ids sort in log order; the timestamp only narrows the search. */
 const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${timestamp}" AND insertId<"${insert_id}"`;
 
 /**

@@ -25,7 +25,7 @@ export class LogReader {
     this.#query = query;
   }
 
-  /** @param bound a filter to put before the user's. Needs no parentheses, because OR binds tighter than AND. */
+  /** @param bound a filter to put before the user's filter; needs no parentheses, because OR binds tighter than AND */
   async page(
     request: { readonly since?: string | undefined; readonly limit?: number },
     bound?: string,
@@ -62,7 +62,7 @@ export class LogReader {
     }
   }
 
-  /** Checks whether the deployment still exists, because the filter may hide the entry of its deletion. */
+  /** Checks whether the deployment still exists, because the filter may exclude the entry that reports its deletion. */
   async checkDeployment(): Promise<void> {
     try {
       const list = await this.#client.call<{ name: string }[]>("/v1/deployment/list", { signal: this.#io.signal });

@@ -26,11 +26,11 @@ const messageNames = ["message", "msg", "event"];
 
 const hasText = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
 
-/** Whether the value is a logger's timestamp. Any other `time` is a field of the service. */
+/** Returns whether the value is a logger's timestamp. Any other `time` is a field of the service. */
 const isTime = (value: unknown): boolean =>
   typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(value);
 
-/** True for fields that the line already shows elsewhere or that are noise. */
+/** Returns true for fields that the line already shows elsewhere or that are noise. */
 const isKnown = (row: LogRow, fields: Fields, name: string): boolean => {
   const value = fields[name];
   switch (name) {

@@ -40,7 +40,7 @@ export const answerStep: Step = {
 
 const CLIENTS = 4;
 const PAUSE_MS = 50;
-/** Requests continue after the switch, while the previous revision drains. */
+/** How long the requests continue after the switch, while the previous revision drains. */
 const DRAIN_MS = 3000;
 
 interface Traffic {

@@ -51,9 +51,9 @@ const SETTLE_MS = 2000;
 const ROUNDS = 10;
 
 export interface RemoveOptions {
-  /** The run whose resources to delete; all runs if undefined. */
+  /** The run that created the resources; undefined deletes the resources of all runs. */
   readonly run: string | undefined;
-  /** How many consecutive empty listings end the deletion: two if requests may still be in flight. */
+  /** The number of consecutive empty listings that end the deletion: two if requests may still be in flight. */
   readonly emptyListings: number;
 }
 
@@ -99,7 +99,7 @@ const keptLog = async (client: Client, name: string, days: number, signal: Abort
 };
 
 /**
- * Lists what the platform keeps by contract: the volume in the trash, the reserved name, and the log.
+ * Lists the resources that the platform keeps by contract: the volume in the trash, the reserved name, and the log.
  */
 export const listRetained = async (
   client: Client,

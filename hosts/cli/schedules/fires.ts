@@ -24,7 +24,7 @@ const minuteOn = (zone: string, instant: Instant): string => {
   return wall.seconds.slice(0, 16).replace("T", " ");
 };
 
-/** Returns the next fires; empty if this machine does not know the time zone. The platform may know it. */
+/** Returns the next fires. Empty if this machine does not support the time zone, although the platform may. */
 const firesOf = (schedule: Schedule, count: number, now: number): string[] => {
   try {
     return nextFires(schedule, instantOfMillis(now), count).map((fire) => minuteOn(schedule.timezone, fire));

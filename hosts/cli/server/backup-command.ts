@@ -11,7 +11,7 @@ import { ProgressBar } from "../volumes/transfer/progress-bar.ts";
 
 export const backupOptions: Options = {
   ...jsonOption,
-  // Copies, because the generator of commands.md omits options that are identical to the shared objects.
+  // Copied, because the generator of commands.md omits the shared option objects.
   config: { ...(settingOptions["config"] as Option) },
   "data-dir": { ...(settingOptions["data-dir"] as Option) },
 };

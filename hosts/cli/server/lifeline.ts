@@ -1,6 +1,6 @@
 /**
  * The connection between the supervisor of `--supervise` and the process that serves. An upgrade passes the connection
- * to the new process. The kernel closes it when either side has ended, even if a signal killed that side.
+ * to the new process. The kernel closes the connection when either side ends, even if a signal kills that side.
  */
 import { Socket } from "node:net";
 import type { LogLevel } from "../../composition/logger.ts";

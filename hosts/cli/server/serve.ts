@@ -46,7 +46,7 @@ export const stopped = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Serves in place of the parent process, which an upgrade replaces. */
+/** Takes over from the parent process, which an upgrade replaces with this process. */
 const takeOver = async (
   settings: ServeSettings,
   stopped: AbortSignal,

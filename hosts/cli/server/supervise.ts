@@ -82,7 +82,7 @@ const run = async (args: readonly string[], stop: AbortSignal, onReady: (ready: 
     // The reports may arrive after the exit, but always before the lifeline closes.
     const [[code, signal]] = await Promise.all([ended, once(lifeline, "close")]);
     const readyMs = Math.max(0, performance.now() - readyAt);
-    // Only the kernel knows how a process that is not a child has ended.
+    // A process can read only the exit status of its children.
     if (serving !== undefined && serving.pid !== child.pid)
       return isStopped ? { code: 0, how: 0, readyMs } : { code: 1, how: "unknown", readyMs };
     return signal === null
@@ -115,7 +115,7 @@ export const supervise = async (args: readonly string[], io: Io): Promise<number
     }
     failures = countFailures(failures, readyMs);
     const { createPino } = await import("../../composition/logger.ts");
-    createPino(logLevel).warn({ how }, "the engine ended; it starts again");
+    createPino(logLevel).warn({ how }, "the engine ended; restarting it");
     // A later start must reject a state that was damaged in the meantime.
     childArgs = childArgs.filter((word) => word !== "--accept-state");
     await sleep(restartDelay(failures), undefined, { signal: stop }).catch(() => undefined);

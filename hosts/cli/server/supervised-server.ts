@@ -74,7 +74,7 @@ export class SupervisedServer {
 
   /**
    * Stops the server. The server ends running deploys, then waits for in-flight requests to finish.
-   * @param killAfterMs when to kill a server that still waits; never by default
+   * @param killAfterMs milliseconds after which to kill a server that still runs; never by default
    */
   async stop(killAfterMs?: number): Promise<void> {
     this.#isStopping = true;
@@ -144,7 +144,7 @@ export class SupervisedServer {
   #ended(readyMs: number, how: unknown): void {
     if (this.#isStopping) return;
     this.#failures = countFailures(this.#failures, readyMs);
-    this.#log.warn({ how }, "the server ended; services continue while it starts again");
+    this.#log.warn({ how }, "the server ended; services continue while it restarts");
     this.#runLater();
   }
 
@@ -161,7 +161,7 @@ export class SupervisedServer {
     } catch (cause) {
       if (this.#isStopping) return cause;
       this.#failures = countFailures(this.#failures, 0);
-      this.#log.error({ cause }, "the server could not start again; services continue");
+      this.#log.error({ cause }, "the server could not restart; services continue");
       this.#runLater();
       return cause;
     }

@@ -50,7 +50,7 @@ export const readPromptLine = (
   return statement === "" ? { kind: "more", text: "" } : { kind: "run", statement };
 };
 
-/** What the prompt does with its input. Each action prints its own result or error. */
+/** The actions of the prompt. Each action prints its own result or error. */
 export interface PromptActions {
   run(statement: string, signal: AbortSignal): Promise<void>;
   showTables(signal: AbortSignal): Promise<void>;

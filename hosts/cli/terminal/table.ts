@@ -2,7 +2,7 @@
 import { wantsColour } from "./colour.ts";
 import { type Io, print } from "./io.ts";
 
-/** cli-table3's names of the lines around and between cells. */
+/** The names that cli-table3 uses for the lines around and between cells. */
 const LINES =
   "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
 

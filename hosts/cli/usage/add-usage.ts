@@ -50,8 +50,8 @@ export const addUsageOf = async (
 
 /**
  * Returns whether the log still covers the whole period. Entries expire after `retentionDays`, so a deployment that is
- * younger than that has lost none. If `deployment` is undefined (deleted), assumes that it existed during the whole
- * period.
+ * younger than that has lost no entries. If `deployment` is undefined (deleted), assumes that it existed during the
+ * whole period.
  */
 export const isComplete = (
   period: CostPeriod,

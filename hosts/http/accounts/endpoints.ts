@@ -23,7 +23,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
   get("/v1/account/usage", {
-    summary: "Get the limits of your account, each with its use.",
+    summary: "Get the quotas of your account, each with its use.",
     description:
       "A count may exceed a limit that the operator lowered. Rates and concurrent calls are those of the server that " +
       "responds, because each replica counts its own.",

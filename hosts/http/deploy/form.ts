@@ -13,7 +13,7 @@ import { hangUp, requestAborted } from "../disconnects.ts";
 
 export interface ReadForm {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Issues of the form itself, by field. */
+  /** Issues of the form itself, such as a field that occurs twice. */
   readonly issues: readonly Issue[];
   readonly archive?: ReceivedSource;
   /** The control plane's error, if it could not receive the file. */

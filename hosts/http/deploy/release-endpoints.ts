@@ -34,7 +34,7 @@ export const releaseEndpoints: readonly Endpoint[] = [
     path: "/v1/deployment/rollback",
     summary: "Restore an earlier release, and stream the rollout's records.",
     description:
-      "Rolls out the image of the release with its resources, variables, mounts and schedule, under the present " +
+      "Rolls out the image of the release with its resources, variables, mounts and schedule, under the current " +
       "quotas and policies. Builds nothing, and does not change the data of volumes. The result is a new release. The " +
       "records are those of a deploy without `BUILDING`. A deploy that is building ends with the reason `superseded`.",
     fields: rollbackFields,

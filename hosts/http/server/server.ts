@@ -85,7 +85,7 @@ const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
   else request.log.info(fields, "request");
 };
 
-/** Redirects browsers that open the server's root address, and bookmarks of earlier versions (`/docs/`). */
+/** Redirects `/`, which users open in a browser, and `/docs/`, which their bookmarks may contain, to `/docs`. */
 const redirectToDocs = (app: FastifyInstance, _options: object, loaded: () => void): void => {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", requestIdOf(request));

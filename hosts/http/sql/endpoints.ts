@@ -27,7 +27,7 @@ export const sqlEndpoints: readonly Endpoint[] = [
     headers: { "X-Columns": "The columns as a JSON array of {name, type}, in the order of the SELECT." },
   }),
   get("/v1/sql/schema", {
-    summary: "List the tables that SQL offers, with their columns.",
+    summary: "List the tables that SQL queries can read, with their columns.",
     description: "The tables are the same for every account. An account sees only its own rows.",
     response: sqlSchemaSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSqlSchema(principal, options),

@@ -7,7 +7,7 @@ import type { StoredRelease } from "./release.ts";
 export const releaseDiffSchema = z
   .object({
     from: z.int().meta({ description: "The release that the comparison starts from." }),
-    to: z.int().meta({ description: "The release that it is compared with." }),
+    to: z.int().meta({ description: "The release that `from` is compared with." }),
     changes: z.array(
       z.object({
         field: z.string().meta({ description: "The field, or `env.NAME` for a variable." }),

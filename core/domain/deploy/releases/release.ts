@@ -18,14 +18,14 @@ export interface ReleaseAuthor {
   readonly label: string;
 }
 
-/** The part of a release that its rollout request determines, besides the template. */
+/** The fields of a release, except the template, that the rollout request determines. */
 export interface ReleaseOrigin {
   readonly createdBy: ReleaseAuthor;
   /** The client's message about the change. */
   readonly message: string | null;
   /** The digest of the source archive; null if it is unknown. */
   readonly sourceDigest: string | null;
-  /** The release that a rollback restored. */
+  /** The release that a rollback restored; null for a deploy. */
   readonly rolledBackTo: number | null;
 }
 
@@ -48,7 +48,9 @@ export interface StoredRelease extends Release {
   readonly envDigests: Readonly<Record<string, string>>;
 }
 
-/** `serving`: the release receives all traffic. `replaced`: a rollback can restore it. `pruned`: its image was removed. */
+/**
+ * `serving`: the release receives all traffic. `replaced`: a rollback can restore it. `pruned`: its image was removed.
+ */
 export type ReleaseStatus = "serving" | "replaced" | "pruned";
 
 const kindOf = ({ credentialKind }: Principal): ReleaseAuthor["kind"] => {
@@ -57,7 +59,7 @@ const kindOf = ({ credentialKind }: Principal): ReleaseAuthor["kind"] => {
 };
 
 /**
- * Returns the author of a caller's release.
+ * Returns the author of a release that the caller creates.
  * @param keys the keys of the account
  */
 export const authorOf = (
@@ -168,7 +170,7 @@ export const releaseRowOf = (stored: StoredRelease, servingRevision: string | nu
   rolled_back_to: stored.rolledBackTo,
 });
 
-/** A deployment whose releases a platform returns. */
+/** The deployment of a request for releases. */
 export interface ReleasedService {
   readonly name: ServiceTemplate["name"];
   readonly owner: AccountId;

@@ -1,4 +1,4 @@
-/** Which releases of a deployment are kept. */
+/** The retention of a deployment's releases: their images and their records. */
 import { releaseLimits } from "../../accounts/limits.ts";
 
 interface Numbered {
@@ -24,11 +24,11 @@ export const keptImages = (releases: readonly WithImage[], kept: number): Readon
       .map(({ image }) => image),
   );
 
-/** Returns the images of a deployment's older releases, which no rollback to this deployment needs. */
+/** Returns the images that `keptImages` does not return. No rollback of this deployment needs these images. */
 export const prunedImages = (releases: readonly WithImage[], kept: number): ReadonlySet<string> => {
   const needed = keptImages(releases, kept);
   return new Set(releases.map(({ image }) => image).filter((image) => !needed.has(image)));
 };
 
-/** Returns the oldest release whose record is kept, if `newest` is the newest one. */
+/** Returns the number of the oldest release whose record is kept, given the number of the newest. */
 export const oldestRecorded = (newest: number): number => newest - releaseLimits.recorded + 1;

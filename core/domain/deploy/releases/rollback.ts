@@ -1,4 +1,4 @@
-/** A rollback: which release it restores, what it declares, and why it is refused. */
+/** Rollbacks: the release to restore, its declaration, and the reasons to reject the rollback. */
 import type { Result } from "../../../result.ts";
 import type { Issue } from "../../wire/issue.ts";
 import type { VolumeName } from "../../wire/names.ts";
@@ -8,7 +8,8 @@ import { writtenFields } from "../service-template.ts";
 import type { Release, StoredRelease } from "./release.ts";
 
 /**
- * Returns the number of the release whose content a release has: its own, or that of the release that it restored.
+ * Returns the number of the release that introduced the content of `release`: an earlier one if `release` is a
+ * rollback, otherwise `release` itself.
  * @param releases the releases of the deployment, in any order
  */
 export const contentOf = (releases: readonly Pick<Release, "release" | "rolledBackTo">[], release: number): number => {
@@ -18,8 +19,8 @@ export const contentOf = (releases: readonly Pick<Release, "release" | "rolledBa
 };
 
 /**
- * Returns the release that a rollback without a number restores: the newest one before the release whose content
- * serves. Returns undefined if there is none.
+ * Returns the default target of a rollback: the newest release before the one that introduced the serving content.
+ * Returns undefined if there is none.
  * @param releases the releases of the deployment, in any order; the newest one serves
  */
 export const defaultRollbackTarget = <R extends Pick<Release, "release" | "rolledBackTo">>(
@@ -33,8 +34,8 @@ export const defaultRollbackTarget = <R extends Pick<Release, "release" | "rolle
 };
 
 /**
- * Returns the declaration of a release, validated by the present rules. Fails with the rules that it breaks now, for
- * example because a quota is lower than at its deploy.
+ * Returns the declaration of a release, validated against the current rules. Fails with the rules that the declaration
+ * now breaks, for example because a quota was lowered after the deploy.
  */
 export const declareRelease = (
   { template }: Release,
@@ -56,7 +57,7 @@ const missingVolume = (release: number, name: VolumeName, trashed: readonly stri
     ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then roll back again.`
     : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then roll back again.`;
 
-/** Returns why the present state does not permit a rollback to the release, or undefined if it does. */
+/** Returns why a rollback to the release is currently impossible, or undefined if it is possible. */
 export const rollbackProblem = (
   { release, hasImage, template }: StoredRelease,
   { volumes, trashed }: PresentVolumes,

@@ -1,4 +1,4 @@
-/** The part of a source that the build rules see: file names, and the texts of a few files. */
+/** The part of a source that the build rules read: file names, and the contents of a few files. */
 
 import { KiB, MiB } from "../../accounts/limits.ts";
 import type { DeployFailure, DeployReason } from "../reason.ts";
@@ -27,17 +27,17 @@ const TEXTS = ["Procfile", "package.json", "pyproject.toml", "manage.py"];
 /** Lock files whose beginning identifies their format. The rules read only the beginning. */
 const NODE_LOCKS = ["pnpm-lock.yaml", "yarn.lock"];
 
-/** Maximum total bytes of the texts of one source: of Python files, and of all others. */
+/** Maximum total bytes of the texts of one source, separately for Python files and for all other files. */
 export const sourceTextBytes = { python: 2 * MiB, other: 8 * MiB } as const;
 
 export type TextKind = keyof typeof sourceTextBytes;
 
 export const textKindOf = (path: string): TextKind => (path.endsWith(".py") ? "python" : "other");
 
-/** Returns whether the rules see the beginning of a file that is longer than its limit. */
+/** Returns whether the rules read the beginning of a file that is longer than its limit. */
 export const isReadInPart = (path: string): boolean => textKindOf(path) === "python" || NODE_LOCKS.includes(path);
 
-/** Maximum number of files below the top level that the rules see. Also the maximum number of folders. */
+/** Maximum number of `paths` below the top level. Also the maximum number of `folders`. */
 export const sourceNames = 5000;
 
 /** Returns the maximum bytes to read of a file, or 0 to skip it. A longer file is skipped or read in part. */
@@ -49,7 +49,7 @@ export const textBytesOf = (path: string): number => {
   return TEXTS.includes(path) || (path.endsWith(".txt") && path.includes("requirements")) ? 1 * MiB : 0;
 };
 
-/** Returns whether the rules see a file's name. */
+/** Returns whether `paths` includes the file. */
 export const isNamed = (path: string): boolean => {
   const depth = path.split("/").length;
   const isDeep = path.startsWith("src/") || path.endsWith("/wsgi.py") || path.endsWith("/asgi.py");

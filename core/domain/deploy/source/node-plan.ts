@@ -27,7 +27,7 @@ export interface NodePlan {
   readonly command: string;
   /** The origin of the command. */
   readonly startedBy: "procfile" | "script" | "file";
-  /** The file that must exist after the build. */
+  /** The file that must exist after the build; undefined if the command comes from a Procfile or a script. */
   readonly main: string | undefined;
   readonly manifest: NodePackage;
   /** The scripts that a build runs, in order. */

@@ -23,7 +23,8 @@ const normalize = (name: string): string => name.toLowerCase().replace(/[-_.]+/g
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*/;
 
 /**
- * Parses the name and the extras of a requirement: https://peps.python.org/pep-0508/. Undefined if there is no name.
+ * Parses the name and the extras of a requirement: https://peps.python.org/pep-0508/. Returns undefined if the line has
+ * no name.
  */
 const nameOf = (line: string): readonly [string, ReadonlySet<string>] | undefined => {
   const name = NAME.exec(line)?.[0];
@@ -130,8 +131,8 @@ const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
 };
 
 /**
- * Returns whether pip can install the project itself. For Poetry, requires a module, because Poetry also writes a build
- * system for projects that are not packages.
+ * Returns whether pip can install the project itself. A Poetry project must also contain its module, because Poetry
+ * writes a build system even for projects that are not packages.
  */
 const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
   const backend = tomlText(project, "build-system", "build-backend");

@@ -48,7 +48,7 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
 /** Only text can contain other text. For all other values, `:` means `=`. */
 const asEquals = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
-/** Returns a comparison with a text. Only regular expressions distinguish letter case. */
+/** Returns a test that compares a text with the literal. Only regular expressions distinguish letter case. */
 export const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
   if (op === "=~" || op === "!~") {
     const finds = searchOf(compile, literal);
@@ -64,7 +64,7 @@ const nullTest =
   (value: unknown): boolean =>
     op === "=" || op === ":" ? value === null : op === "!=" && value !== null;
 
-/** Returns a comparison that depends on the type of each value. */
+/** Returns a test that compares a value with the literal according to the type of the value. */
 const anyTest = (op: Comparison, literal: string, compile: CompilePattern): ((value: unknown) => boolean) => {
   const ofText = textTest(op, literal, compile);
   const [number, truth] = [numberOf(literal), truthOf(literal)];

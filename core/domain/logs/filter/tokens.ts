@@ -23,7 +23,7 @@ const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\
 const TEXT = /(?!-)(?:[^\t\n\r\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}"'()=!<>:,~\\-]|-(?!-))+/uy;
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5})|x([0-9a-fA-F]{2})|([\s\S]))/y;
 const PLAIN = /[^"\\]+/y;
-/** Joiners, soft hyphens and similar characters. Allowed only inside quotes, because emoji and many scripts need them. */
+/** Joiners, soft hyphens and similar characters, which emoji and many scripts need. Allowed only inside quotes. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/uy;
 
 /**

@@ -34,11 +34,11 @@ export type RollbackPlanResponse = z.output<typeof rollbackPlanSchema>;
 interface PreparedRollback {
   readonly target: StoredRelease;
   readonly plan: DeployPlan;
-  /** Sentences about what the rollback leaves unchanged. */
+  /** Sentences about the data that the rollback leaves unchanged. */
   readonly notes: readonly string[];
 }
 
-/** The present state does not permit the rollback. */
+/** The current state of the image or the volumes does not permit the rollback. */
 interface Refused {
   readonly kind: "refused";
   readonly failure: DeployFailure;
@@ -53,14 +53,18 @@ const chooseTarget = (
   if (number == null) {
     const target = defaultRollbackTarget(releases);
     return target === undefined
-      ? err(conflict(`The deployment '${name}' has no earlier release to restore. Name a release to restore it again.`))
+      ? err(
+          conflict(
+            `The deployment '${name}' has no earlier release to restore. To restore a release again, pass its number.`,
+          ),
+        )
       : ok(target);
   }
   const target = releases.find(({ release }) => release === number);
   return target === undefined ? err(noRelease(name, number)) : ok(target);
 };
 
-/** Reads the volumes that decide whether a release can be restored. A release without mounts needs none. */
+/** Reads the volumes that determine whether a release can be restored. A release without mounts needs none. */
 const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
@@ -70,7 +74,7 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
-/** Chooses the release, and plans its rollout by the present rules. Changes nothing. */
+/** Chooses the release, and plans its rollout by the current rules. Changes nothing. */
 const prepareRollback = (caller: Caller, name: DeploymentName, number: number | null | undefined) =>
   safeTry<PreparedRollback, ControlPlaneError | Refused>(async function* () {
     const service = yield* await ownService(caller, name);
@@ -83,7 +87,7 @@ const prepareRollback = (caller: Caller, name: DeploymentName, number: number | 
     return ok({ target, plan, notes: describeRollback(target, present.volumes) });
   });
 
-/** Prepares a rollback for a client, which sees a refusal as a conflict. */
+/** Prepares a rollback for a client. Reports a refusal as a conflict. */
 const prepareForClient = async (caller: Caller, name: DeploymentName, number: number | null | undefined) => {
   const prepared = await prepareRollback(caller, name, number);
   return prepared.mapErr((error) => (error.kind === "refused" ? conflict(error.failure.message) : error));
@@ -104,7 +108,7 @@ export const planRollback = useCase({
   },
 });
 
-/** Converts an error of the second preparation. The service or the release was there at the first one. */
+/** Converts an error of the second preparation. If it is `not_found`, the service or the release has been deleted. */
 const failureOf = (context: RunContext, error: ControlPlaneError | Refused): DeployFailure => {
   if (error.kind === "refused") return error.failure;
   return error.kind === "not_found" ? { reason: "deleted", message: error.message } : failureOfError(context, error);
@@ -128,8 +132,8 @@ const runPhases = async (
 };
 
 /**
- * Starts a rollback. It does not wait for a running build, whose deploy then ends with `superseded`. Fails only before
- * the stream begins; later failures are records of the stream.
+ * Starts a rollback. It does not wait for a running build; the deploy of that build ends with `superseded`. Fails only
+ * before the stream begins; later failures are records of the stream.
  */
 export const rollback = useCase({
   fields: rollbackFields,

@@ -1,4 +1,4 @@
-/** The new process of an upgrade, as the running process sees it. */
+/** Starts the new process of an upgrade, and exchanges messages with it. The running process uses this class. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Server } from "node:net";
 import { LIFELINE_FD, SUPERVISED } from "../lifeline.ts";

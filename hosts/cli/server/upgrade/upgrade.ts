@@ -21,7 +21,7 @@ export interface UpgradeOptions {
   readonly say: (message: string) => void;
   /** Cancels the upgrade. The running engine then keeps the data folder, but its server does not start again. */
   readonly cancelled: AbortSignal;
-  /** Whether this process has a lifeline, which it passes to the new process. */
+  /** True if this process has a lifeline, which it passes to the new process. */
   readonly isSupervised: boolean;
 }
 

@@ -42,7 +42,7 @@ const lengthOf = (response: Response): number | undefined => {
   return length === null ? undefined : Number(length);
 };
 
-/** Parses Content-Range: `bytes 5-9/10`, or `bytes * /10` for an unsatisfiable range. */
+// Parses Content-Range: `bytes 5-9/10`, or `bytes */10` for an unsatisfiable range.
 const rangeOf = (response: Response): { start: number | undefined; total: number } | undefined => {
   const [, start, total] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
   return total === undefined

@@ -47,7 +47,7 @@ export class PartFile implements Sink {
       if (tag === undefined && existsSync(partOf(path)))
         throw new CommandError(`'${partOf(path)}' exists, but no earlier 'get' created it. Move it to another folder.`);
       await mkdir(dirname(path), { recursive: true });
-      // Created before the part, because a part without a tag file belongs to another program.
+      // Create the tag file before the part file, because a part file without a tag file counts as another program's.
       if (tag === undefined) await writeFile(tagOf(path), "");
       const part = new PartFile(path, await open(partOf(path), constants.O_RDWR | constants.O_CREAT));
       part.at = tag ? (await part.#file.stat()).size : 0;

@@ -1,7 +1,8 @@
 /**
  * Reads error responses from storage services. S3 and the XML API of Cloud Storage send
  * `<Error><Code>…</Code><Message>…</Message>`
- * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). Others send the API's JSON.
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). Other storage services send JSON errors in
+ * Portside's format.
  */
 import { type ApiError, apiErrorMessage, ConnectionError, createApiError } from "../../client.ts";
 
@@ -24,7 +25,7 @@ export interface StorageError {
   readonly message: string;
 }
 
-/** Parses an error in XML. Returns undefined if the body is not one. */
+/** Parses an error in XML. Returns undefined if the body is not such an error. */
 export const parseStorageError = (body: string): StorageError | undefined => {
   const error = /<Error>(.*)<\/Error>/s.exec(body)?.[1];
   const code = error === undefined ? undefined : child(error, "Code");
@@ -43,7 +44,7 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   [`The storage rejected the request (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
-/** Temporary errors with a 4xx status, such as "was not read from or written to within the timeout period". */
+/** Codes of temporary errors with a 4xx status. `RequestTimeout` means that the connection was idle for too long. */
 const temporary: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
 
 const jsonOf = (text: string): unknown => {

@@ -35,8 +35,8 @@ export const targetsOf = (folder: string, prefix: string, objects: readonly List
 };
 
 /**
- * Returns whether the file is the downloaded object, by size and modification time. Storages report the time in
- * seconds. Returns undefined if there is no file.
+ * Returns whether the size and modification time of the file are those of the object. Storage services report the time
+ * in seconds. Returns undefined if there is no file.
  */
 const isDownloaded = ({ object, path }: Target): boolean | undefined => {
   const present = statSync(path, { throwIfNoEntry: false });

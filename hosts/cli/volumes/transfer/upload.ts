@@ -79,14 +79,14 @@ const requestGrant = (
   signal: AbortSignal,
 ): Promise<UploadGrant> => client.call("/v1/volume/upload", { json: { volume, object: path, size }, signal });
 
-/** One part as a separate source. */
+/** Returns one part as a separate source. */
 const partOf = (source: Source, range: Range): Source => ({
   name: source.name,
   size: range.length,
   open: () => source.open(range),
 });
 
-/** An upload in parts. The storage keeps complete parts, so a retry sends only the missing ones. */
+/** Returns an upload in parts. The storage keeps complete parts, so a retry sends only the missing ones. */
 const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
   const tags: string[] = [];
   let sent = 0;

@@ -84,7 +84,10 @@ describe("missing volumes", () => {
       ),
     );
     const last = (await ended(platform, mounting("a", "b"))).at(-1);
-    expect(last).toMatchObject({ reason: "provider_unavailable", message: "The volume 'b': The storage is down." });
+    expect(last).toMatchObject({
+      reason: "provider_unavailable",
+      message: "Cannot use the volume 'b': The storage is down.",
+    });
     expect(await namesOf(platform)).toEqual(["a"]);
   });
 });
@@ -249,7 +252,10 @@ describe("a volume that the plan expected", () => {
     );
     await create(platform);
     const last = (await ended(platform, mounting("data"))).at(-1);
-    expect(last).toMatchObject({ reason: "provider_unavailable", message: "The volume 'data': The storage is down." });
+    expect(last).toMatchObject({
+      reason: "provider_unavailable",
+      message: "Cannot use the volume 'data': The storage is down.",
+    });
   });
 });
 

@@ -106,7 +106,7 @@ const lastOf = async (method: string, error: ReturnType<typeof conflict> | typeo
 test("a deploy ends and names the volume that cannot be read", async () => {
   expect(await lastOf("find", down)).toMatchObject({
     reason: "provider_unavailable",
-    message: "The volume 'data': The storage is down.",
+    message: "Cannot use the volume 'data': The storage is down.",
   });
 });
 

@@ -86,7 +86,7 @@ test("a server that cannot start again leaves the services running, and SIGTERM 
   // A newer Portside has changed the format.
   using db = new DatabaseSync(join(folder.path, "state.sqlite"));
   db.exec("PRAGMA user_version = 1000");
-  await expect.poll(() => errors.join("\n")).toContain("the server could not start again");
+  await expect.poll(() => errors.join("\n")).toContain("the server could not restart");
   expect(await (await fetch(service)).text()).toBe("app");
   expect(await statusOf(`${url}/health`)).toBe(503);
   const ended = once(child, "exit");
