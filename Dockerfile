@@ -1,20 +1,20 @@
 # The control plane in a container:  docker build --build-arg PROVIDER=gcp --tag portside .
-# It needs BuildKit. docs/operations/clouds.md says how it is run on Cloud Run and on ECS.
+# The build needs BuildKit. docs/operations/clouds.md explains how to run the image on Cloud Run and on ECS.
 
-# An image with Node 24 and npm, from whichever registry is at hand.
+# An image with Node 24 and npm, from any registry.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
-# A registry, a proxy or a certificate of one's own: --secret id=npmrc,src=.npmrc --secret id=ca,src=ca.pem
-# No install script is run: nothing that the server needs has one.
+# To use your own registry, proxy or certificate: --secret id=npmrc,src=.npmrc --secret id=ca,src=ca.pem
+# --ignore-scripts, because no package that the server needs has an install script.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.pem \
     --mount=type=cache,target=/root/.npm \
     npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-# local, gcp, aws or memory: whose packages are kept.
+# The provider whose packages the image contains: local, gcp, aws or memory.
 ARG PROVIDER=local
 RUN node .ci/build.mjs && node .ci/keep-packages.mjs "$PROVIDER" /kept
 
@@ -28,7 +28,7 @@ LABEL org.opencontainers.image.title="Portside" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       portside.provider="${PROVIDER}"
-# The cache of compiled code would be written outside of the data folder.
+# NODE_DISABLE_COMPILE_CACHE, because Node would write the compile cache outside of the data folder.
 ENV NODE_ENV=production \
     NODE_DISABLE_COMPILE_CACHE=1 \
     HOME=/data \
@@ -40,13 +40,13 @@ WORKDIR /srv
 COPY --from=build /src/package.json /src/LICENSE ./
 COPY --from=build /kept/node_modules node_modules
 COPY --from=build /src/dist dist
-# A user without a name: the base image need not have one.
+# The user has only a number, because the base image may not contain a named user.
 RUN install --directory --owner=1000 --group=1000 --mode=0700 /data
 USER 1000:1000
 VOLUME /data
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORTSIDE_PORT}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without a shell in between, so that the SIGTERM of a stop reaches it.
+# Without a shell, so that the server itself receives SIGTERM when the container stops.
 ENTRYPOINT ["node", "/srv/dist/hosts/cli/main.js"]
 CMD ["serve"]

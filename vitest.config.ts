@@ -5,8 +5,8 @@ import { defineConfig } from "vitest/config";
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 // These tests are pure, so their files share one module cache. Loading modules is half of their run time.
 const pure = ["test/core/**/*.test.ts"];
-// Attacks, floods, bombs, cuts, kills, damage, builds, the documentation's programs and other tests that take long run
-// separately: `npm run test:slow`.
+// Slow tests (attacks, floods, archive bombs, aborted connections, kills, damage, builds, the documentation's programs)
+// run separately: `npm run test:slow`.
 const slow = [
   "test/adapters/contract-mutants.test.ts",
   "test/adapters/local/backup/*.test.ts",
@@ -77,7 +77,7 @@ export default defineConfig({
     },
     setupFiles: ["./test/support/vitest/seed.ts"],
     pool: "forks",
-    // Two extra workers: tests wait for a process or a clock half of the time.
+    // Two more workers than processors, because tests wait for a process or a clock half of the time.
     maxWorkers: Math.max(2, availableParallelism()) + 2,
     // Tests check order and outcome, never speed. This timeout only ends hung tests, even on a very busy machine.
     testTimeout: 240_000,

@@ -85,7 +85,7 @@ if (!String(missing.stderr).includes("none.env' does not exist."))
 
 for (const script of ["missing-peers", "two-versions"])
   console.log(run(process.execPath, [join(".ci", `${script}.mjs`), folder], ".").trim());
-// These install many packages, so they run beside the rest.
+// These scripts install many packages, so they run concurrently with the other checks.
 const besides = ["peer-versions", "nestjs"].map(async (script) => {
   const args = [join(".ci", `${script}.mjs`), join(folder, tarball), join(folder, script)];
   return (await promisify(execFile)(process.execPath, args)).stdout.trim();

@@ -54,4 +54,4 @@ for (const place of kept) {
   const own = (path) => path === place || !path.startsWith(join(place, "node_modules"));
   cpSync(place, join(folder, place), { recursive: true, filter: own });
 }
-console.log(`${kept.size} packages are copied for the provider ${provider}`);
+console.log(`Copied ${kept.size} packages for the provider ${provider}`);

@@ -26,7 +26,7 @@ const ofCi = (env) => {
   return [
     env.CI === undefined && "publishing requires CI; this is not a CI run",
     !hasIdentity &&
-      "provenance needs an OpenID token of the CI: GitHub's job takes 'permissions: { id-token: write }', GitLab's an id_token SIGSTORE_ID_TOKEN",
+      "provenance needs an OpenID token from CI: on GitHub, give the job 'permissions: { id-token: write }'; on GitLab, an id_token SIGSTORE_ID_TOKEN",
     env.NODE_AUTH_TOKEN === undefined &&
       env.NPM_TOKEN === undefined &&
       env.NPM_CONFIG_USERCONFIG === undefined &&

@@ -127,7 +127,7 @@ assert.deepEqual(
   names.map((all) => all.toSorted()),
   [["app", "only-here"], ["app"]],
 );
-assert.equal((await call(urls[1], "/v1/deployment/list", { key: keys[0] })).status, 401, "a key of the other's");
+assert.equal((await call(urls[1], "/v1/deployment/list", { key: keys[0] })).status, 401, "a key of the other copy");
 
 // One copy's host reports the other's errors correctly, because it checks their kind and not their class.
 const mixed = await serve(two, first.controlPlane);

@@ -185,7 +185,7 @@ export const ceilingsOf = (quotas: Quotas, installation: Installation): readonly
   for (const kind of kinds) {
     const rule = ruleWith(kind, installation);
     const quota = quotas[kind];
-    const origin = rule.name === undefined ? "by AWS's documentation" : "assumed";
+    const origin = rule.name === undefined ? "according to AWS's documentation" : "assumed";
     const ceiling =
       kind === "followers"
         ? followersOf(quota?.Value, installation)

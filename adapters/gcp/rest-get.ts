@@ -7,7 +7,10 @@ export const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 /** Fails with the client's error. */
 export type Get = <T>(url: string, body?: unknown) => ResultAsync<T, unknown>;
 
-/** In milliseconds. gaxios has no default timeout, and the platform starts only after these checks. */
+/**
+ * Timeout of one response, in milliseconds. gaxios has none by default, and the platform starts only after these
+ * checks.
+ */
 const CALL_TIMEOUT_MS = 20_000;
 
 export const requester =

@@ -27,7 +27,7 @@ const optionsOf = ({ options }: Command): string => {
   return `${settings}${Object.keys(own).length === 0 ? "" : `${table(["option", "description"], optionRows(own))}\n\n`}`;
 };
 
-/** Joins the notes to a paragraph. Omits lists, which the page has as sections. */
+/** Joins the notes into a paragraph. Omits lists, because the page has a section for each listed item. */
 const notesOf = ({ notes = [] }: Command): string => {
   const text = notes.filter((line) => line !== "" && !line.startsWith("  ") && !line.endsWith(":"));
   return text.length === 0 ? "" : `${text.map(inText).join(" ")}\n\n`;

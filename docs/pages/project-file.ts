@@ -80,8 +80,8 @@ The environment variables of the service. If the field is absent, the service ke
 ## min_instances
 
 The number of instances that run even without requests, for providers that support [\`min_instances\`](capabilities.md). They are neither
-frozen nor stopped, so requests do not wait for a cold start. At most \`max_instances\`. The minimums of all services of an account must
-leave one of the account's instances for deploys. A deploy that lowers \`max_instances\` below the current minimum also lowers the minimum, and says so.
+frozen nor stopped, so requests do not wait for a cold start. The number must not exceed \`max_instances\`. The minimums of all services of an account must
+leave one of the account's instances for deploys. A deploy that lowers \`max_instances\` below the current minimum also lowers the minimum, and reports this.
 
 ## health
 

@@ -1,4 +1,4 @@
-/** The contract suites that Portside's own stores pass. */
+/** Runs the contract suites that Portside's own stores pass. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

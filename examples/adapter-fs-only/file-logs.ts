@@ -22,7 +22,7 @@ import {
   unavailable,
 } from "portside/ports";
 
-/** Instants are integers of nanoseconds, which exceed JSON numbers. */
+/** Writes instants as text, because their nanoseconds exceed the precision of JSON numbers. */
 const write = (entry: LogEntry): string =>
   `${JSON.stringify(entry, (_key, value) => (typeof value === "bigint" ? { bigint: String(value) } : value))}\n`;
 const read = (line: string): LogEntry =>
@@ -30,7 +30,7 @@ const read = (line: string): LogEntry =>
 
 /** @param folder has one folder for each account and one file for each deployment */
 export const createFileLogs = (folder: string, clock: Clock, compile: CompilePattern): LogStore => {
-  // Neither an account nor a name may contain a path outside of the folder.
+  // An account may contain '/', so the folder's name encodes it. A service's name has only letters, digits and '-'.
   const fileOf = ({ owner, service }: LogScope) =>
     join(folder, Buffer.from(owner).toString("base64url"), `${service}.ndjson`);
   const last = new Map<string, LogPosition>();
@@ -44,7 +44,7 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
     const all = text.split("\n").filter(Boolean).map(read);
     return until === undefined ? all : all.filter((one) => comparePositions(one, behind(until)) <= 0);
   };
-  /** One after the other, so that entries are in the order of their positions. */
+  /** Runs one call at a time, so that entries are in the order of their positions. */
   const inTurn = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable> => {
     const done = turn.then(work);
     turn = done.catch(() => undefined);
@@ -56,7 +56,7 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
     partial,
   });
 
-  /** Reads entries, a thousand at least, until enough match or the time limit passes. */
+  /** Searches entries until enough match or the time limit passes. Checks the time after every thousand entries. */
   const searchUntil = (ends: number, { filter, limit }: LogQuery) => {
     const isMatch = matcherOf(filter, compile);
     return (entries: readonly LogEntry[]) => {

@@ -43,9 +43,9 @@ test("a redeploy without env keeps the owner", async () => {
   await fc.assert(againWithoutEnv(largeHasOwner), { numRuns: 100 });
 });
 
-test("the first version of that rule loses the owner, and the property finds an example", async () => {
+test("the property detects that the first version of the rule loses the owner", async () => {
   const found = await fc.check(againWithoutEnv(largeHasOwnerAtFirst), { numRuns: 100 });
   expect(found.failed).toBe(true);
-  // The minimal example is simply large.
+  // The minimal counterexample is a large service.
   expect(found.counterexample?.[1]).toBe(true);
 });

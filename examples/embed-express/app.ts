@@ -1,4 +1,4 @@
-/** An Express application whose login decides who may call Portside: the API is a handler behind its middleware. */
+/** An Express application that mounts Portside's API behind its own login. */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import Fastify from "fastify";
@@ -29,7 +29,7 @@ export const createApp = async (): Promise<Server> => {
   const app = express();
   app.get("/", (_request, response) => void response.send("Your application; Portside is under /platform.\n"));
   app.use("/platform", requireLogin, (request, response) => {
-    // Express strips the path of the mount; the plugin needs it as its prefix.
+    // Express removes the mount path, and the plugin expects it as its prefix.
     request.url = request.originalUrl;
     api.routing(request, response);
   });

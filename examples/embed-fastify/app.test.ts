@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "./app.ts";
 
-test("the application's users deploy under its prefix, each with their own deployments", async (context) => {
+test("the application's users call Portside under its prefix, each with their own volumes", async (context) => {
   const app = await createApp({ quiet: true });
   context.after(() => app.close());
   const as = (user: string) => ({ authorization: `Bearer token-of-${user}` });

@@ -30,7 +30,7 @@ const loggerOf = (log: FastifyBaseLogger): Logger => ({
 export const createApp = async (options: { readonly quiet?: boolean } = {}): Promise<FastifyInstance> => {
   const app = Fastify({ logger: options.quiet !== true });
   const logger = loggerOf(app.log);
-  // In memory, this provider runs no services. Use `createLocalProvider` of portside/local to run them.
+  // The memory provider runs no services. Use `createLocalProvider` of portside/local to run them.
   const memory = createMemoryProvider({ logger });
   const identity = { ...memory.identity, authenticator };
   const controlPlane = createControlPlane({ ...memory.ports, identity, logger });

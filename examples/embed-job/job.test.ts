@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { runJob } from "./job.ts";
 
-test("deploys and calls a folder; throws the platform's message on failure", async (context) => {
+test("deploys a folder and calls the service; throws the platform's message on failure", async (context) => {
   const dataDir = mkdtempSync(join(tmpdir(), "embed-job-"));
   context.after(() => rmSync(dataDir, { recursive: true, force: true }));
   const said: string[] = [];

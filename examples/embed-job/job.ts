@@ -14,7 +14,7 @@ export interface JobOptions {
 
 const principal = { account: accountOf("nightly"), credentialId: "job" };
 
-/** The URL of the service; throws the platform's message if the deploy fails. */
+/** Deploys the folder and returns the service's URL. Throws the platform's message if the deploy fails. */
 const deploy = async (controlPlane: ControlPlane, { folder, name, say }: JobOptions): Promise<string> => {
   const archive = await controlPlane.receiveSource(
     principal,

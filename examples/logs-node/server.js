@@ -1,4 +1,4 @@
-/** Logs a JSON line per request with pino; every field can be filtered: jsonPayload.path="/cart". */
+/** Logs a JSON line per request with pino; filters can use every field: jsonPayload.path="/cart". */
 import { createServer } from "node:http";
 import pino from "pino";
 

@@ -1,4 +1,4 @@
-"""Logs a JSON line a request through Python's logging; every field of it can be filtered: jsonPayload.path="/slow"."""
+"""Logs a JSON line per request through Python's logging; filters can use every field: jsonPayload.path="/slow"."""
 
 import json
 import logging
@@ -8,18 +8,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON, with the fields that were given in `extra={"fields": {...}}`."""
+    """Formats a record as one line of JSON, including the fields in `extra={"fields": {...}}`."""
 
     def format(self, record):
         line = {"severity": record.levelname, "message": record.getMessage(), "logger": record.name}
         line.update(getattr(record, "fields", {}))
         if record.exc_info:
-            # All lines of the traceback in one entry; printed as they are, each would be an entry of its own.
+            # Keeps the traceback in one entry. Otherwise, each of its lines would be a separate entry.
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
 
-# logging writes to standard error, where a line that does not say its severity counts as an ERROR.
+# logging writes to standard error, where a line without a severity counts as an ERROR.
 handler = logging.StreamHandler()
 handler.setFormatter(JsonLines())
 logging.basicConfig(level=logging.INFO, handlers=[handler])

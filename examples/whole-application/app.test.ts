@@ -1,5 +1,6 @@
 /**
- * The complete application over HTTP on the provider of PORTSIDE_PROVIDER (local by default), and once without HTTP.
+ * Tests the complete application over HTTP, with the provider in PORTSIDE_PROVIDER (local by default), and one use case
+ * without HTTP.
  */
 
 import { once } from "node:events";
@@ -87,11 +88,11 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-test("the application rejects users without a login", async () => {
+test("rejects users without a login", async () => {
   expect((await fetch(`${url}/platform/v1/deployment/list`)).status).toBe(401);
 });
 
-test("deploy, call, logs, metrics, delete", async () => {
+test("deploys a service, calls it, reads its log and the metrics, and deletes it", async () => {
   const { status, records, text } = await deploy({
     function_name: "prod-hello",
     volumes: "{}",
@@ -124,7 +125,7 @@ test("deploy, call, logs, metrics, delete", async () => {
   expect(await (await fetch(`${url}/platform/v1/deployment/list`, { headers: { cookie } })).json()).toEqual([]);
 });
 
-test("a veto is a 422 that names the field", async () => {
+test("returns a 422 that names the field for a veto", async () => {
   const { status, text } = await deploy({ function_name: "prod-small", volumes: "{}", memory: "256Mi" });
   expect(status).toBe(422);
   expect(text).toContain("must be at least 512Mi for prod- deployments");

@@ -8,7 +8,7 @@ import { portside } from "portside/http";
 import type { Metrics } from "portside/metrics";
 import type { Logger } from "portside/ports";
 
-/** Yours come from your accounts. */
+/** The application's users and their passwords. Yours are in a database, as hashes. */
 const passwords = new Map([
   ["ann", "lighthouse"],
   ["bob", "harbour"],

@@ -20,7 +20,7 @@ export const createFolderSpool = (folder: string): SourceSpool => {
     const file = await open(path, "wx", 0o600);
     let kept = false;
     try {
-      // It hashes and validates the archive, and stops at the first invalid entry.
+      // Hashes and validates the archive, and stops at the first invalid entry.
       const received = await receiveArchive(bytes, { write: (chunk) => file.writeFile(chunk) }, options);
       if (!received.ok) return { kind: "rejected", issues: received.issues };
       kept = true;

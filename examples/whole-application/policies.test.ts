@@ -19,7 +19,7 @@ const holds = (...policies: readonly Policy[]) =>
 
 describe("examples", () => {
   const settings = { policies: [prodMemory, prodInstances] };
-  test("too little memory is rejected, naming the field", async () => {
+  test("rejects too little memory, and names the field", async () => {
     const { refused } = await simulateDeploy(
       { function_name: "prod-shop", volumes: {}, memory: "256Mi" },
       { settings },
@@ -27,7 +27,7 @@ describe("examples", () => {
     if (refused?.kind !== "invalid_input") throw new Error(`refused as ${refused?.kind}`);
     expect(refused.issues[0]?.path).toContain("memory");
   });
-  test("instances are lowered, with a message", async () => {
+  test("lowers the instances, with a message", async () => {
     const { deployment, records } = await simulateDeploy(
       { function_name: "prod-shop", volumes: {}, max_instances: 50 },
       { settings },
@@ -35,7 +35,7 @@ describe("examples", () => {
     expect(deployment?.max_instances).toBe(mostInstances);
     expect(records.map(({ message }) => message).join("\n")).toContain("Instances lowered from 50 to 10");
   });
-  test("other deployments are unrestricted", async () => {
+  test("does not restrict other deployments", async () => {
     const { deployment } = await simulateDeploy(
       { function_name: "shop", volumes: {}, memory: "128Mi", max_instances: 50 },
       { settings },
@@ -46,7 +46,7 @@ describe("examples", () => {
 
 test("the rules hold for every declaration", () => fc.assert(holds(prodMemory, prodInstances), { numRuns: 100 }));
 
-test("the first version is wrong, and the property shows where", async () => {
+test("the property detects the bug in the first version", async () => {
   const found = await fc.check(holds(prodMemory, prodInstancesAtFirst), { numRuns: 200 });
   expect(found.failed).toBe(true);
   expect(found.counterexample?.[0].declares.maxInstances).toBe(0);

@@ -8,30 +8,30 @@ export const mostInstances = 10;
 const isProd = (name: string): boolean => name.startsWith("prod-");
 
 export const prodMemory: Policy = {
-  name: "production has memory",
+  name: "production needs 512Mi of memory",
   judge: ({ declaration: { name, memory } }) =>
     isProd(name) && memory < leastMemory
       ? [veto("memory", `must be at least 512Mi for prod- deployments, not ${formatMemory(memory)}`)]
       : [],
 };
 
-/** First version, wrong: 0 means the platform's own maximum, which may be more than ten. */
+/** The first version, which has a bug: 0 means the platform's own maximum, which may be more than ten. */
 export const prodInstancesAtFirst: Policy = {
-  name: "production has ten instances at most",
+  name: "production has at most ten instances",
   judge: ({ declaration: { writtenName, maxInstances } }) =>
     isProd(writtenName) && maxInstances > mostInstances
       ? [
           adjust(
             "maxInstances",
             mostInstances,
-            `Instances lowered from ${maxInstances} to ${mostInstances}: prod- deployments have ten at most`,
+            `Instances lowered from ${maxInstances} to ${mostInstances}: prod- deployments have at most ten`,
           ),
         ]
       : [],
 };
 
 export const prodInstances: Policy = {
-  name: "production has ten instances at most",
+  name: "production has at most ten instances",
   judge: ({ declaration: { name, maxInstances } }) =>
     isProd(name) && (maxInstances === 0 || maxInstances > mostInstances)
       ? [
@@ -39,8 +39,8 @@ export const prodInstances: Policy = {
             "maxInstances",
             mostInstances,
             maxInstances === 0
-              ? `Instances set to ${mostInstances}: prod- deployments have ten at most, and the platform's own limit may be higher`
-              : `Instances lowered from ${maxInstances} to ${mostInstances}: prod- deployments have ten at most`,
+              ? `Instances set to ${mostInstances}: prod- deployments have at most ten, and the platform's own limit may be higher`
+              : `Instances lowered from ${maxInstances} to ${mostInstances}: prod- deployments have at most ten`,
           ),
         ]
       : [],

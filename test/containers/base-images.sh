@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes the base images that sources name in their FROM, from Debian's packages and npm's, because the machine that runs the
-# tests may reach no registry. Made once: cached under $1, by the content of this script. Run as root; takes two minutes.
+# Creates the base images that the tests' Dockerfiles use, from packages of Debian and npm, because the machine may not
+# reach a registry of images. Caches them in the folder $1; the cache key contains the hash of this script. Run as root.
+# Takes two minutes.
 set -euo pipefail
 CACHE="${1:?a folder to cache the images in}"
 NODE="${2:?the path of a node binary}"
@@ -19,12 +20,12 @@ if [ ! -f "$base" ]; then
 fi
 
 has() { docker image inspect "$1" >/dev/null 2>&1; }
-# Whether the image is of this script's making, as it stands.
+# Succeeds if this version of the script created the image.
 current() { [ "$(docker image inspect --format '{{index .Config.Labels "portside.base"}}' "$1" 2>/dev/null)" = "$KEY" ]; }
 
 if ! has python:3.11-slim-bookworm; then
   docker import --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$base" portside-base:debian >&2
-  # Debian names it python3 alone; the usual image has both names.
+  # Debian provides only the name python3; the official image has both names.
   docker build -t python:3.11-slim-bookworm - >&2 <<'EOF'
 FROM portside-base:debian
 RUN ln -s /usr/bin/python3 /usr/local/bin/python
@@ -35,7 +36,7 @@ fi
 if ! current node:24-bookworm-slim; then
   context="$(mktemp -d)"
   cp "$NODE" "$context/node"
-  # As the usual image has it: this machine's own.
+  # Like the official image, this one contains npm: a copy of this machine's.
   npm="$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")"
   tar -C "$npm" --exclude=./docs --exclude=./man -cf "$context/npm.tar" .
   cat >"$context/Dockerfile" <<EOF

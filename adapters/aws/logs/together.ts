@@ -24,7 +24,7 @@ export interface SharedStreams<L> {
   readonly prefix: string;
   /** The logs to read. */
   readonly read: readonly L[];
-  /** The number of calls that would read these logs with the next longer prefixes; 1 if no longer prefix exists. */
+  /** The number of calls that these logs would need with the next longer prefixes; 1 if there is no such prefix. */
   readonly parts: number;
 }
 

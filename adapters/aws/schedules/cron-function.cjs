@@ -1,12 +1,12 @@
-// Sends POST /cron to a service when EventBridge Scheduler fires its schedule.
-// docs/providers/aws-template.yaml contains a copy, of at most 4096 characters.
+// Sends POST /cron to a service when its schedule fires.
+// docs/providers/aws-template.yaml contains a copy of at most 4096 characters.
 const logs = () => require("@aws-sdk/client-cloudwatch-logs");
 exports.clientOf = () => new (logs().CloudWatchLogsClient)({});
 exports.sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 exports.now = Date.now;
 
-// fetch() aborts after five minutes. Over HTTPS, the load balancer accepts HTTP/2 for every service; for an HTTP/2 service
-// it rejects HTTP/1.1 with 464.
+// fetch() aborts after five minutes. Over HTTPS, the load balancer accepts HTTP/2 for every service. It rejects an
+// HTTP/1.1 request to an HTTP/2 service with 464.
 const post = (fire, seconds) =>
   new Promise((resolve) => {
     const url = new URL(`${fire.url}/cron`);
@@ -58,8 +58,8 @@ const write = async ({ log }, severity, json, id) => {
 const isFailed = (status) => !status || status === 464 || status >= 500;
 
 const sentence = (fire, status, ms, at) => {
-  const outcome = status === undefined ? "no answer" : `status ${status}`;
-  const then = at ? `; tried again at ${new Date(at).toISOString()}` : isFailed(status) ? "; given up" : "";
+  const outcome = status === undefined ? "no response" : `status ${status}`;
+  const then = at ? `; next attempt at ${new Date(at).toISOString()}` : isFailed(status) ? "; no more retries" : "";
   return `The schedule '${fire.cron}' fired: ${outcome} after ${ms} ms${then}`;
 };
 

@@ -59,7 +59,10 @@ const MAX_LOGS = 2000;
  * Maximum age, in milliseconds, of a range that may answer reads before the next call. Two cycles if they take longer.
  */
 const FRESH_MS = 10_000;
-/** A log is read alone if its entries are at least this many, and at least this share, of an incomplete page. */
+/**
+ * A log is read alone if an incomplete page contains at least this many of its entries, and they make up at least this
+ * share of the page.
+ */
 const BUSY_ENTRIES = 250;
 const BUSY_PART = 1 / 4;
 /** Longest pause between calls after failures, in milliseconds. */

@@ -26,8 +26,8 @@ const FORBIDDEN = 403;
 export type Identities = ReturnType<typeof createIdentities>;
 
 /**
- * Maximum time until other services know a new service account: "You might need to wait for 60 seconds or more",
- * https://cloud.google.com/iam/docs/service-accounts-create. Users reported two minutes.
+ * Maximum time until a new service account is visible to other services: "You might need to wait for 60 seconds or
+ * more", https://cloud.google.com/iam/docs/service-accounts-create. Users reported two minutes.
  */
 const PROPAGATION_MS = 150_000;
 const POLL_MS = 2000;
@@ -129,7 +129,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       const { code, error } = granted.error;
       if (code === "not_found") return ok(false);
       if (writes === MAX_WRITES || signal?.aborted === true) return err(notVisible(error));
-      // Another call changed the policy, or Cloud Storage does not know the new identity yet.
+      // Another call changed the policy, or the new identity is not visible to Cloud Storage yet.
       await clock.sleep(code === "invalid" ? WRITE_PAUSE_MS : 0, signal);
     }
   };
@@ -139,7 +139,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       const email = runtimeIdentityOf(project, owner);
       if (yield* await isVisible(email, signal)) return ok(email);
       const created = await create(owner, email, signal);
-      // Another process created the identity. If Cloud Run does not know it yet, the rollout waits.
+      // Another process created the identity. If it is not visible to Cloud Run yet, the rollout waits.
       if (created.isErr() && isCallState(created.error) && created.error.code === "exists") return ok(email);
       yield* created.mapErr((error) =>
         isCallState(error)

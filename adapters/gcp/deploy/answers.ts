@@ -26,8 +26,9 @@ const isRejected = (error: unknown, codes: readonly number[], text: RegExp): boo
 const { INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION } = grpcCodes;
 
 /**
- * True if Cloud Run does not know the service's identity yet: "Permission 'iam.serviceaccounts.actAs' denied on service
- * account [...] (or it may not exist)". https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 lists the codes.
+ * True if the service's identity is not visible to Cloud Run yet: "Permission 'iam.serviceaccounts.actAs' denied on
+ * service account [...] (or it may not exist)". https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 lists the
+ * codes.
  */
 export const isUnknownIdentity = (error: unknown): boolean =>
   isRejected(error, [PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND], /actAs|service ?account/i);

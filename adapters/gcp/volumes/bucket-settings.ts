@@ -38,7 +38,7 @@ export const createBucket = (
 
 const formatShortRetention = (bucket: string, seconds: number): string =>
   `The bucket '${bucket}' retains deleted objects for ${seconds / 86_400} days instead of ${trashDays}, so the platform ` +
-  `cannot restore deleted volumes for as long as it promises. Run 'gcloud storage buckets update gs://${bucket} ` +
+  `cannot restore deleted volumes for the promised time. Run 'gcloud storage buckets update gs://${bucket} ` +
   `--soft-delete-duration=${trashDays}d', check the organization policy storage.softDeletePolicySeconds, ` +
   `or start with --gcp-soft-delete any.`;
 

@@ -26,8 +26,8 @@ import { StorageApi } from "./storage-calls.ts";
 import { type VolumeStoreDeps, volumeCall } from "./volume-call.ts";
 
 /**
- * Milliseconds after which background work completes an unfinished deletion or removes an unfinished creation. The call
- * has then failed.
+ * Milliseconds after which background work completes an unfinished deletion or removes an unfinished creation. By then,
+ * the call has failed.
  */
 const ABANDONED_MS = { deleting: 60_000, making: 600_000 };
 
@@ -36,7 +36,7 @@ export interface GcpVolumes extends VolumeStore {
    * Returns a message for the operator if the claims bucket does not permit the platform to start; otherwise undefined.
    */
   softDeleteProblem(): ResultAsync<string | undefined, Unavailable>;
-  /** Ok if Cloud Storage responds; makes one read-only call. */
+  /** Succeeds if Cloud Storage responds. Makes one read-only call. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resolves when no background work is left. */
   idle(): Promise<void>;

@@ -217,7 +217,7 @@ test("reports the lowest ceilings, by the quotas of the account, and how to rais
     deployments: expect.stringMatching(
       /^5 \(.*vCPU.*: 6; .*To raise it: aws service-quotas .* --quota-code L-3032A538 --region eu-west-1 /,
     ),
-    volumes: expect.stringMatching(/^1000 .*by AWS's documentation.*Support/),
+    volumes: expect.stringMatching(/^1000 .*according to AWS's documentation.*Support/),
     "concurrent builds": expect.stringMatching(/^1 .* --service-code codebuild --quota-code L-2DC20C30 /),
     "concurrent runs of schedules": expect.stringMatching(/^1000 .* --quota-code L-B99A9384 /),
     "followed logs": expect.stringMatching(/^30 .*: 300; .*--aws-log-reads-per-minute, up to 600 /),

@@ -22,8 +22,8 @@ const DOCKER_BUILD = 'docker build --tag "$IMAGE" "$SOURCE_FOLDER"';
 
 /**
  * Runs `pack` from CodeBuild's image, without the variables that lead to the build's credentials. Refers to the builder
- * by its digest, because `pack` trusts builders whose names it knows, and would then run the source's code in a
- * container that has Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
+ * by its digest, because `pack` trusts certain builders by name. With a trusted builder, it would run the source's code
+ * in a container that has Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
  */
 const packBuild = (variables: readonly string[]): string =>
   [

@@ -17,8 +17,8 @@ const removeRevision = ({ deps, request, revision, host }: RolloutAttempt) =>
   retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, retry);
 
 /**
- * Removes this rollout's resources after another writer has changed the record. That writer may not know the newest of
- * these resources, so it cannot remove them.
+ * Removes this rollout's resources after another writer has changed the record. That writer may have removed the
+ * revision before the newest of these resources existed.
  */
 export const abandonRevision = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, revision } = attempt;

@@ -76,11 +76,11 @@ test.each<[string, (stream: ServerHttp2Stream) => void]>([
   ["cancels the request", (stream) => stream.close(constants.NGHTTP2_CANCEL)],
   ["resets the request", (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR)],
   ["hangs up", (stream) => stream.session?.destroy()],
-  ["never answers", () => undefined],
+  ["never responds", () => undefined],
 ])("gives up on a service that %s", async (_, serve) => {
   const { entries, result } = await fired(serve);
   expect(result).toEqual({ fired: true, status: undefined });
   expect(entries).toMatchObject([
-    { severity: "ERROR", json: { message: expect.stringMatching(/no answer after \d+ ms; given up/) } },
+    { severity: "ERROR", json: { message: expect.stringMatching(/no response after \d+ ms; no more retries/) } },
   ]);
 });

