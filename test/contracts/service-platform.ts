@@ -348,6 +348,20 @@ const notes = inGroup("notes", [
     },
   },
   {
+    name: "the end of a superseded deploy does not replace the status of another deploy",
+    run: async (subject) => {
+      const { owner, name } = await running(subject);
+      const superseded: DeployOutcome = { ...outcome("first", "ERROR"), reason: "superseded" };
+      await note(subject, owner, name, outcome("first", "BUILDING"));
+      await note(subject, owner, name, outcome("second", "BUILDING"));
+      await note(subject, owner, name, outcome("second", "DONE"));
+      await note(subject, owner, name, superseded);
+      expect((await serviceOf(subject, name)).lastDeploy).toEqual(outcome("second", "DONE"));
+      await note(subject, owner, name, { ...superseded, deployId: "second" });
+      expect((await serviceOf(subject, name)).lastDeploy).toEqual({ ...superseded, deployId: "second" });
+    },
+  },
+  {
     name: "a note of another account does not change the service",
     run: async (subject) => {
       const { name, service } = await running(subject);

@@ -4,7 +4,7 @@
  * port's etag. The status of a running deploy is kept in the process's memory.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import { type DeployOutcome, isLastDeploy } from "../../../core/domain/deploy/events.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
@@ -21,6 +21,10 @@ const TRIES = 20;
 /** True if the stored status records the same end. The times may differ by a few seconds. `DONE` has no reason. */
 const says = (stored: DeployNote | null, { deployId, reason }: DeployOutcome): boolean =>
   stored !== null && stored.finishedAt !== null && stored.deployId === deployId && stored.reason === reason;
+
+/** Returns the newest status of a deploy, of this process's running deploy or of the service. */
+const newest = (running: DeployNote | undefined, stored: DeployNote | null): DeployNote | null =>
+  running !== undefined && (stored === null || stored.at < running.at) ? running : stored;
 
 export const noteDeploy = (
   deps: WriteDeps,
@@ -41,6 +45,7 @@ export const noteDeploy = (
     for (let tries = 0; tries < TRIES; tries++) {
       const { run, own } = yield* readState(deps, name, options);
       if (own?.service.owner !== owner || says(own.record.lastDeploy, outcome)) return ok(undefined);
+      if (!isLastDeploy(newest(deps.running.get(name)?.note, own.record.lastDeploy), outcome)) return ok(undefined);
       const service = { annotations: { ...run?.annotations, ...renderNote(note) }, etag: own.runEtag };
       const written = await deps.services.update(name, service, ["annotations"], options);
       if (written.isOk()) return ok(undefined);

@@ -1,7 +1,7 @@
 /** Stores the status of each service's last deploy and of all unfinished deploys. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import { type DeployOutcome, isLastDeploy } from "../../../core/domain/deploy/events.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { transaction } from "./database.ts";
@@ -44,6 +44,11 @@ export class DeployRows {
   /** @param exists whether the service exists; without a service, only unfinished deploys are stored */
   note(deploy: StoredDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
+    const remove = () => this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
+    if (!isLastDeploy(this.last(owner, name), deploy)) {
+      remove();
+      return;
+    }
     const isKept = finishedAt === null || exists;
     // Change the copy in memory even if the write fails. The next start ends all deploys that are unfinished in the
     // file.
@@ -56,7 +61,7 @@ export class DeployRows {
           .run(owner, name);
       const row = { deploy_id: deployId, name, owner, status, reason, finished_at: finishedAt };
       if (isKept) insert(this.#db, "INSERT OR REPLACE INTO deploys", { ...row, noted: ++this.#noted });
-      else this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
+      else remove();
     });
   }
 

@@ -1,7 +1,9 @@
 /** Stores services as documents. Rollouts are simulated, but preconditions and conflicts are real. */
+
 import { randomBytes } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
+import { isLastDeploy } from "../../../core/domain/deploy/events.ts";
 import type { Expected } from "../../../core/domain/deploy/plan.ts";
 import type { Release, ReleasedService, StoredRelease } from "../../../core/domain/deploy/releases/release.ts";
 import { keptImages, oldestRecorded } from "../../../core/domain/deploy/releases/retention.ts";
@@ -182,8 +184,9 @@ export const createMemoryPlatform = (world: World, clock: Clock, ids: Ids, relea
 
     noteDeploy: ({ name, owner }, outcome) => {
       const stored = world.services.get(name);
-      if (stored === undefined || stored.owner === owner)
-        world.outcomes.set(scopeKey(owner, name), structuredClone(outcome));
+      const key = scopeKey(owner, name);
+      if ((stored === undefined || stored.owner === owner) && isLastDeploy(world.outcomes.get(key) ?? null, outcome))
+        world.outcomes.set(key, structuredClone(outcome));
       return okAsync(undefined);
     },
   };

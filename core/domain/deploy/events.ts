@@ -76,3 +76,10 @@ export interface DeployOutcome {
   /** RFC 3339; null while the deploy runs. */
   readonly finishedAt: string | null;
 }
+
+/**
+ * Returns whether `next` becomes a deployment's last deploy. The end of a superseded deploy does not replace the outcome
+ * of another deploy, because that deploy began later.
+ */
+export const isLastDeploy = (stored: Pick<DeployOutcome, "deployId"> | null, next: DeployOutcome): boolean =>
+  stored === null || stored.deployId === next.deployId || next.reason !== "superseded";

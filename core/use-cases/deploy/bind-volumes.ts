@@ -6,6 +6,7 @@ import { deploying } from "../../domain/deploy/events.ts";
 import type { DeployPlan, PlannedVolume } from "../../domain/deploy/plan.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { BoundMount } from "../../domain/volumes/mounts.ts";
+import { writeConflict } from "../../domain/volumes/write-condition.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { VolumeState } from "../../ports/volume-store.ts";
@@ -35,6 +36,16 @@ const settledState = async ({ ports, run }: RunContext, name: VolumeName): Promi
   }
 };
 
+/** Returns the failure if the deployment has changed since the plan was made. */
+const checkUnchanged = async ({ ports, run }: RunContext, { expected }: DeployPlan): Promise<PhaseResult<void>> => {
+  const found = await ports.provider.services.find(run.name, { signal: run.signal });
+  if (found.isErr()) return err({ reason: "provider_unavailable", message: found.error.message });
+  const state = found.value;
+  const present = state.kind === "held" ? { ...state, etag: state.service.etag } : state;
+  const conflict = writeConflict(run.owner, expected, present);
+  return conflict === undefined ? ok(undefined) : err(conflict);
+};
+
 /**
  * Returns the bucket of a planned volume. Never recreates a volume that existed at the time of the plan, because the
  * service would find it empty.
@@ -50,9 +61,11 @@ const bucketOf = (deploy: RunContext, { name, id }: PlannedVolume) =>
     return ok(volume.id);
   });
 
-/** Creates the missing volumes. Returns each mount with its bucket. */
-export const bindVolumes = (deploy: RunContext, { spec, volumes }: DeployPlan) =>
+/** Creates the missing volumes, unless another deploy came first. Returns each mount with its bucket. */
+export const bindVolumes = (deploy: RunContext, plan: DeployPlan) =>
   safeTry(async function* () {
+    const { spec, volumes } = plan;
+    if (volumes.some(({ id }) => id === null)) yield* await checkUnchanged(deploy, plan);
     const buckets = new Map<string, string>();
     for (const planned of volumes) buckets.set(planned.name, yield* await bucketOf(deploy, planned));
     // The plan contains every mounted volume.

@@ -192,13 +192,14 @@ describe("at the same time", () => {
   test("does not wait for a running build, whose deploy ends with `superseded`", async () => {
     const platform = slowBuilds();
     for (const port of [3001, 3002]) await deployed(platform, { port });
-    const building = await accepted(platform, { port: 3003 });
+    const building = await accepted(platform, { port: 3003, volumes: { "/data": "data" } });
     await platform.clock.advance(2000);
     const began = platform.clock.now();
     await rolledBack(platform);
     expect(platform.clock.now() - began).toBeLessThan(5_000_000_000n);
     expect((await recordsOf(platform, building)).at(-1)).toMatchObject({ status: "ERROR", reason: "superseded" });
-    expect((await listed(platform))[0]?.port).toBe(3001);
+    expect((await listed(platform))[0]).toMatchObject({ port: 3001, last_deploy: { status: "DONE" } });
+    expect((await platform.controlPlane.listVolumes(platform.principal()))._unsafeUnwrap()).toEqual([]);
   });
 
   test("a deploy that waits behind the build replaces the rollback", async () => {
