@@ -37,7 +37,7 @@ const declared = catalogue.chain((sizes) =>
   fc.record({
     capabilities: fc.constant(capabilitiesWith(sizes)),
     declaration: deployRequest(sizes).map(
-      // The message of a release is no property of the service.
+      // The message belongs to the release, not to the service.
       ({ declares: { message: _message, ...declares } }): DeployDeclaration => ({
         ...declares,
         source: { kind: "archive" },

@@ -182,7 +182,7 @@ describe("a volume that the plan expected", () => {
     ["deleted and created again in the build", "build", recreated],
     ["deleted before the rollout", "rollout", remove],
     ["deleted and created again before the rollout", "rollout", recreated],
-  ] as const)("%s ends the deploy, and no other is created", async (_when, method, act) => {
+  ] as const)("%s ends the deploy, and no other volume is created", async (_when, method, act) => {
     const platform = meanwhile(method, act);
     await create(platform);
     const had = act === remove ? [] : ["data"];
@@ -232,9 +232,9 @@ describe("a volume that the plan expected", () => {
     ["build", 1000, false, "volume_unavailable"],
     ["mayServe", 1000, true, "DONE"],
     ["mayServe", 1000, false, "volume_unavailable"],
-    // As if the deleting process had died.
+    // Longer than a deploy waits, as if the process that deletes the volume had died.
     ["mayServe", 60_000, true, "volume_unavailable"],
-  ] as const)("hidden at the %s for %i ms, then kept: %s, ends with %s", async (method, millis, stays, end) => {
+  ] as const)("hidden during %s for %i ms, then shown again: %s, ends with %s", async (method, millis, stays, end) => {
     const platform = meanwhile(method, hideFor(millis, stays));
     await create(platform);
     const last = (await ended(platform, mounting("data"))).at(-1);

@@ -71,7 +71,7 @@ const recordsOf = async (platform: MemoryPlatform) => {
 const bytes = (buffer: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(buffer);
 
 describe("before the stream", () => {
-  test("404 for a missing volume or object, 403 for another account's, and no deploy begins", async () => {
+  test("404 for a missing volume or object, 403 for another account's, and starts no deploy", async () => {
     const platform = start();
     expect((await submit(platform))._unsafeUnwrapErr()).toMatchObject({
       kind: "not_found",
@@ -107,7 +107,7 @@ describe("before the stream", () => {
 });
 
 describe("the stream", () => {
-  test("announces what it fetches, and keeps nothing of it", async () => {
+  test("names the object that it fetches, and discards the fetched source", async () => {
     const platform = start();
     await put(platform, bytes(good));
     const records = await recordsOf(platform);

@@ -146,7 +146,7 @@ describe("delete", () => {
       );
   });
 
-  test("if the mounts cannot be read, the volume stays and is shown again", async () => {
+  test("if the mounts cannot be read, the volume remains listed", async () => {
     // The first read is before the volume is hidden, the second after it.
     for (const count of [1, 2]) {
       const platform = startMemory({
@@ -163,7 +163,7 @@ describe("delete", () => {
     }
   });
 
-  test("if it cannot be moved to the trash, it is shown again", async () => {
+  test("a volume that cannot be moved to the trash is listed again", async () => {
     const platform = startMemory({
       around: ({ volumes }) => ({
         volumes: faulty(volumes, (call) =>
@@ -177,7 +177,7 @@ describe("delete", () => {
     expect(await trash(platform)).toEqual([]);
   });
 
-  test("until it ends, every call on the volume fails with conflict", async () => {
+  test("during a delete, every other call on the volume fails with conflict", async () => {
     const platform = startMemory();
     (await create(platform))._unsafeUnwrap();
     const { volumes } = platform.memory.provider;
