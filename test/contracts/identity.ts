@@ -18,7 +18,7 @@ export interface IdentitySubject {
 
 type Case = ContractCase<IdentitySubject>;
 
-/** Only ends a test that hangs. */
+/** The maximum wait for the write of `lastUsedAt`; longer than any adapter needs. */
 const NOTED_MS = 30_000;
 
 const apiKey = (value: string) => ({ kind: "api_key", value }) as const;

@@ -1,4 +1,4 @@
-/** An upgrade during which a process ends. Services continue, or the data folder is ready for the next start. */
+/** An upgrade during which a process ends. Services continue, or the next start on the data folder succeeds. */
 import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

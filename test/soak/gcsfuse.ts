@@ -1,6 +1,6 @@
 /**
  * `npm run soak -- gcsfuse`: mounts buckets of fake-gcs-server with gcsfuse, which Cloud Run uses, and the options that
- * Portside declares. The server cannot rename (objects.moveTo), so that is not tried. Needs root, /dev/fuse and both
+ * Portside declares. Does not test renames, because the server lacks objects.moveTo. Needs root, /dev/fuse and both
  * programs:
  * `go install github.com/googlecloudplatform/gcsfuse/v3@v3.13.0 github.com/fsouza/fake-gcs-server@latest`
  */

@@ -25,7 +25,7 @@ test.each([
 
 const of = (status: SubscriptionStatus, created = 0) => ({ status, created });
 
-test("active and trialing take precedence over past_due, which takes precedence over the rest, whatever the age", () => {
+test("active and trialing take precedence over past_due, and past_due over the rest, whatever the age", () => {
   const giving: SubscriptionStatus[] = ["active", "trialing"];
   const others = subscriptionStatuses.filter((status) => ![...giving, "past_due"].includes(status));
   for (const good of giving)

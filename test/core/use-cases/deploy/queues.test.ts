@@ -121,7 +121,7 @@ describe("deployments of one account", () => {
     return platform;
   };
 
-  test("at the quota, a new name is rejected with an issue of its field; existing deployments can be deployed again", async () => {
+  test("at the quota, a new name is rejected on its field; existing deployments can be deployed again", async () => {
     const platform = await full();
     expect((await platform.submit({ function_name: "three" }))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",

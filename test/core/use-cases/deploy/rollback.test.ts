@@ -72,7 +72,7 @@ describe("a rollback", () => {
     expect(serving?.document.spec).toMatchObject({ env: [["COLOUR", "red"]] });
   });
 
-  test("without a number takes earlier rollbacks into account: after release 5 and a rollback to 4, it restores 3", async () => {
+  test("without a number takes earlier rollbacks into account: after 5 and a rollback to 4, restores 3", async () => {
     const platform = startMemory();
     for (const port of [3001, 3002, 3003, 3004, 3005]) await deployed(platform, { port });
     await rolledBack(platform, { release: 4 });
@@ -299,7 +299,7 @@ describe("the list of releases", () => {
     expect(seen).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("continues the numbers of a deleted deployment for a week, and then starts again at 1 with another uid", async () => {
+  test("continues the numbers of a deleted deployment for a week, then starts at 1 with another uid", async () => {
     const platform = startMemory();
     const newest = async () => {
       const { release, uid } = (await releases(platform)).releases[0] ?? {};
@@ -370,7 +370,7 @@ describe("a comparison of releases", () => {
   });
 });
 
-test("without the capability, each call fails with the provider's reason, and a deploy must omit the message", async () => {
+test("without the capability, calls fail with the provider's reason, and a deploy must omit the message", async () => {
   const reason = "no releases here";
   const platform = startMemory({ capabilities: { releases: missing(reason) } });
   const { controlPlane, principal } = platform;

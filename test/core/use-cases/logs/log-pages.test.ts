@@ -98,7 +98,7 @@ test("in a log without visible entries the cursor precedes the entries that will
   expect(lines(await read({ since: page.cursor }))).toEqual([0, 1]);
 });
 
-test("returns not_found for an unknown deployment, but an empty page if the store cannot confirm that it has no log", async () => {
+test("returns not_found for an unknown deployment, but an empty page if the check for a log fails", async () => {
   let answers = true;
   const platform = startMemory({
     around: ({ logs }) => ({

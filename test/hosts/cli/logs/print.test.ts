@@ -31,7 +31,7 @@ describe("a service's output", () => {
   const hostile = "\u001b]0;title\u0007a\u001b[2Jb\u009b31mc\rd\be\u202ef\u0000g\u001b[31mred\th\n2026-01-01 forged";
   const written = "\\x1b]0;title\\x07a\\x1b[2Jb\\x9b31mc\\rd\\be\\u202ef\\x00g";
 
-  test("keeps its colours, which end with it, and has all other control characters escaped", () => {
+  test("keeps its colours up to its end, and has all other control characters escaped", () => {
     const text = shown({ message: hostile }, { TERM: "xterm" }, 80);
     expect(text).toContain(`${written}\u001b[31mred\th\n    2026-01-01 forged\u001b[0m\n`);
   });

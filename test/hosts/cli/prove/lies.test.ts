@@ -112,7 +112,7 @@ const lies: readonly Lie[] = [
   },
 ];
 
-/** The step, and all that it needs. */
+/** The step and the steps that it needs. */
 const stepsFor = (name: string): readonly Step[] => {
   const needed = new Set([name]);
   for (const step of steps.toReversed()) if (needed.has(step.name)) for (const other of step.after) needed.add(other);

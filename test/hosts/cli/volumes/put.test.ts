@@ -264,7 +264,7 @@ describe("the platform's response", () => {
 });
 
 describe("an interrupted upload reports its state", () => {
-  /** The storage keeps the PUT of `last` waiting; the interrupt comes once everything else is reported as sent. */
+  /** The storage never responds to the PUT of `last`. Interrupts once all other files are reported as sent. */
   const interrupted = async (files: Readonly<Record<string, string>>, last: string, ...args: string[]) => {
     const stop = new AbortController();
     let reported = 0;

@@ -67,9 +67,9 @@ test("passes the recommended rules of redocly", async (context) => {
 test("passes the rules of spectral", async (context) => {
   needs(context, "generators");
   const off = {
-    // The document cannot know the operator's contact details.
+    // The document does not contain the operator's contact details.
     "contact-properties": "off",
-    // The licence has an identifier, and OpenAPI 3.1 allows one of the two.
+    // The licence has an identifier, and OpenAPI 3.1 does not allow a URL in addition.
     "license-url": "off",
     // Tags are in the order of use.
     "openapi-tags-alphabetical": "off",
