@@ -189,13 +189,13 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "break",
-    name: "a source stream that fails leads to unavailable",
+    name: "a source stream that breaks fails with unavailable",
     run: async ({ provider, sources }) =>
       expect((await expectError(provider.spool.receive(breaking(sources.hello("broken"))))).kind).toBe("unavailable"),
   },
   {
     group: "break",
-    name: "an abort leads to unavailable and stops reading",
+    name: "an abort fails with unavailable and stops reading",
     run: async ({ provider, sources }) => {
       const gone = new AbortController();
       let given = 0;

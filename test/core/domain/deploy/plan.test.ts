@@ -117,7 +117,7 @@ describe("the schedule is part of the declaration", () => {
 describe("min_instances", () => {
   const current = running({ min_instances: 3 });
 
-  test("stays as it is if the declaration omits it, and 0 clears it", () => {
+  test("stays the same if the declaration omits it, and 0 clears it", () => {
     expect(plan({}, { current })).toMatchObject({ spec: { minInstances: 3 }, changes: [] });
     expect(plan({}).spec).not.toHaveProperty("minInstances");
     const cleared = plan({ min_instances: 0 }, { current });
@@ -126,7 +126,7 @@ describe("min_instances", () => {
     expect(resetsOf(cleared.changes)).toEqual([]);
   });
 
-  test("is lowered to a smaller maximum, and the plan says so", () => {
+  test("is lowered to a smaller maximum, and the plan announces it", () => {
     const lowered = plan({ max_instances: 2 }, { current });
     expect(lowered.spec.minInstances).toBe(2);
     expect(describePlan(lowered)).toContain("min_instances lowered from 3 to 2, the maximum number of instances");
@@ -144,7 +144,7 @@ describe("health", () => {
   const check = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
   const current = running({ health: check });
 
-  test("stays as it is if the declaration omits it", () => {
+  test("stays the same if the declaration omits it", () => {
     expect(plan({}, { current })).toMatchObject({ spec: { health: check }, changes: [] });
     expect(plan({}).spec).not.toHaveProperty("health");
   });
