@@ -144,7 +144,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "minted tokens",
-    name: "a token issued by a key has the kind platform_token, and ends with the key",
+    name: "a token issued by a key has the kind platform_token, and becomes invalid with the key",
     run: async ({ identity, account }) => {
       const owner = account();
       const [kept, revoked] = [

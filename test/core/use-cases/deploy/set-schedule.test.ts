@@ -213,7 +213,7 @@ describe("removing a deployment", () => {
   });
 });
 
-test("without the capability, a deploy with a schedule is rejected, and other deploys do not call the port", async () => {
+test("without the capability, rejects a deploy with a schedule, and never calls the scheduler", async () => {
   const platform = startMemory({
     capabilities: { cron: { schedules: missing("no clock here"), max_seconds: 0 } },
     around: ({ scheduler }) => ({ scheduler: faulty(scheduler, () => ({ error: unavailable("There is none.") })) }),
