@@ -18,7 +18,7 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
-/** Positions after the first instant of year 1: a cursor contains the nanosecond before, which must be in year 1, too. */
+/** Positions after the first instant of year 1: a cursor contains the nanosecond before, which must be in year 1. */
 const place = () =>
   fc
     .oneof(
