@@ -34,7 +34,7 @@ const readPage = async (server: Server, request: object): Promise<LogPage> => {
 };
 
 /**
- * Prints numbered JSON lines for `ms` milliseconds: `pace` lines every ten milliseconds, or as many as the pipe accepts.
+ * Prints numbered JSON lines for `ms` milliseconds: `pace` lines every ten milliseconds, or as many as fit the pipe.
  */
 const printing = `
 let n = 0;

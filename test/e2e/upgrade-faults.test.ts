@@ -134,20 +134,17 @@ const startAgain = async ({ dataDir, apiKey, options, service, engines }: Starte
   return new Client(next.url, apiKey ?? "");
 };
 
-test.for(ends)(
-  "stopping the running process $when '$step' ends both processes, or only the replaced one",
-  async (moment) => {
-    using folder = folderWith();
-    const served = await start(folder.path);
-    const ended = once(served.child, "exit");
-    const { code } = await served.upgrade({ ...moment, target: "running", signal: "SIGTERM" });
-    expect(await ended).toEqual([0, null]);
-    if (code === 0) return await expectServes(served);
-    await expect.poll(() => isAlive(served.newPid())).toBe(false);
-    const client = await startAgain(served);
-    expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
-  },
-);
+test.for(ends)("stopping the running process $when '$step' ends both, or only the replaced one", async (moment) => {
+  using folder = folderWith();
+  const served = await start(folder.path);
+  const ended = once(served.child, "exit");
+  const { code } = await served.upgrade({ ...moment, target: "running", signal: "SIGTERM" });
+  expect(await ended).toEqual([0, null]);
+  if (code === 0) return await expectServes(served);
+  await expect.poll(() => isAlive(served.newPid())).toBe(false);
+  const client = await startAgain(served);
+  expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
+});
 
 test.for(ends)("killing the running process $when '$step' ends the new one unless it leads", async (moment) => {
   using folder = folderWith();

@@ -63,13 +63,13 @@ describe("missing volumes", () => {
     expect(service?.serving[0]?.template.mounts.map(({ bucket }) => bucket)).toEqual([id, id]);
   });
 
-  test("a failed build creates none", async () => {
+  test("a failed build creates no volume", async () => {
     const platform = startMemory(failing("builder", "build_failed"));
     expect((await ended(platform, mounting("data"))).at(-1)?.reason).toBe("build_failed");
     expect(await namesOf(platform)).toEqual([]);
   });
 
-  test("a failed rollout keeps them, and they were announced", async () => {
+  test("a failed rollout keeps the volumes, which the stream announced", async () => {
     const platform = startMemory(failing("services", "crashed"));
     const records = await ended(platform, mounting("data"));
     expect(records.at(-1)?.reason).toBe("crashed");
@@ -77,7 +77,7 @@ describe("missing volumes", () => {
     expect(await namesOf(platform)).toEqual(["data"]);
   });
 
-  test("if one cannot be created, the deploy ends and keeps those created before it", async () => {
+  test("if a volume cannot be created, the deploy ends, and the volumes created before remain", async () => {
     const platform = startMemory(
       faults("volumes", ({ method, count }) =>
         method === "create" && count === 2 ? { error: unavailable("The storage is down.") } : undefined,
