@@ -133,7 +133,7 @@ describe("min_instances", () => {
     expect(describePlan(lowered)).toContain("Keeps 2 instances running without requests");
   });
 
-  test("the sum of an account counts each service once, with the new value of the changed one", () => {
+  test("the sum of an account's minimums counts each service once, with the new value of the deployed one", () => {
     const services = [running({ min_instances: 3 }), running({ function_name: "other", min_instances: 4 })];
     expect(sumOfMinimums(services, { name: "other" as DeploymentName, minInstances: 1 })).toBe(4);
     expect(sumOfMinimums(services, { name: "new" as DeploymentName })).toBe(7);
@@ -149,7 +149,7 @@ describe("health", () => {
     expect(plan({}).spec).not.toHaveProperty("health");
   });
 
-  test("is removed or replaced on purpose, so no change resets it", () => {
+  test("a removal or replacement is intentional, so it is not a reset", () => {
     const cleared = plan({ health: null }, { current });
     expect(cleared.spec).not.toHaveProperty("health");
     expect(cleared.changes).toEqual([{ field: "health", from: check, to: null }]);
