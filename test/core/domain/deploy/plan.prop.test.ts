@@ -67,7 +67,7 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
       expect(declarationOf(throughTheDocument(plan))).toEqual({
         env: {},
         ...expected,
-        // A template has no field for the platform's default.
+        // A template omits fields that have the platform's default.
         ...(minInstances ? { minInstances } : {}),
         ...(health ? { health } : {}),
         ...(idle ? { idle } : {}),

@@ -33,7 +33,7 @@ const run = async (program: string, args: readonly string[], env: NodeJS.Process
   }
 };
 
-/** Otherwise, redocly sends telemetry and looks for updates. */
+/** Without these variables, redocly sends telemetry and checks for updates. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 
 const node = (script: string, ...args: string[]) =>
