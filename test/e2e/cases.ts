@@ -120,7 +120,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "logs: a filter finds what a service writes, each entry once along the cursor",
+    name: "logs: a filter finds the lines of a service, each once along the cursor",
     needs: (all) => [runs(all), all.logs.since, all.logs.query],
     run: async (subject) => {
       const function_name = subject.name();

@@ -1,4 +1,4 @@
-/** What a deploy request declares, by example: defaults, the normal form, and every kind of issue. */
+/** Declarations by example: defaults, the normal form, and every kind of issue. */
 import { describe, expect, test } from "vitest";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";
 import { type DeclareContext, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";

@@ -1,4 +1,4 @@
-/** What a deploy would change, by example; clients see every number and message here. */
+/** Plans by example. Clients see the values and the messages of these tests. */
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -92,7 +92,7 @@ describe("volumes", () => {
     expect(describePlan(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
   });
 
-  test("detaches volumes that are not mounted any more, and never deletes them", () => {
+  test("detaches volumes that the new declaration does not mount, and never deletes them", () => {
     const next = plan({ volumes: { "/a": "two" } }, { current: running(mounted), volumes: ["one", "two"] });
     expect(next.volumesDetached).toEqual(["one"]);
     expect(describePlan(next)).toContain("Detach volume 'one'; its data is kept");

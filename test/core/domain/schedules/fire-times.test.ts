@@ -241,7 +241,7 @@ test("a fire is strictly after the given time, to the nanosecond", () => {
   expect(nextFire(everyMinute, noon)).toBe(momentOf("2026-01-01T12:01"));
 });
 
-test("a zone with local mean time fires at its own full minutes", () => {
+test("in a zone with local mean time, schedules fire at full minutes of that time", () => {
   const monrovia = { cron: "0 12 * * *", timezone: "Africa/Monrovia" };
   const fire = nextFire(monrovia, momentOf("1971-06-01T00:00")) as Instant;
   expect(timestampOf(fire)).toBe("1971-06-01T12:44:30+00:00");

@@ -1,4 +1,4 @@
-/** Deploys that mount volumes: when volumes are created, what is announced, and deploys whose volume was deleted. */
+/** Deploys that mount volumes: the creation and announcement of volumes, and deploys whose volume was deleted. */
 import { describe, expect, test } from "vitest";
 import { type Fault, faulty, type PortCall } from "../../../../adapters/memory/index.ts";
 import { unavailable } from "../../../../core/errors.ts";

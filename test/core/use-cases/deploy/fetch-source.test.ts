@@ -151,7 +151,7 @@ describe("the stream", () => {
     expect(platform.fetched.size).toBe(0);
   });
 
-  test("ends if the object exceeds its own limit, which differs from that of an upload", async () => {
+  test("ends if the object exceeds the limit of objects, which differs from the limit of uploads", async () => {
     let limit: number | undefined;
     const platform = start(({ spool }) => ({
       spool: {
@@ -251,7 +251,7 @@ describe("a storage that does not respond", () => {
     expect((await Array.fromAsync(run.follow())).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
   });
 
-  test("does not hold up a cancelled deploy", async () => {
+  test("does not delay the end of a cancelled deploy", async () => {
     const { platform, letGo } = stuck();
     await put(platform, bytes(good));
     const run = (await submit(platform))._unsafeUnwrap();

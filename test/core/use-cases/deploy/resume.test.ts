@@ -1,4 +1,4 @@
-/** Following a deploy: a client that left re-attaches at any record and misses none. */
+/** Following a deploy: a client that disconnected can resume after any record, and misses none. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";

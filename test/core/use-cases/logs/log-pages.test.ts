@@ -1,4 +1,4 @@
-/** Pages of a log (contract 4.6): where each one begins and ends, and which entries an unsettled store holds back. */
+/** Pages of a log (contract 4.6): where each page begins and ends, and which entries are too recent for a page. */
 import { describe, expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
@@ -43,7 +43,7 @@ describe("a page begins", () => {
     expect(lines(await read({ limit: 2, query: "severity=ERROR" }))).toEqual([6, 9]);
   });
 
-  test("after since, and its cursor leads to the end and beyond", async () => {
+  test("after since, and its cursor leads to the end and to later entries", async () => {
     const { read, lines, at, memory, clock } = await withLines(10);
     const first = await read({ since: at(4), limit: 4 });
     expect(lines(first)).toEqual([4, 5, 6, 7]);

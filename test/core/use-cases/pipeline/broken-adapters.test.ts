@@ -98,7 +98,7 @@ test("an error kind that no port may return ends the deploy as `internal`, witho
   expect(JSON.stringify(records)).not.toContain("s3cret");
 });
 
-test("an empty page of objects is the last one, whatever the storage returns", async () => {
+test("an empty page of objects is the last one, even if the storage reports more", async () => {
   const platform = startMemory({
     around: ({ volumes }) => ({
       volumes: { ...volumes, objects: () => okAsync({ objects: [], folders: [], more: true }) },

@@ -133,7 +133,7 @@ describe("delete", () => {
     expect((await remove(platform)).isOk()).toBe(true);
   });
 
-  test("returns 403 for another account's volume, 404 for none, whatever the name", async () => {
+  test("returns 403 for another account's volume, and 404 for a missing one, even with an invalid name", async () => {
     const platform = startMemory();
     (await create(platform, "data", "other"))._unsafeUnwrap();
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual({
@@ -231,7 +231,7 @@ describe("restore", () => {
     });
   });
 
-  test("returns 404 for none, for another's id and past 7 days, and 403 if another account has one", async () => {
+  test("returns 404 for a wrong name or id and after 7 days, and 403 if another account has a live volume", async () => {
     const platform = startMemory();
     const id = await trashed(platform);
     const none = notFound("No deleted volume 'data' can be restored. Deleted volumes can be restored for 7 days.");

@@ -1,4 +1,4 @@
-/** `portside prove` on platforms that break one promise each: the step that checks the promise fails, and says why. */
+/** `portside prove` on platforms that break one promise each: the step that checks it fails with the reason. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { LogFindings } from "../../../../core/ports/log-store.ts";

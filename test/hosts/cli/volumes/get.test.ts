@@ -90,7 +90,7 @@ describe("a partial download", () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "0123456789");
-    // Differs from the object's own beginning, which shows that `get` did not download that again.
+    // Differs from the beginning of the object, so the result shows that `get` did not download that part again.
     await stopped(join(folder.path, "a"), "abcd", await etagOf(cli, "a"));
     const { stdout } = await cli.volume(["get", "data", "a", "--json"], { cwd: folder.path });
     expect(JSON.parse(stdout)).toMatchObject({ size: 10, resumed: 4 });

@@ -77,7 +77,7 @@ test("the content of a release comes from a release that is not a rollback", () 
   );
 });
 
-/** A provider whose sizes contain every template of the generators. */
+/** The capabilities of a provider with one CPU size and memory of any size. */
 const capabilities = {
   ...fullCapabilities,
   resources: [{ cpu: 64, memory: { min: 1, max: Number.MAX_SAFE_INTEGER, step: 1 } }],
@@ -137,7 +137,7 @@ test("a release that exceeds a current quota or needs a missing capability canno
   );
 });
 
-test("a pruned image or a missing volume prevents a rollback, and the message says what to do", () => {
+test("a pruned image or a missing volume prevents a rollback, and the message suggests a fix", () => {
   fc.assert(
     fc.property(release(), fc.nat(), (one, pick) => {
       const { mounts } = one.template;

@@ -1,4 +1,4 @@
-/** Which command starts a source, on every provider, and the message if none does. */
+/** The command that starts a source, on every provider, or the message if there is none. */
 import { describe, expect, test } from "vitest";
 import { planSource } from "../../../../../core/domain/deploy/source/plan.ts";
 import { filesOf } from "./files.ts";
