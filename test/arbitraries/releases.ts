@@ -30,7 +30,7 @@ export const release = (): fc.Arbitrary<Release> =>
     { noNullPrototype: true },
   );
 
-/** The number of a release and the release that it restored. */
+/** The number of a release, and the number of the release that it restored; null unless it is a rollback. */
 export type ReleaseStep = Pick<Release, "release" | "rolledBackTo">;
 
 /** Releases in order, with gaps between the numbers. A rollback restores any earlier release. */

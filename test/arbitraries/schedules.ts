@@ -115,7 +115,7 @@ export const cronExpression = (): fc.Arbitrary<string> =>
     .filter(({ comes }) => comes)
     .map(({ text }) => text);
 
-/** Time zones that every runtime with time zone data supports, including deprecated names and fractional offsets. */
+/** Time zones that every runtime with time zone data supports, including fractional offsets and renamed zones. */
 export const timezone = (): fc.Arbitrary<string> =>
   fc.constantFrom(
     "UTC",

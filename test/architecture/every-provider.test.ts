@@ -1,6 +1,6 @@
 /**
- * Every provider runs the same contract and main job cases, except those that its capabilities exclude. The table here
- * lists them.
+ * Every provider runs the same contract and main job cases, except those that its capabilities exclude. The table
+ * `leftOut` has the number of excluded cases.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
@@ -31,7 +31,7 @@ const records: Readonly<Record<string, Capabilities>> = {
 
 type Change = readonly [path: string, changed: Capabilities];
 
-/** The capability record with one entry inverted. */
+/** Copies of the capability record, each with one entry inverted. */
 const changesOf = (record: Capabilities): Change[] => {
   const opposite = (value: unknown): unknown => {
     if (typeof value === "boolean") return !value;
@@ -93,7 +93,7 @@ const featureAt = (record: Capabilities, path: string): Partial<Feature> =>
   path.split(".").reduce((at: never, step) => at[step], record as never) ?? {};
 
 describe.each(Object.entries(records))("%s", (provider, record) => {
-  test("one entry of the record excludes a contract case, with a reason if the feature is missing", () => {
+  test("exactly one entry of the record excludes a contract case, with a reason if the feature is missing", () => {
     const by: Record<string, number> = {};
     for (const one of providerCases) {
       if (appliesTo(one, record)) continue;

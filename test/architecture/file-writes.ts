@@ -1,6 +1,6 @@
 /**
  * Finds every use of a function that changes the file system. Tenant code can plant links in the folders that it
- * writes, so each use has an entry in the table of `written-files.ts` that says why it is safe.
+ * writes, so each use has an entry in the table of `written-files.ts` with the reason why it is safe.
  */
 import { parseSync } from "vite";
 

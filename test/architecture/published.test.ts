@@ -1,5 +1,5 @@
 /**
- * `portside/testing` exports everything that its parts publish, although it lists the names again to load them late.
+ * `portside/testing` exports every name of its parts. It repeats the names, because it imports the parts dynamically.
  */
 import { expect, test } from "vitest";
 

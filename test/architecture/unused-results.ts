@@ -21,7 +21,7 @@ const ASSIGNMENTS: ReadonlySet<SyntaxKind> = new Set([SyntaxKind.EqualsToken, Sy
 const isAssignment = (node: Parameters<typeof is.isBinaryExpression>[0]): boolean =>
   is.isBinaryExpression(node) && ASSIGNMENTS.has(node.operatorToken.kind);
 
-/** A node begins with the white space before it. */
+/** The line of a node, whose position includes the white space before it. */
 const lineOf = (text: string, position: number): number =>
   text.slice(0, position + text.slice(position).search(/\S/)).split("\n").length;
 

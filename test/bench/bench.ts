@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Contender {
   readonly name: string;
-  /** One measurement. */
+  /** Makes one measurement, and returns it in the unit of the benchmark. */
   measure(): Promise<number>;
 }
 
@@ -15,7 +15,7 @@ export interface Setup extends AsyncDisposable {
   readonly missing?: readonly string[];
 }
 
-/** The reason why this machine cannot run the benchmark. */
+/** Returns the setup of a benchmark that this machine cannot run, for the reason `why`. */
 export const skipped = (why: string): Setup => ({
   subject: { name: why, measure: async () => Number.NaN },
   peers: [],
@@ -27,7 +27,7 @@ export interface Goal {
   /** The peer that the goal refers to; if absent, the goal is about the subject's own value. */
   readonly peer?: string;
   readonly at: "most" | "least";
-  /** A ratio to the peer, or a value in the benchmark's unit. */
+  /** A ratio to the peer, or a value in the benchmark's unit if there is no peer. */
   readonly bound: number;
   /** Allowed in addition to the ratio, in the benchmark's unit. */
   readonly plus?: number;
@@ -76,7 +76,7 @@ const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["
   return [{ ...goal, reached: ratio(0), met: goal.at === "most" ? judged <= goal.bound : judged >= goal.bound }];
 };
 
-/** Longer than any measurement takes on a slow machine: it ends a hang and names it. */
+/** Longer than any measurement takes on a slow machine, so that only a hang reaches it. */
 const TIMEOUT_MS = 120_000;
 
 const measured = async ({ name, measure }: Contender): Promise<number> => {

@@ -19,13 +19,13 @@ import {
   wrk,
 } from "./processes.ts";
 
-/** The service: nginx if available, because it makes the proxy the slowest part. */
+/** Writes a service that runs nginx, which is so fast that the proxy is the bottleneck. */
 const upstreamSource = (folder: string, nginx: string): void => {
   const config = `daemon off; pid /tmp/bench-nginx-$PORT.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:$PORT; location / { default_type text/plain; return 200 "hello world\\n"; } } }`;
   writeFileSync(join(folder, "nginx.template"), config);
-  // The shell must stay: nginx overwrites its environment with its title, and the benchmark finds instances by
-  // environment.
+  // The shell must keep running: nginx overwrites its environment with its process title, and the benchmark finds
+  // instances by their environment.
   writeFileSync(
     join(folder, "start.sh"),
     `sed "s/\\$PORT/$PORT/g" nginx.template > "$TMPDIR/nginx.conf" && ${nginx} -c "$TMPDIR/nginx.conf" -p "$TMPDIR"\n`,

@@ -34,8 +34,7 @@ const readPage = async (server: Server, request: object): Promise<LogPage> => {
 };
 
 /**
- * Prints numbered JSON lines for a requested time: a number of lines every ten milliseconds, or as fast as the pipe
- * allows.
+ * Prints numbered JSON lines for `ms` milliseconds: `pace` lines every ten milliseconds, or as many as fit the pipe.
  */
 const printing = `
 let n = 0;

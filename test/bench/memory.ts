@@ -27,7 +27,7 @@ export const idleServe: Bench = {
 
 const SERVICES = 40;
 
-/** The growth of a new server's memory after services were deployed, called once, and scaled to zero. */
+/** The megabytes that each of `count` services adds to a server after it was deployed and scaled to zero. */
 const perService = async (count: number, settle: number): Promise<number> => {
   await using server = await startServer("--runner", "process", "--idle", "stop", "--idle-seconds", "0.2");
   const deployMany = async (from: number, to: number) => {

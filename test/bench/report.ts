@@ -5,7 +5,7 @@ import { type Goal, median, type Outcome, type Series } from "./bench.ts";
 const figure = (value: number): string =>
   value >= 1000 ? Math.round(value).toString() : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 
-/** The interquartile range of the rounds, relative to their median. */
+/** Half the interquartile range of the rounds, relative to their median. */
 const spread = ({ values }: Series): string => {
   const sorted = [...values].sort((a, b) => a - b);
   const quarter = sorted.length >> 2;
@@ -53,8 +53,8 @@ const rowOf = (outcome: Outcome): string => {
 };
 
 /**
- * The page, generated from results. Keeps the notes of the previous page, and the rows that were not measured this
- * time.
+ * The page, generated from results. Keeps the notes of the previous page, and the rows of benchmarks without new
+ * results.
  */
 export const page = (outcomes: readonly Outcome[], before: string): string => {
   const rows = new Map([...before.matchAll(/^\| \*\*(.+?)\*\*.*$/gm)].map(([row, name]) => [name as string, row]));

@@ -66,7 +66,7 @@ export const ingressRunners: Bench = {
   },
 };
 
-/** Longer than the time that a replaced revision may finish its requests. */
+/** Longer than the time in which a replaced revision may finish its requests. */
 const ENDED_MS = 4000;
 
 interface Latency {
@@ -105,7 +105,7 @@ const keepCalling = (call: (signal: AbortSignal) => Promise<unknown>) => {
   };
 };
 
-/** Keeps calling a greedy service, whatever happens to it. */
+/** Keeps calling a greedy service, even if calls fail. */
 const keepAt = (url: string, resource: string) =>
   keepCalling((signal) =>
     fetch(`${url}/${resource}`, { signal: AbortSignal.any([signal, AbortSignal.timeout(2000)]) }),
@@ -125,7 +125,7 @@ const limitOf: Readonly<Record<Resource, string>> = {
 /** Load on the machine while the service is measured. */
 interface Noise {
   begin(): Promise<void>;
-  /** Afterwards the next measurement has no load. */
+  /** Ends the load before the next measurement. */
   end(): Promise<void>;
   remove(): void;
 }
@@ -278,7 +278,7 @@ const neighbour = (
         subject: { name: "with load", measure: measure("loud", loud) },
         peers: [
           { name: normName, measure: measure("normal", normal) },
-          // On two cores with the load on one of them, the scheduler causes most of the difference.
+          // Without goals: on two cores with the load on one of them, the scheduler causes most of the difference.
           { name: "with load, 95th percentile", measure: tail("loud", "p95") },
           { name: `${normName}, 95th percentile`, measure: tail("normal", "p95") },
           { name: "with load, 99th percentile", measure: tail("loud", "p99") },
@@ -335,7 +335,7 @@ const querier: Neighbour = {
   noise: (server) => callsAboutLogs(server, "/v1/sql", query),
 };
 
-/** The last four concern the platform more than the runner, so they are measured with one runner only. */
+/** The last four depend on the platform more than on the runner, so they are measured with one runner only. */
 export const neighbours: readonly Bench[] = machine.flatMap((one) => [
   ...RESOURCES.map((resource) =>
     neighbour(one, {

@@ -1,4 +1,4 @@
-/** Volumes: pages of large folders, the list of many volumes, and the delay of concurrent schedules. */
+/** Volumes: pages of large folders, and the list of many volumes. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ export const volumeList: Bench = {
         measure: async () => {
           const before = calls;
           const took = await timed(async () => controlPlane.listVolumes(principal));
-          if (calls !== before + 1) throw new Error("more than one call of the platform");
+          if (calls !== before + 1) throw new Error("the list did not call the provider exactly once");
           return took;
         },
       },

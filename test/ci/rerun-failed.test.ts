@@ -57,7 +57,7 @@ test("a file that fails once and passes alone is reported as flaky", () => {
   });
 });
 
-test("the record has the failed files and tests, the failures that no second run can settle, and the files not run", () => {
+test("the record has the failed files and tests, the failures outside of test files, and the files not run", () => {
   using folder = project("passes", "flaky", "throws", "skips", "ends");
   expect(run(folder, vitest).status).toBe(1);
   const { files, other, notRun } = JSON.parse(readFileSync(join(folder.path, "failed.json"), "utf8"));

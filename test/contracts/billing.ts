@@ -59,7 +59,7 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
   },
   {
     group: "scope",
-    name: "is not visible to another account, however similar its name is",
+    name: "a subscription is not visible to another account, even to one with a similar name",
     run: async ({ billing, account, sell }) => {
       const owner = account();
       await sell(owner, monthly);
@@ -78,7 +78,7 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
   },
   {
     group: "down",
-    name: "an unreachable billing provider is unavailable, and works again afterwards",
+    name: "fails with unavailable while the billing provider is unreachable, and works afterwards",
     run: async ({ billing, account, sell, down }) => {
       const owner = account();
       await sell(owner, monthly);

@@ -1,4 +1,4 @@
-/** Contract suite of a provider's storage: what must survive closing the provider and opening another one. */
+/** The contract suite of durable storage: data survives when a provider is closed and opened again. */
 import { expect } from "vitest";
 import { comparePositions } from "../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";

@@ -63,7 +63,7 @@ export interface ContractCase<S> {
   readonly run: (subject: S) => Promise<void>;
 }
 
-/** Ends every loop over pages: no case needs this many. */
+/** The maximum number of pages of a loop; more than any case needs, so that an endless loop fails. */
 const MOST_PAGES = 10_000;
 
 /** Returns a function that counts pages, and throws when there are too many. */

@@ -18,7 +18,7 @@ export interface IdentitySubject {
 
 type Case = ContractCase<IdentitySubject>;
 
-/** Only ends a test that hangs. */
+/** The maximum wait for the write of `lastUsedAt`; longer than any adapter needs. */
 const NOTED_MS = 30_000;
 
 const apiKey = (value: string) => ({ kind: "api_key", value }) as const;
@@ -144,7 +144,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "minted tokens",
-    name: "a token issued by a key has the kind platform_token, and ends with the key",
+    name: "a token issued by a key has the kind platform_token, and becomes invalid with the key",
     run: async ({ identity, account }) => {
       const owner = account();
       const [kept, revoked] = [

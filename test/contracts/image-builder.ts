@@ -51,7 +51,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "content-addressed images",
-    name: "the same source of an account returns the same image, another source another image",
+    name: "the same source of an account returns the same image, and another source returns another image",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const one = await build(subject, owner, name, subject.sources.hello("one"));

@@ -253,7 +253,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "filter",
-    name: "a filter may have any length and finds its matches",
+    name: "a filter of nearly the maximum length finds its matches",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const json = { user: "ann", a: ["x", 1] };
@@ -326,7 +326,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "abort",
-    name: "an aborted search is an error, and the next one works",
+    name: "an aborted search fails with unavailable, and the next one works",
     run: async (subject) => {
       const scope = scopeOf(subject);
       await append(subject, [line(scope, "one")]);

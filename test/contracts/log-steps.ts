@@ -1,4 +1,4 @@
-/** Steps of the log suites: scopes, numbered lines, queries. */
+/** Helpers of the log suites: scopes, numbered lines, queries. */
 import type { LogEntry, NewLogEntry } from "../../core/domain/logs/entry.ts";
 import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { LogQuery, LogScope } from "../../core/ports/log-store.ts";

@@ -22,7 +22,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "read",
-    name: "entries are returned complete",
+    name: "entries are returned with all their fields",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const entries: NewLogEntry[] = [
@@ -107,7 +107,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "order",
-    name: "positions increase from call to call, however close they are",
+    name: "positions increase from call to call, even in quick succession",
     run: async (subject) => {
       const scope = scopeOf(subject);
       for (let call = 0; call < 100; call++)

@@ -1,6 +1,7 @@
 /**
- * The contract suite of `ServicePlatform` for `mayServe`. A caller that deletes a volume reads the templates, and a
- * rollout looks for its volumes once its template is readable. So one of the two sees the other.
+ * The contract suite of `ServicePlatform` for `mayServe`. A caller that deletes a volume reads the templates after it
+ * has hidden the volume, and a rollout checks its volumes after its template is readable, so one of them detects the
+ * other.
  */
 import { expect } from "vitest";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";

@@ -1,4 +1,4 @@
-/** The contract suite of `ServicePlatform.releases`: what a rollout records, and what a removal leaves. */
+/** The contract suite of `ServicePlatform.releases`: the records of rollouts, and the effect of a removal. */
 import { expect } from "vitest";
 import type { ReleaseOrigin, StoredRelease } from "../../core/domain/deploy/releases/release.ts";
 import type { Service } from "../../core/domain/deploy/service-template.ts";
@@ -83,7 +83,7 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a digest shows whether a value changed, and is no plain hash of the value",
+    name: "a digest shows whether a value changed, and is not a plain hash of the value",
     run: async (subject) => {
       const { name, owner, template, service } = await running(subject);
       const first = { ...template, env: { SAME: "one", CHANGED: "one", OTHER: "one" } };
@@ -125,7 +125,7 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
   },
 ];
 
-/** The cases of releases; a provider without the capability has none. */
+/** The cases of releases. They run only on providers with the capability. */
 export const releaseCases: readonly Case[] = cases.map((one) => ({
   group: "releases",
   when: ({ releases }) => releases.supported,

@@ -128,13 +128,13 @@ const cases: readonly Omit<Case, "group">[] = [
       const template = { ...templateFor(owner, name, image), mounts: [mountOf(gone, freshPath())] };
       const events = [];
       for await (const event of rollOut(subject, template, "absent")) events.push(event);
-      // A platform that mounts late may see only that the service does not start.
+      // A platform that mounts volumes while the service starts may only detect that it does not listen.
       const reason = expect.stringMatching(/^(volume_unavailable|did_not_listen)$/);
       expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason } });
     },
   },
   {
-    name: "a symbolic link in a volume never leads outside, by URL, listing or mount",
+    name: "a symbolic link in a volume never leads out of the volume, by URL, listing or mount",
     when: (capabilities) => mounting(capabilities) && capabilities.isolation !== "none",
     run: async (subject) => {
       const [volume, other] = [
@@ -165,7 +165,7 @@ const cases: readonly Omit<Case, "group">[] = [
       const events = [];
       for await (const event of rollOut(subject, { ...templateFor(volume.owner, name, image), mounts }, "absent"))
         events.push(event);
-      // A platform that mounts late may see only that the service does not start.
+      // A platform that mounts volumes while the service starts may only detect that it does not listen.
       const reason = expect.stringMatching(/^(volume_unavailable|did_not_listen)$/);
       expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason } });
     },

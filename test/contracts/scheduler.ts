@@ -19,7 +19,7 @@ const jobFor = (subject: ProviderSubject, change: Partial<CronJob> = {}): CronJo
 
 const cases: readonly Omit<Case, "group" | "when">[] = [
   {
-    name: "a service without a schedule returns null, and removing it succeeds",
+    name: "find returns null for a service without a schedule, and remove succeeds",
     run: async ({ provider, ...subject }) => {
       const service = { name: subject.name(), owner: subject.account() };
       expect(await expectOk(provider.scheduler.find(service))).toBeNull();

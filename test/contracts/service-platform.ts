@@ -63,7 +63,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the idle mode, and later none after a rollout without it",
+    name: "find returns the idle mode, and none after a rollout without one",
     when: ({ idle }) => idle.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -80,7 +80,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the minimum of instances, and later none after a rollout without it",
+    name: "find returns the minimum of instances, and none after a rollout without one",
     when: ({ min_instances }) => min_instances.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -93,7 +93,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the health check, and later none after a rollout without it",
+    name: "find returns the health check, and none after a rollout without one",
     when: ({ health }) => health.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -122,7 +122,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "a list with a maximum age sees the platform's own writes",
+    name: "a list with a maximum age includes the platform's own writes",
     run: async (subject) => {
       const { services } = subject.provider;
       const [owner, name] = [subject.account(), subject.name()];
@@ -252,7 +252,7 @@ const conditions = inGroup("conditional writes", [
     },
   },
   {
-    name: "of two accounts that create concurrently, one gets the name and the other name_taken",
+    name: "if two accounts create a service concurrently, one gets the name, and the other fails with name_taken",
     run: async (subject) => {
       const name = subject.name();
       const accounts = [subject.account(), subject.account()];
@@ -370,7 +370,7 @@ const notes = inGroup("notes", [
     },
   },
   {
-    name: "a note about a missing service creates none",
+    name: "a note about a missing service creates no service",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       await note(subject, owner, name, outcome("early", "ERROR"));

@@ -103,8 +103,8 @@ export const sourceSpoolCases: readonly Case[] = [
     ] as const
   ).map(([what, entry]) => refusing(what, entry.path, entry)),
   refusing("a file below a file", "config/app", file("config"), file("config/app")),
-  refusing("a file where a folder is", "config", file("config/app"), file("config")),
-  refusing("a folder where a file is", "config", file("config"), { path: "config/", type: "5" }),
+  refusing("a file at a folder's path", "config", file("config/app"), file("config")),
+  refusing("a folder at a file's path", "config", file("config"), { path: "config/", type: "5" }),
   refusing("a name over 255 bytes", "n".repeat(50), paxOf({ path: `lib/${"n".repeat(256)}` }), file("short")),
   refusing("a file with the path of a folder", "./", file("./")),
   refusing("a link's target in a pax header of a file", "target", paxOf({ linkpath: "/etc/passwd" }), file("target")),
@@ -189,13 +189,13 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "break",
-    name: "a source stream that fails leads to unavailable",
+    name: "a source stream that breaks fails with unavailable",
     run: async ({ provider, sources }) =>
       expect((await expectError(provider.spool.receive(breaking(sources.hello("broken"))))).kind).toBe("unavailable"),
   },
   {
     group: "break",
-    name: "an abort leads to unavailable and stops reading",
+    name: "an abort fails with unavailable and stops reading",
     run: async ({ provider, sources }) => {
       const gone = new AbortController();
       let given = 0;

@@ -44,7 +44,7 @@ const ask = async (
 const MAX_TRIES = 100;
 
 /**
- * Tries again while the engine is unavailable: on a busy machine, a short deadline may end before it has read the log.
+ * Retries while the engine is unavailable: on a busy machine, a short deadline may pass before it has read the log.
  */
 const failureOf = async (
   subject: ProviderSubject,
@@ -70,7 +70,7 @@ const rowsOf = async (subject: ProviderSubject, scope: SqlScope, statement: stri
 const scopesWithoutLogs = new WeakMap<ProviderSubject, SqlScope>();
 
 /**
- * Returns an account without logs, shared by the cases that need no entries: an engine may start a process for each.
+ * Returns the scope of an account without logs. Cases share it, because an engine may start a process for each account.
  */
 const emptyScope = (subject: ProviderSubject): SqlScope => {
   const scope = scopesWithoutLogs.get(subject) ?? scopeOf(subject);
@@ -109,7 +109,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "describe",
-    name: "invalid text is an error, and the summary names another kind of statement",
+    name: "an invalid statement is an error, and the summary has the kind and number of statements",
     when: offers,
     run: async (subject) => {
       const { sql } = subject.provider;
@@ -292,7 +292,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "failures",
-    name: "a failure on data is reported, and the next statement works",
+    name: "a statement that cannot convert a value fails, and the next statement works",
     when: offers,
     run: async (subject) => {
       const scope = scopeOf(subject);

@@ -1,4 +1,4 @@
-/** Steps that several suites share: building a source, rolling out a template, collecting events. */
+/** Helpers of several suites: building a source, rolling out a template, collecting events. */
 import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -84,7 +84,7 @@ export const templateFor = (owner: AccountId, name: DeploymentName, image: strin
   env: {},
 });
 
-/** What the release of a test's rollout records. */
+/** The origin that the release of a test's rollout records. */
 export const testOrigin: ReleaseOrigin = {
   createdBy: { kind: "key", id: "test", label: "" },
   message: null,

@@ -403,7 +403,7 @@ const ORIGIN = "https://page.example";
 const listIn = ({ headers }: Response, name: string): string[] =>
   (headers.get(name) ?? "").split(",").map((one) => one.trim().toLowerCase());
 
-/** Asks as a browser does before it sends a page's request. */
+/** Sends the preflight request of a browser. */
 const preflight = (url: string, method: string, headers: readonly string[]): Promise<Response> =>
   fetch(url, {
     method: "OPTIONS",

@@ -1,4 +1,4 @@
-/** Steps of the volume suites: creating volumes, uploading and downloading objects by signed URLs. */
+/** Helpers of the volume suites: creating volumes, uploading and downloading objects by signed URLs. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { comparePaths, FOLDER_DELIMITER, type ObjectPath } from "../../core/domain/volumes/object-path.ts";

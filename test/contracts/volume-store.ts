@@ -163,7 +163,7 @@ const deleting = inGroup("trash and restore", [
     },
   },
   {
-    name: "a restore fails over a live volume, for another account, and the second time",
+    name: "a restore fails if the name has a live volume, for another account, and the second time",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await discarded(subject, volume);

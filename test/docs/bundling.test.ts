@@ -15,7 +15,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
 
-/** An environment without installed packages. */
+/** Creates a folder without installed packages. */
 const elsewhere = () => mkdtempSync(join(tmpdir(), "portside-bundle-"));
 
 const script = /^```js\n(.*?)^```$/ms.exec(readFileSync("docs/guides/bundling.md", "utf8"))?.[1] as string;

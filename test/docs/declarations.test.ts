@@ -1,4 +1,4 @@
-/** The rules accept what the pages on portside.json and the environment show. */
+/** The pages on portside.json and the environment match the rules: examples, reserved names, aliases and bounds. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";

@@ -46,7 +46,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "a failed deploy reports why, and the previous revision keeps serving",
+    name: "a failed deploy reports the reason, and the previous revision keeps serving",
     needs: (all) => [runs(all), all.builders.node],
     run: async (subject) => {
       const function_name = subject.name();
@@ -73,7 +73,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "volumes: an object uploaded by URL is in the mount, and the reverse",
+    name: "volumes: an object uploaded by URL is in the mount, and a file written in the mount can be downloaded",
     needs: (all) => [runs(all), all.volumes.store, all.volumes.mounts],
     run: async (subject) => {
       const { api } = subject;
@@ -120,7 +120,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "logs: a filter finds what a service writes, each entry once along the cursor",
+    name: "logs: a filter finds the lines of a service, each once along the cursor",
     needs: (all) => [runs(all), all.logs.since, all.logs.query],
     run: async (subject) => {
       const function_name = subject.name();
@@ -141,7 +141,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "SQL and cost over what a service logged",
+    name: "SQL and cost over the log of a service",
     needs: (all) => [runs(all), all.sql.queries],
     run: async (subject) => {
       const function_name = subject.name();
@@ -181,7 +181,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "another account cannot see or change any of it",
+    name: "another account cannot see or change a deployment",
     needs: (all) => [runs(all)],
     run: async (subject) => {
       const { api } = subject;

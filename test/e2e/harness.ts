@@ -1,6 +1,6 @@
 /**
- * The main job through HTTP and the command line on any provider. Cases do not know the provider, only its
- * capabilities. A case that a provider does not run names the missing capability.
+ * The main job through HTTP and the command line on any provider. Cases depend on the capabilities of the provider, but
+ * not on the provider itself. A case that does not run on a provider has the reason of the missing capability.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Capabilities, Feature } from "../../core/domain/wire/capabilities.ts";

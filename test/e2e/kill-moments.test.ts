@@ -25,7 +25,10 @@ describe.concurrent("a deploy is DONE if the server is killed after traffic move
     using folder = folderWith();
     const seen = await runUntilKilled(folder.path, moment);
     const deployId = seen.at(-1)?.deploy_id;
-    expect(seen.filter(({ status }) => status === "DONE").length, "the second deploy was cut").toBe(1);
+    expect(
+      seen.filter(({ status }) => status === "DONE").length,
+      "the client received DONE from the first deploy only",
+    ).toBe(1);
 
     await using platform = await startLocalIn(folder.path, { runner: "process" });
     const acme = principalOf("acme");

@@ -1,4 +1,4 @@
-/** The main job in memory, where no service runs, with the cases that need none. */
+/** The main job on the memory provider, which runs no services, with the cases that need no running service. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { e2eCases } from "./cases.ts";
 import { e2eTests } from "./harness.ts";

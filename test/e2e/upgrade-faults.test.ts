@@ -1,4 +1,4 @@
-/** An upgrade during which a process ends. Services continue, or the data folder is ready for the next start. */
+/** An upgrade during which a process ends. Services continue, or the next start on the data folder succeeds. */
 import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { isAlive } from "../support/vitest/eventually.ts";
 
 const steps = ["open", "api", "settle", "port", "lead", "ready"] as const;
 const moments = steps.flatMap((step) => (["before", "after"] as const).map((when) => ({ step, when })));
-/** Moments at which the state of the two processes differs. */
+/** The moments with distinct states of the two processes. The other moments repeat the state of an earlier one. */
 const ends = moments.filter(({ step, when }) => when === "after" || step === "lead");
 
 const preload = new URL("../support/upgrade/fault.ts", import.meta.url).pathname;
@@ -75,7 +75,7 @@ test("the running version continues if the new process is killed at any step, an
   ];
   await expectServes(served);
   const before = jobs();
-  // The last answer completes the upgrade.
+  // At the last moment, the upgrade has completed.
   for (const moment of moments.slice(0, -1)) {
     const message = JSON.stringify(moment);
     const { code, stderr } = await served.upgrade({ ...moment, target: "new", signal: "SIGKILL" });
@@ -110,7 +110,7 @@ const filesOf = (pid: number): string[] =>
 
 test("a new engine finds a data folder with a long path, and passes on neither sockets nor variables", async () => {
   using folder = folderWith();
-  // Longer than the path of a socket may be.
+  // Longer than the limit of a socket path.
   const served = await start(folder.path, "d".repeat(150));
   const { code, stderr } = await served.upgrade();
   expect(code, stderr).toBe(0);
@@ -126,7 +126,7 @@ test("a new engine finds a data folder with a long path, and passes on neither s
   for (const pid of children) expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain(SUCCESSOR);
 });
 
-/** Starts the folder's services again. */
+/** Starts the platform on the data folder again, and expects a response of its service. */
 const startAgain = async ({ dataDir, apiKey, options, service, engines }: Started): Promise<Started["client"]> => {
   const next = await serve(dataDir, options);
   engines.push(next.child.pid as number);
@@ -134,7 +134,7 @@ const startAgain = async ({ dataDir, apiKey, options, service, engines }: Starte
   return new Client(next.url, apiKey ?? "");
 };
 
-test.for(ends)("a stop of the running process $when '$step' ends both, or only the replaced one", async (moment) => {
+test.for(ends)("stopping the running process $when '$step' ends both, or only the replaced one", async (moment) => {
   using folder = folderWith();
   const served = await start(folder.path);
   const ended = once(served.child, "exit");
@@ -146,7 +146,7 @@ test.for(ends)("a stop of the running process $when '$step' ends both, or only t
   expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
 });
 
-test.for(ends)("the death of the running process $when '$step' ends the new one unless it leads", async (moment) => {
+test.for(ends)("killing the running process $when '$step' ends the new one unless it leads", async (moment) => {
   using folder = folderWith();
   const served = await start(folder.path);
   await served.upgrade({ ...moment, target: "running", signal: "SIGKILL" });

@@ -1,6 +1,6 @@
 /**
- * Services do not notice an upgrade, by `portside upgrade` and by SIGHUP. PORTSIDE_UPGRADES sets the number of rounds
- * of each (2).
+ * An upgrade by `portside upgrade` or SIGHUP does not affect services. PORTSIDE_UPGRADES sets the number of rounds of
+ * each (2).
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** A server whose engine is replaced. Ends at the end of its scope, before the folder is deleted. */
+/** A server for upgrades. Its engines end at the end of its scope, before the folder is deleted. */
 const start = async (dataDir: string, options: Readonly<Record<string, string>>) => {
   const served = await serve(dataDir, { "grace-seconds": "2", "log-level": "info", ...options });
   const engines = [served.child.pid as number];
@@ -145,7 +145,7 @@ test("refuses a second upgrade during the first one, and while the replaced proc
   engines.push(...both.flatMap((one) => (one.status === "fulfilled" ? one.value : [])));
   const refused = both.flatMap((one) => (one.status === "rejected" ? `${one.reason}` : []));
   expect(refused).toEqual(["Error: Another upgrade is in progress."]);
-  // A replaced process ignores it.
+  // A replaced process ignores the signal.
   process.kill(served.child.pid as number, "SIGHUP");
   expect((await upgrade(folder.path)).stderr).toContain("An earlier upgrade is still in progress.");
   expect(await (await fetch(url)).text()).toBe("app");
@@ -191,7 +191,7 @@ import { createServer } from "node:http";
 setTimeout(() => createServer((_request, response) => response.end("slow")).listen(process.env.PORT), ${millis});
 `);
 
-test("deploys that end within the drain time complete, and longer ones end as interrupted", async () => {
+test("deploys that end within the drain time complete, and longer ones end with `interrupted`", async () => {
   using folder = folderWith();
   await using served = await start(folder.path, { runner: "process", "drain-seconds": "6" });
   const { client, engines } = served;
@@ -225,7 +225,7 @@ test("deploys that end within the drain time complete, and longer ones end as in
   expect((await lastOf("long", nodeSource(helloServer("long"))))?.status).toBe("DONE");
 });
 
-test("reports that nothing runs", async () => {
+test("fails if no engine runs", async () => {
   using folder = folderWith();
   const { code, stderr } = await upgrade(folder.path);
   expect(code).toBe(1);

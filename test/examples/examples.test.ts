@@ -1,4 +1,4 @@
-/** Every example passes its own tests and does what its first lines say, with the sources of this repository. */
+/** Every example passes its own tests with the sources of this repository, and swap-provider starts as documented. */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -62,7 +62,7 @@ describe("swap-provider: npm start", () => {
   test.each([
     ["gcp", "PORTSIDE_GCP_PROJECT"],
     ["aws", "PORTSIDE_AWS_REGION"],
-  ])("%s without its settings: names what is missing", async (provider, missing) => {
+  ])("%s without its settings: names the missing setting", async (provider, missing) => {
     const { code, stdout, stderr } = await start({ PORTSIDE_PROVIDER: provider, HOME: "/nonexistent" });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(missing);

@@ -7,7 +7,7 @@ import { ShellPage } from "./shell-page.ts";
 const deployed = (...names: readonly string[]): string =>
   names.map((name) => `portside init ${name} && portside deploy ${name}`).join("\n");
 
-/** What each page presumes. */
+/** The commands that create the deployments and files that each page presumes. */
 const pages: Readonly<Record<string, string>> = {
   "docs/accounts.md": "",
   "docs/deploy.md": "",

@@ -21,5 +21,5 @@ export const boundOf = (file: string): number => (highFiles.includes(file) ? HIG
 /** Every file with a higher bound. */
 export const boundedFiles: readonly string[] = highFiles;
 
-/** Tables whose rows golden tests run on real engines, outside core. No test of core could notice a change in them. */
+/** Tables that golden tests outside core compare with real engines. No test of core notices a change in them. */
 export const heldByEngines: readonly string[] = ["core/domain/sql/functions.ts"];

@@ -22,7 +22,7 @@ class OwnTestsFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["test/core/**/*.test.ts"],
-    // Calls every endpoint and thus starts SQL's process, and tests no rule that other tests do not.
+    // Calls every use case, which starts the SQL process, and tests no rule that other tests do not test.
     exclude: ["test/core/use-cases/accounts/isolation.test.ts"],
     setupFiles: ["./test/support/vitest/seed.ts"],
     isolate: false,

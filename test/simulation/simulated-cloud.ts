@@ -58,7 +58,7 @@ export interface SimulatedCloud {
   during<T>(work: PromiseLike<T>): Promise<T>;
 }
 
-/** Far below a second, so that events within a second stay in order. */
+/** The step of the clock. The clock may pass the end of the work by one step, so a step is much less than a second. */
 const TICK_MS = 50;
 
 /** A new cloud without services. Without options, calls take no time and do not fail. */

@@ -1,6 +1,6 @@
 /**
  * `npm run soak -- gcsfuse`: mounts buckets of fake-gcs-server with gcsfuse, which Cloud Run uses, and the options that
- * Portside declares. The server cannot rename (objects.moveTo), so that is not tried. Needs root, /dev/fuse and both
+ * Portside declares. Does not test renames, because the server lacks objects.moveTo. Needs root, /dev/fuse and both
  * programs:
  * `go install github.com/googlecloudplatform/gcsfuse/v3@v3.13.0 github.com/fsouza/fake-gcs-server@latest`
  */
@@ -49,7 +49,7 @@ const mounted = async (options: readonly string[], work: (path: string) => Promi
   const path = mkdtempSync(join(folder, "mount-"));
   chmodSync(path, 0o755);
   const flags = options.map((option) => `--${option}`);
-  // The endpoint and the login are the emulator's. Cloud Run lets every user of the container reach the mount.
+  // The endpoint and the login are for the emulator. As on Cloud Run, every user may access the mount.
   const own = ["--foreground", `--custom-endpoint=${url}/storage/v1/`, "--anonymous-access", "-o", "allow_other"];
   const fuse = spawn(gcsfuse, [...own, ...flags, BUCKET, path], { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -95,7 +95,7 @@ try {
   });
   assert.equal(await (await fetch(object("uploads/2026/c.txt"))).text(), "in the folder");
 
-  // Cloud Run makes a volume read-only outside of gcsfuse's options; here with mount's own.
+  // Cloud Run has a separate setting for read-only volumes. Here, an option of the mount has the same effect.
   await mounted([...optionsOf(), "o=ro"], async (path) => {
     assert.equal(readFileSync(join(path, "top.txt"), "utf8"), "top");
     assert.throws(() => writeFileSync(join(path, "d.txt"), "no"), /EROFS/);

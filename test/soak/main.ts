@@ -1,10 +1,10 @@
 /**
- * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500 data
- * folders), `frozen` (200 services), `matrices` (of attacks and faults, whole), `mean` (each unfriendly behaviour of
- * the fake clouds with every suite), `deployments` (a thousand on the fake load balancers of AWS), `gcsfuse` (on an
- * emulator), `versions` (an earlier version with this one) and `redeploys` (two hours under load); without a name all
- * of them run.
+ * `npm run soak [-- STAGE...]`: the long runs before each release. The stages are `properties` (ten times as many
+ * runs), `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500
+ * data folders), `frozen` (200 services), `matrices` (all combinations of attacks and faults), `mean` (each unfriendly
+ * behaviour of the fake clouds with every suite), `deployments` (a thousand on the fake load balancers of AWS),
+ * `gcsfuse` (on an emulator), `versions` (upgrades from an earlier version and back) and `redeploys` (two hours under
+ * load). Runs all stages if none is named.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -35,7 +35,7 @@ const vitest = (...args: string[]): string[] => ["node_modules/vitest/vitest.mjs
 const stages: readonly Stage[] = [
   {
     name: "properties",
-    what: `properties, ${values.runs} times`,
+    what: `properties with ${values.runs} times as many runs`,
     env: { PORTSIDE_RUNS: values.runs },
     args: vitest(".prop.test", "--testTimeout", "3600000"),
   },
@@ -53,7 +53,7 @@ const stages: readonly Stage[] = [
   },
   {
     name: "restarts",
-    what: "100 ends of the server under load",
+    what: "100 restarts of the server under load",
     env: { PORTSIDE_RESTARTS: "50" },
     args: vitest("test/e2e/restarts.test.ts", "--testTimeout", "3600000"),
   },

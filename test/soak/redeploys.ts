@@ -29,7 +29,7 @@ const WINDOWS = 6;
 const MAX_SPREAD = 0.03;
 
 const dataDir = await mkdtemp(join(tmpdir(), "portside-soak-"));
-// V8 resizes its young generation with the load, by tens of megabytes. A fixed one shows what the server keeps.
+// V8 resizes its young generation with the load, by tens of megabytes. A fixed size shows the memory that is retained.
 const served = await serve(dataDir, { runner: values.runner }, undefined, ["--max-semi-space-size=16"]);
 const client = new Client(served.url, served.apiKey as string);
 let failures = 0;
@@ -51,7 +51,7 @@ const deploy = async (): Promise<string | undefined> => {
   return url;
 };
 
-// In turn, so that no connection is idle until the server closes it.
+// Uses the connections in turn, so that none is idle for so long that the server closes it.
 const agent = new Agent({ keepAlive: true, maxSockets: 20, scheduling: "fifo" });
 
 const request = (url: string): Promise<void> =>

@@ -126,7 +126,7 @@ try {
       return client.list();
     });
     await deploy(client, "mixed");
-    console.log(`the server of ${version} works with the engine before it`);
+    console.log(`the server of ${version} works with the engine of the other version`);
     const told = run(work, process.execPath, program, "upgrade", "--json", "--data-dir", dataDir);
     engine = (JSON.parse(told) as { pid: number }).pid;
     await eventually(() => client.list());

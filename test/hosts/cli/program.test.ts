@@ -66,7 +66,7 @@ describe("help", () => {
     expect(await portside(["help", "deplo"])).toMatchObject({ code: 2, stdout: "" });
   });
 
-  test("has no colours in a pipe, but on a terminal", async () => {
+  test("has colours on a terminal, and none in a pipe", async () => {
     expect((await portside(["--help"])).stdout).not.toContain("\u001b");
     expect((await portside(["--help"], { columns: 80 })).stdout).toContain("\u001b");
   });
@@ -77,7 +77,7 @@ describe("help", () => {
     [{ TERM: "dumb" }, 80, false],
     [{ FORCE_COLOR: "0" }, 80, false],
     [{ FORCE_COLOR: "1" }, undefined, true],
-  ])("%j at %s columns: colours %s", async (env, columns, coloured) => {
+  ])("%j with %s columns: has colours: %s", async (env, columns, coloured) => {
     const { stdout } = await portside(["--help"], { env, ...(columns === undefined ? {} : { columns }) });
     expect(stdout.includes("\u001b")).toBe(coloured);
   });
@@ -170,7 +170,7 @@ test.each<readonly [string, readonly string[], Readonly<Record<string, string>>,
     "No server uses /nowhere. Pass the server's data folder with --data-dir.",
   ],
   [
-    "a key that no header can carry",
+    "a key that is invalid in a header",
     ["list"],
     { PORTSIDE_API_KEY: "psk_secret\npsk_secret" },
     "The API key contains spaces, line breaks or other invalid characters. Copy the key again.",

@@ -1,4 +1,4 @@
-/** Errors of the platform and of a storage have the seconds of their Retry-After header. */
+/** Errors of the platform and of a storage contain the seconds of the Retry-After header, if it has seconds. */
 import { expect, test } from "vitest";
 import { ApiError, createApiError } from "../../../hosts/cli/client.ts";
 import { readStorageError } from "../../../hosts/cli/volumes/transfer/storage-error.ts";

@@ -28,7 +28,7 @@ describe("a setting", () => {
     });
   });
 
-  test("has one name in three spellings", () => {
+  test("has the same name as a key, a flag and a variable", () => {
     expect(flagOf("jwtAccountClaim")).toBe("jwt-account-claim");
     expect(variableOf("jwtAccountClaim")).toBe("PORTSIDE_JWT_ACCOUNT_CLAIM");
   });
@@ -51,7 +51,7 @@ describe("a setting", () => {
     expect(() => of(["--allow-host-port", "all"], {})).toThrow("--allow-host-port");
   });
 
-  test("accepts pairs as a text with commas, or as an object in the file", () => {
+  test("may be a map, as pairs with commas or as an object in the file", () => {
     const envAliases = { OTHER_TOKEN: "CRON_TOKEN", OTHER_DATA: "PORTSIDE_VOLUMES" };
     using folder = folderWith({ "portside.config.json": JSON.stringify({ envAliases }) });
     const text = "OTHER_TOKEN=CRON_TOKEN, OTHER_DATA=PORTSIDE_VOLUMES";

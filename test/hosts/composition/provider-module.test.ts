@@ -70,7 +70,7 @@ test("loads a module by its path, with its section of the configuration file and
   expect(logged).toContain("acme closed {}");
 });
 
-test("rebinds a port of the module's provider", async () => {
+test("replaces a part of the module's provider", async () => {
   const { folder } = folderFor(GOOD);
   using _folder = folder;
   const { logger } = recordingLogger();
@@ -107,7 +107,7 @@ test.each([
     { ...GOOD, endpoints: [] },
     (path: string) => `Section '${path}' of the configuration file: Unrecognized key: "endpoints".`,
   ],
-])("names section, field and reason for the configuration %j", async (section, message) => {
+])("names the section, the field and the reason for the configuration %j", async (section, message) => {
   const { folder, path } = folderFor(section);
   using _folder = folder;
   await expect(build(folder, {})).rejects.toThrow(message(path));

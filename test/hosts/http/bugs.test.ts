@@ -15,7 +15,7 @@ const serveBroken = async (how: Breaking, only: (method: string) => boolean) => 
   return { api, key: made._unsafeUnwrap().key };
 };
 
-/** What needs no port of the provider: answered as ever. */
+/** Endpoints that call no port of the provider, so they respond as usual. */
 const portless = /capabilities|sql\/schema|GET \/v1\/deploy\/|deploy\/cancel/;
 const headers = { "x-request-id": "the-request" };
 

@@ -1,4 +1,4 @@
-/** Errors of the embedding application's hooks and plugins keep their status. Exceptions of Portside's code are bugs. */
+/** Errors of the embedding application's hooks and plugins keep their status. Exceptions in Portside are bugs. */
 import rateLimit from "@fastify/rate-limit";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";

@@ -47,7 +47,7 @@ describe("unknown parameters are ignored", () => {
     expect((await api.call("GET", path)).status).toBe(200);
   });
 
-  test("also in addition to a body", async () => {
+  test("in a request with a body, too", async () => {
     const answer = await api.call("POST", "/v1/key/create?label=query", { json: { label: "body" } });
     expect(answer.status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** Reports applications that read bodies before Portside, instead of hanging. */
+/** A request fails, and does not hang, if the application has read its body before Portside. The log names the fix. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ import { field, formOf, formType } from "../../support/http/multipart.ts";
 
 const caller = (): Principal => ({ account: "acme", credentialId: "session" }) as Principal;
 
-/** @param greedy reads every body first */
+/** @param greedy whether the application reads every body first */
 const serveBehindExpress = async (greedy: boolean) => {
   const logged: string[] = [];
   const stream = { write: (line: string) => void logged.push(line) };

@@ -1,4 +1,4 @@
-/** Every answer carries a request id: the client's own if it sent a valid one, otherwise a generated one. */
+/** Every response has a request id: the client's own if it sent a valid one, otherwise a generated one. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sourceOf } from "../../support/archives/archives.ts";
 import { serveMemory } from "../../support/http/api.ts";

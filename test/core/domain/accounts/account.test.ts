@@ -12,7 +12,7 @@ test.each(["", " acme", "acme ", "-acme", ":acme", "a b", "a\n", "é", "a".repea
   expect(parseAccount(text)).toBeUndefined(),
 );
 
-test("an account of an embedder has no colon, so it cannot equal the user of a token", () => {
+test("an account with API keys has no colon, so it cannot equal a user of an identity provider", () => {
   expect(isKeyAccount(acme)).toBe(true);
   expect(isKeyAccount("corp:acme" as AccountId)).toBe(false);
 });

@@ -27,7 +27,7 @@ const admittedAt = (rate: number, waits: readonly number[]): number[] => {
   });
 };
 
-/** How many requests the bucket admits at one moment. */
+/** The number of requests that the bucket admits at one moment. */
 const admittedAfter = (bucket: Bucket | undefined, rate: number, now: Instant): number => {
   let [left, admitted] = [bucket, 0];
   for (;;) {
@@ -38,7 +38,7 @@ const admittedAfter = (bucket: Bucket | undefined, rate: number, now: Instant): 
   }
 };
 
-/** The largest excess over burst and share in any window between two admitted requests. */
+/** The largest number of requests above the burst and the window's share, in any window between two requests. */
 const worstWindow = (rate: number, times: readonly number[]): number => {
   let worst = Number.NEGATIVE_INFINITY;
   for (const [from, first] of times.entries())
@@ -85,7 +85,7 @@ test("admits a client that waits for the returned time, and that time is not exc
   );
 });
 
-test("the used tokens are those that a burst would lack", () => {
+test("the used tokens and the burst that is still admitted add up to the rate", () => {
   fc.assert(
     fc.property(perMinute, pauses, (rate, waits) => {
       let bucket: Bucket | undefined;
@@ -102,7 +102,7 @@ test("the used tokens are those that a burst would lack", () => {
   expect(usedTokens(undefined, 3000, start)).toBe(0);
 });
 
-test("a clock that moves back neither removes nor adds permits", () => {
+test("a clock that moves back neither removes nor adds tokens", () => {
   const { bucket } = takeToken({ tokens: 5, at: plusMillis(start, 60_000) }, 10, start);
   expect(bucket.tokens).toBe(4);
 });

@@ -89,9 +89,9 @@ describe("rejects a path that is both a file and a folder", () => {
     ["a file below a file", [file("a"), file("a/b")], 'entry "a/b" is below "a", which is a file'],
     ["a file far below a file", [file("x/a"), file("x/./a/b/c")], '"x/./a/b/c" is below "x/a", which is a file'],
     ["a folder below a file", [file("a"), folder("a/b/")], "is below"],
-    ["a file where files are below", [file("a/b"), file("a")], 'entry "a" is a file, but an earlier entry needs'],
-    ["a file where a folder is", [folder("a/"), file("a")], 'entry "a" is a file'],
-    ["a folder where a file is", [file("a"), folder("a/")], 'entry "a/" is a folder, but an earlier entry is a file'],
+    ["a file at an implied folder", [file("a/b"), file("a")], 'entry "a" is a file, but an earlier entry needs'],
+    ["a file at a folder's path", [folder("a/"), file("a")], 'entry "a" is a file'],
+    ["a folder at a file's path", [file("a"), folder("a/")], 'entry "a/" is a folder, but an earlier entry is a file'],
   ])("%s", (_what, entries, words) => expect(problemOf(...entries)).toContain(words));
 
   test("paths that differ in case or Unicode normalization are distinct", () =>

@@ -1,4 +1,4 @@
-/** Build output in a stream is bounded and states what was left out. */
+/** The build output in a stream is bounded, and a line counts the omitted output. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type DeployLimits, deployLimits } from "../../../../core/domain/accounts/limits.ts";
@@ -27,7 +27,7 @@ const lines = fc.array(fc.string({ unit: "binary", maxLength: 60 }), { maxLength
 const bytesOf = (some: readonly string[]) => some.reduce((sum, line) => sum + line.length + 1, 0);
 const clean = (line: string) => cleanLine(line, small);
 
-test("passes output within the bounds through, in order", () => {
+test("passes on output within the bounds, in order", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 20 }), { maxLength: small.outputLines }), (short) => {
       expect(shown(short)).toMatchObject({ during: short, atEnd: [] });
@@ -64,7 +64,7 @@ test("never exceeds the bounds of lines and bytes", () => {
   );
 });
 
-test("bounds many short lines by their number and reports lines and size", () => {
+test("bounds the number of short lines, and reports the number and size of the omitted lines", () => {
   const output = new BuildOutput(deployLimits);
   let during = 0;
   for (let n = 0; n < 1_000_000; n++) if (output.take("y") !== undefined) during++;

@@ -1,4 +1,4 @@
-/** Any valid request is read as its declaration; any single fault is reported with its field and no other. */
+/** A valid request is read as its declaration. A request with one fault has issues of that field only. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";

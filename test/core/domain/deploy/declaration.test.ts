@@ -1,4 +1,4 @@
-/** What a deploy request declares, by example: defaults, the normal form, and every kind of issue. */
+/** Declarations by example: defaults, the normal form, and every kind of issue. */
 import { describe, expect, test } from "vitest";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";
 import { type DeclareContext, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -94,7 +94,7 @@ describe("a complete declaration", () => {
     expect(declared({ health: all }).health).toEqual(all);
   });
 
-  test("reports every wrong value of a health check with its place", () => {
+  test("reports every invalid value of a health check with its path", () => {
     const wrong = { interval: 0, timeout: "5", failures: 11, host: "a b", retries: 2 };
     expect(issuesOf({ health: wrong })).toEqual([
       ["health.retries", "extra_forbidden"],

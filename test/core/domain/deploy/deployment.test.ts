@@ -64,7 +64,7 @@ test("does not contain values of the environment", () => {
   expect(JSON.stringify(deploymentOf(serving))).not.toContain("s3cret");
 });
 
-test("shows the latest fire of a scheduled deployment if the platform knows it", () => {
+test("shows the latest fire of a scheduled deployment if the provider reports it", () => {
   const lastFire = { at: "2026-01-01T00:00:00+00:00" as Timestamp, status: 404, attempts: 1 };
   const row = deploymentOf({ ...serving, lastFire });
   expect(deploymentSchema.parse(row).cron).toEqual({ last: lastFire });

@@ -1,10 +1,10 @@
-/** The environment that a deployment declares: names, reserved ones, values, size (contract 4.1). */
+/** The environment that a deployment declares: names, reserved names, values and size (contract 4.1). */
 import { describe, expect, test } from "vitest";
 import { envAliasesProblem, readEnvironment, withAliases } from "../../../../core/domain/deploy/environment.ts";
 
 const issuesOf = (raw: unknown) => readEnvironment(raw).issues.map(({ path, type }) => [path.join("."), type]);
 
-test("accepts texts by name unchanged", () => {
+test("accepts valid variables unchanged", () => {
   const env = { LOG_LEVEL: "debug", _x1: "", lower: "grüß\n" };
   expect(readEnvironment(env)).toEqual({ env, issues: [] });
   expect(readEnvironment({})).toEqual({ env: {}, issues: [] });
@@ -20,7 +20,7 @@ test("a variable may be named like a property of Object.prototype", () => {
   ]);
 });
 
-describe("rejects", () => {
+describe("names and values", () => {
   test.each(["PORT", "CRON_TOKEN", "K_SERVICE", "K_", "PORTSIDE_VOLUMES", "PORTSIDE_"])(
     "%s belongs to the platform",
     (name) => expect(issuesOf({ [name]: "x" })).toEqual([[name, "value_error"]]),

@@ -37,7 +37,7 @@ const declared = catalogue.chain((sizes) =>
   fc.record({
     capabilities: fc.constant(capabilitiesWith(sizes)),
     declaration: deployRequest(sizes).map(
-      // The message of a release is no property of the service.
+      // The message belongs to the release, not to the service.
       ({ declares: { message: _message, ...declares } }): DeployDeclaration => ({
         ...declares,
         source: { kind: "archive" },
@@ -67,7 +67,7 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
       expect(declarationOf(throughTheDocument(plan))).toEqual({
         env: {},
         ...expected,
-        // A template has no field for the platform's default.
+        // A template omits fields that have the platform's default.
         ...(minInstances ? { minInstances } : {}),
         ...(health ? { health } : {}),
         ...(idle ? { idle } : {}),

@@ -1,4 +1,4 @@
-/** What a deploy would change, by example; clients see every number and message here. */
+/** Plans by example. Clients see the values and the messages of these tests. */
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -92,7 +92,7 @@ describe("volumes", () => {
     expect(describePlan(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
   });
 
-  test("detaches volumes that are not mounted any more, and never deletes them", () => {
+  test("detaches volumes that the new declaration does not mount, and never deletes them", () => {
     const next = plan({ volumes: { "/a": "two" } }, { current: running(mounted), volumes: ["one", "two"] });
     expect(next.volumesDetached).toEqual(["one"]);
     expect(describePlan(next)).toContain("Detach volume 'one'; its data is kept");
@@ -117,7 +117,7 @@ describe("the schedule is part of the declaration", () => {
 describe("min_instances", () => {
   const current = running({ min_instances: 3 });
 
-  test("stays as it is if the declaration omits it, and 0 clears it", () => {
+  test("stays the same if the declaration omits it, and 0 clears it", () => {
     expect(plan({}, { current })).toMatchObject({ spec: { minInstances: 3 }, changes: [] });
     expect(plan({}).spec).not.toHaveProperty("minInstances");
     const cleared = plan({ min_instances: 0 }, { current });
@@ -126,14 +126,14 @@ describe("min_instances", () => {
     expect(resetsOf(cleared.changes)).toEqual([]);
   });
 
-  test("is lowered to a smaller maximum, and the plan says so", () => {
+  test("is lowered to a smaller maximum, and the plan announces it", () => {
     const lowered = plan({ max_instances: 2 }, { current });
     expect(lowered.spec.minInstances).toBe(2);
     expect(describePlan(lowered)).toContain("min_instances lowered from 3 to 2, the maximum number of instances");
     expect(describePlan(lowered)).toContain("Keeps 2 instances running without requests");
   });
 
-  test("the sum of an account counts each service once, with the new value of the changed one", () => {
+  test("the sum of an account's minimums counts each service once, with the new value of the deployed one", () => {
     const services = [running({ min_instances: 3 }), running({ function_name: "other", min_instances: 4 })];
     expect(sumOfMinimums(services, { name: "other" as DeploymentName, minInstances: 1 })).toBe(4);
     expect(sumOfMinimums(services, { name: "new" as DeploymentName })).toBe(7);
@@ -144,12 +144,12 @@ describe("health", () => {
   const check = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
   const current = running({ health: check });
 
-  test("stays as it is if the declaration omits it", () => {
+  test("stays the same if the declaration omits it", () => {
     expect(plan({}, { current })).toMatchObject({ spec: { health: check }, changes: [] });
     expect(plan({}).spec).not.toHaveProperty("health");
   });
 
-  test("is removed or replaced on purpose, so no change resets it", () => {
+  test("a removal or replacement is intentional, so it is not a reset", () => {
     const cleared = plan({ health: null }, { current });
     expect(cleared.spec).not.toHaveProperty("health");
     expect(cleared.changes).toEqual([{ field: "health", from: check, to: null }]);

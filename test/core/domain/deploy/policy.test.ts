@@ -77,7 +77,7 @@ test.each([
   });
 });
 
-test.each([[null], [undefined]])("a policy that returns %s has no objection", (rulings) => {
+test.each([[null], [undefined]])("a policy that returns %s changes and rejects nothing", (rulings) => {
   const asked = question();
   expect(rule([policy("silent", () => rulings), readOnly], asked)._unsafeUnwrap()).toEqual({
     declaration: asked.declaration,
@@ -106,7 +106,7 @@ test("ignores an adjustment to the declared value", () => {
   expect(rule([policy("same", () => [adjust("memory", GiB, "1Gi for all")])])._unsafeUnwrap().adjustments).toEqual([]);
 });
 
-test("each policy sees the adjustments of those before it", () => {
+test("each policy receives the adjustments of the policies before it", () => {
   const seen: number[] = [];
   const double = policy("double", ({ declaration: { timeout } }) => {
     seen.push(timeout);
@@ -135,7 +135,7 @@ test("returns every veto of every policy", () => {
   ]);
 });
 
-test("rejects and names a policy that sets a value no client could declare", () => {
+test("rejects a value that no client could declare, and names the policy that set it", () => {
   const huge = policy("huge", () => [adjust("memory", 1024 * GiB, "a lot"), adjust("port", 0, "none")]);
   const issues = issuesOf([huge]);
   expect(issues.map(({ path }) => path)).toContainEqual(["memory"]);

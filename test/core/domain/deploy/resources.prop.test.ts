@@ -1,4 +1,4 @@
-/** Fits CPU and memory like a search of the whole catalogue would, and reads quantities like exact arithmetic would. */
+/** `fitResources` agrees with an exhaustive search of the catalogue, and `parseMemory` with exact arithmetic. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -30,7 +30,7 @@ const withCatalogue = resourceCatalogue().chain((catalogue) =>
   fc.record({ catalogue: fc.constant(catalogue), wanted: asked(catalogue) }),
 );
 
-/** All sizes of the catalogue with the smallest memory of at least `memory`: an exhaustive search as the reference. */
+/** The reference: for each CPU of the catalogue, the smallest sufficient memory, if there is one. */
 const onOffer = (catalogue: ResourceCatalogue, { memory: wanted }: Resources): Resources[] =>
   catalogue.flatMap(({ cpu, memory: { min, max, step } }) => {
     const steps = wanted <= min ? 0 : Math.ceil((wanted - min) / step);

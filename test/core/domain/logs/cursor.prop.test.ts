@@ -18,7 +18,7 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
-/** The nanosecond before must fit into a four-digit year: this excludes only the very first instant. */
+/** Positions after the first instant of year 1: a cursor contains the nanosecond before, which must be in year 1. */
 const place = () =>
   fc
     .oneof(
@@ -52,7 +52,7 @@ test("a cursor is a date-time that decodes to its position", () => {
   );
 });
 
-test("any other date-time is the position after every entry of its instant, and its own cursor", () => {
+test("any other date-time decodes to the position after every entry of its instant, and is its cursor", () => {
   fc.assert(
     fc.property(instant(), (one) => {
       expect(parseCursor(timestampOf(one))).toEqual(behind(one));

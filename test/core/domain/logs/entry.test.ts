@@ -78,7 +78,7 @@ test("a page is oldest first, and its cursor is the last position read", () => {
   expect(page).toMatchObject({ cursor: cursorOf(seen), partial: true });
 });
 
-test("a row names its writer and has the id by which a filter finds it", () => {
+test("a row has the log, the revision and the instance of the entry, and the id that filters compare", () => {
   const [whole, fine] = [line("a", 0n), line("b", 5n, 7)];
   const from = { ...fine, logName: "stderr", revision: "app-00001", instance: "i1" } as const;
   const page = logPageOf([whole, from], fine, false);

@@ -62,7 +62,7 @@ describe("JSON objects are structured", () => {
   });
 });
 
-describe("what JSON cannot preserve", () => {
+describe("values that JSON cannot preserve", () => {
   const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}1${"]".repeat(levels - 1)}}`;
 
   test("an object that nests deeper than a hundred levels is text", () => {

@@ -17,7 +17,7 @@ const noon = 1_767_268_800_000_000_000n as Instant;
 const later = (seconds: number): Instant => plusMillis(noon, seconds * 1000);
 
 describe("an attempt", () => {
-  test.each([undefined, 500, 502, 503, 504, 599])("answered with %s failed", (status) =>
+  test.each([undefined, 500, 502, 503, 504, 599])("answered with %s fails", (status) =>
     expect(isFailedAttempt(status)).toBe(true),
   );
   test.each([200, 204, 301, 304, 400, 401, 404, 429, 499, 600])("answered with %s ends the fire", (status) =>
@@ -27,7 +27,7 @@ describe("an attempt", () => {
     [600, 1800, 600],
     [3600, 1800, 1800],
     [1800, 1800, 1800],
-  ])("with a timeout of %i s, of a provider that allows %i s, runs for at most %i s", (timeout, most, longest) =>
+  ])("with a timeout of %i s, on a provider that allows %i s, runs for at most %i s", (timeout, most, longest) =>
     expect(attemptTimeout(timeout, most)).toBe(longest),
   );
 });
@@ -42,7 +42,7 @@ test.each([
   [500, undefined, "ERROR"],
   [undefined, undefined, "ERROR"],
   [500, later(5), "WARNING"],
-] as const)("an attempt with status %s and its retry at %s is logged as %s", (status, retry, severity) =>
+] as const)("an attempt with the status %s and a retry at %s is logged as %s", (status, retry, severity) =>
   expect(attemptSeverity(status, retry)).toBe(severity),
 );
 
@@ -58,7 +58,7 @@ describe("a failed fire", () => {
   test("is given up after the third retry", () =>
     expect(retryAt({ attempts: 4, endedAt: noon, nextFire: undefined })).toBeUndefined());
 
-  test("is dropped for the next fire, also for one at the same moment", () => {
+  test("is not retried if the next fire is due before the retry or at the same moment", () => {
     expect(retryAt({ attempts: 1, endedAt: noon, nextFire: later(6) })).toBe(later(5));
     expect(retryAt({ attempts: 1, endedAt: noon, nextFire: later(5) })).toBeUndefined();
     expect(retryAt({ attempts: 1, endedAt: noon, nextFire: later(-60) })).toBeUndefined();

@@ -57,7 +57,7 @@ const occasion = fc.record({ cron: fc.oneof(nightly, cronExpression()), timezone
 const millisOfFires = (made: Schedule, after: number, count: number): number[] =>
   nextFires(made, instantOfMillis(after), count).map(millisOf);
 
-/** The fires until `end`, at most three days later; stops after more than one fire a minute, in case of an error. */
+/** The fires until `end`, at most three days later. Stops an endless loop: no schedule fires twice in a minute. */
 const firesUntil = (made: Schedule, after: number, end: number): number[] => {
   const fires: number[] = [];
   let fire = nextFire(made, instantOfMillis(after));
@@ -153,7 +153,7 @@ test(
 );
 
 test(
-  "in any year, fires rise strictly and a fire is the next one until it happens",
+  "in any year, fires are strictly increasing, and a fire remains the next one until its time",
   () => {
     fc.assert(
       fc.property(schedule(), instant(), fc.double({ min: 0, max: 1, noNaN: true }), (made, after, share) => {

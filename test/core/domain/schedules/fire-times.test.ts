@@ -19,14 +19,14 @@ const momentOf = (text: string): Instant => parseInstant(`${text}:00Z`) as Insta
 
 const cases: readonly Case[] = [
   {
-    is: "a daily time in the gap (02:00 to 03:00) fires at its end",
+    is: "a daily time in the gap (02:00 to 03:00) fires at the end of the gap",
     cron: "30 2 * * *",
     timezone: "Europe/Paris",
     after: "2026-03-28T12:00",
     fires: ["2026-03-29T01:00", "2026-03-30T00:30"],
   },
   {
-    is: "several times a day: the one in the gap is skipped",
+    is: "several times a day: the time in the gap is skipped",
     cron: "0 2,14 * * *",
     timezone: "Europe/Paris",
     after: "2026-03-28T14:00",
@@ -201,21 +201,21 @@ const cases: readonly Case[] = [
     fires: ["2128-02-29T00:00"],
   },
   {
-    is: "two restricted days: either",
+    is: "both day fields are restricted: one match is enough",
     cron: "0 0 13 * 5",
     timezone: "UTC",
     after: "2026-02-01T00:00",
     fires: ["2026-02-06T00:00", "2026-02-13T00:00", "2026-02-20T00:00"],
   },
   {
-    is: "a day that begins with a star: both, as in Vixie cron",
+    is: "a day field that begins with a star: both fields must match, as in Vixie cron",
     cron: "0 0 */2 * 5",
     timezone: "UTC",
     after: "2026-02-01T00:00",
     fires: ["2026-02-13T00:00", "2026-02-27T00:00", "2026-03-13T00:00"],
   },
   {
-    is: "a weekday that begins with a star: both",
+    is: "a weekday field that begins with a star: both fields must match",
     cron: "0 0 13 * */2",
     timezone: "UTC",
     after: "2026-02-01T00:00",
@@ -234,14 +234,14 @@ describe.each(cases)("$is: '$cron' in $timezone", ({ cron, timezone, after, fire
   });
 });
 
-test("strictly after, to the nanosecond", () => {
+test("a fire is strictly after the given time, to the nanosecond", () => {
   const everyMinute = { cron: "* * * * *", timezone: "UTC" };
   const noon = momentOf("2026-01-01T12:00");
   expect(nextFire(everyMinute, (noon - 1n) as Instant)).toBe(noon);
   expect(nextFire(everyMinute, noon)).toBe(momentOf("2026-01-01T12:01"));
 });
 
-test("a zone with local mean time fires at its own full minutes", () => {
+test("in a zone with local mean time, schedules fire at full minutes of that time", () => {
   const monrovia = { cron: "0 12 * * *", timezone: "Africa/Monrovia" };
   const fire = nextFire(monrovia, momentOf("1971-06-01T00:00")) as Instant;
   expect(timestampOf(fire)).toBe("1971-06-01T12:44:30+00:00");
@@ -260,14 +260,14 @@ test("a day that occurred twice: Alaska moved across the date line", () => {
   expect(texts("0 20 18 10 *").slice(0, 2)).toEqual(["1867-10-18T04:57:41+00:00", "1868-10-19T04:57:41+00:00"]);
 });
 
-test("before 1970, and up to the last year", () => {
+test("finds fires before 1970, and up to the year 9999", () => {
   const newYear = { cron: "0 0 1 1 *", timezone: "UTC" };
   expect(minute(nextFire(newYear, momentOf("0001-06-01T00:00")) as Instant)).toBe("0002-01-01T00:00");
   expect(nextFires(newYear, momentOf("9997-06-01T00:00"), 5).map(minute)).toEqual([
     "9998-01-01T00:00",
     "9999-01-01T00:00",
   ]);
-  // The last evening of the year 9999 in Honolulu is in the year 10000.
+  // The last evening of the year 9999 in Honolulu is in the year 10000 in UTC.
   const evening = { cron: "0 20 31 12 *", timezone: "Pacific/Honolulu" };
   expect(nextFire(evening, momentOf("9999-06-01T00:00"))).toBeUndefined();
   const twice = { cron: "0,30 20 31 12 *", timezone: "Pacific/Honolulu" };

@@ -135,7 +135,9 @@ describe("rejected values and the field of the issue", () => {
         ["timezone", "value_error"],
       ],
     ],
-  ])("%j in %j", (schedule, timezone, expected) => expect(issuesOf(schedule, timezone)).toEqual(expected));
+  ])("schedule %j, timezone %j", (schedule, timezone, expected) =>
+    expect(issuesOf(schedule, timezone)).toEqual(expected),
+  );
 });
 
 test("the message states what the field must be", () => {

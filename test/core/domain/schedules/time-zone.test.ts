@@ -1,4 +1,4 @@
-/** Clocks of time zones, compared with the history of each zone. */
+/** The offsets and the clock changes of time zones. */
 import { expect, test } from "vitest";
 import { clockChange, offsetAt } from "../../../../core/domain/schedules/time-zone.ts";
 

@@ -1,4 +1,4 @@
-/** Rows of a response: objects with the names of the columns as keys, whatever the names are. */
+/** Rows of a response: objects with the names of the columns as keys, for any names. */
 import { expect, test } from "vitest";
 import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
 

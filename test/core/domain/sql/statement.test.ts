@@ -22,7 +22,7 @@ test("accepts a SELECT over logs and billing with known functions", () => {
   expect(problems({ tables: [{ name: "Billing" }, { name: "LOGS" }], functions: [{ name: "count" }] })).toEqual([]);
 });
 
-test("names every rejected part with its position, all together", () => {
+test("names all rejected parts together, with their positions", () => {
   const place = { line: 3, column: 7 };
   expect(
     problems({

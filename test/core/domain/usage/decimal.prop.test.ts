@@ -19,7 +19,7 @@ const units = ({ digits, scale }: Decimal): bigint => digits * 10n ** BigInt(60 
 
 const parsed = (text: string): Decimal => {
   const value = parseDecimal(text);
-  if (value === undefined) throw new Error(`'${text}' is no decimal`);
+  if (value === undefined) throw new Error(`'${text}' is not a decimal`);
   return value;
 };
 

@@ -1,4 +1,4 @@
-/** The subscription of an account: which of several counts, and how an interval is formatted. */
+/** The subscription of an account: which of several subscriptions counts, and how an interval is formatted. */
 import { expect, test } from "vitest";
 import {
   formatInterval,
@@ -25,7 +25,7 @@ test.each([
 
 const of = (status: SubscriptionStatus, created = 0) => ({ status, created });
 
-test("an active subscription has priority over a past due one, and that over all others, whatever their age", () => {
+test("active and trialing take precedence over past_due, and past_due over the rest, whatever the age", () => {
   const giving: SubscriptionStatus[] = ["active", "trialing"];
   const others = subscriptionStatuses.filter((status) => ![...giving, "past_due"].includes(status));
   for (const good of giving)
@@ -43,7 +43,7 @@ test("an active subscription has priority over a past due one, and that over all
       expect(mostRelevant(all)).toEqual(of("past_due", 1));
 });
 
-test("of equal subscriptions the newest counts, and the input is not changed", () => {
+test("of subscriptions with equal precedence, the newest counts, and the input is not changed", () => {
   const all = [of("active", 2), of("trialing", 3), of("active", 1)];
   expect(mostRelevant(all)).toEqual(of("trialing", 3));
   expect(mostRelevant([of("canceled", 5), of("unpaid", 4)])).toEqual(of("canceled", 5));

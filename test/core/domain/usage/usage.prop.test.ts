@@ -49,7 +49,7 @@ test("sums match the integers, in total and by group, in any order", () => {
   );
 });
 
-test("many lines are exact to the last digit; soak runs a million", () => {
+test("the sum of 100,000 lines (a million in the soak) is exact to the last digit", () => {
   const { numRuns: many } = runs(100_000);
   const sums = new UsageSums();
   let wanted = 0n;

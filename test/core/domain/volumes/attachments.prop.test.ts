@@ -63,7 +63,7 @@ test("attachments of two lists combine to those of the whole", () => {
   );
 });
 
-test("a volume may be deleted if and only if no deployment mounts it; the message names all that do", () => {
+test("a volume may be deleted if and only if no deployment mounts it; otherwise the message names them all", () => {
   fc.assert(
     fc.property(volumeName(), fc.uniqueArray(deploymentName(), { maxLength: 5 }), (volume, mounters) => {
       const problem = deletionProblem(volume, mounters);

@@ -14,7 +14,7 @@ test("parses either form, in any order, to the declared mounts", () => {
   );
 });
 
-test("parses the object form to itself", () => {
+test("the object form of mounts parses to the same mounts", () => {
   fc.assert(
     fc.property(mounts(), (all) => {
       const wire = JSON.parse(JSON.stringify(renderMounts(all)));

@@ -51,7 +51,7 @@ test("does not depend on the order of the store", () => {
   );
 });
 
-test("the trash lists a volume exactly as long as it can be restored", () => {
+test("the trash lists a volume if and only if it can be restored", () => {
   fc.assert(
     fc.property(deleted, fc.nat({ max: 2 * WEEK }), (all, later) => {
       const then = plusMillis(now, later);

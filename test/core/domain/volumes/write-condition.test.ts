@@ -9,17 +9,17 @@ const [me, other] = ["acme", "other"] as [AccountId, AccountId];
 const seen: Expected = { etag: "1", owner: me };
 
 test.each<[string, Expected, Present, string | undefined]>([
-  ["nothing expected, nothing there", "absent", { kind: "free" }, undefined],
-  ["nothing expected, my own freed name", "absent", { kind: "reserved", owner: me }, undefined],
-  ["nothing expected, another's freed name", "absent", { kind: "reserved", owner: other }, "name_taken"],
-  ["nothing expected, mine by now", "absent", { kind: "held", owner: me, etag: "1" }, "superseded"],
-  ["nothing expected, another's by now", "absent", { kind: "held", owner: other, etag: "1" }, "name_taken"],
-  ["mine expected, as it was", seen, { kind: "held", owner: me, etag: "1" }, undefined],
-  ["mine expected, changed", seen, { kind: "held", owner: me, etag: "2" }, "superseded"],
-  ["mine expected, another's by now", seen, { kind: "held", owner: other, etag: "1" }, "name_taken"],
-  ["mine expected, gone", seen, { kind: "free" }, "deleted"],
-  ["mine expected, freed", seen, { kind: "reserved", owner: me }, "deleted"],
-  ["mine expected, freed by another since", seen, { kind: "reserved", owner: other }, "name_taken"],
+  ["expects no service, finds none", "absent", { kind: "free" }, undefined],
+  ["expects no service, finds my own freed name", "absent", { kind: "reserved", owner: me }, undefined],
+  ["expects no service, finds another's freed name", "absent", { kind: "reserved", owner: other }, "name_taken"],
+  ["expects no service, finds mine", "absent", { kind: "held", owner: me, etag: "1" }, "superseded"],
+  ["expects no service, finds another account's", "absent", { kind: "held", owner: other, etag: "1" }, "name_taken"],
+  ["expects my service, finds it unchanged", seen, { kind: "held", owner: me, etag: "1" }, undefined],
+  ["expects my service, finds it changed", seen, { kind: "held", owner: me, etag: "2" }, "superseded"],
+  ["expects my service, finds another account's", seen, { kind: "held", owner: other, etag: "1" }, "name_taken"],
+  ["expects my service, finds none", seen, { kind: "free" }, "deleted"],
+  ["expects my service, finds my freed name", seen, { kind: "reserved", owner: me }, "deleted"],
+  ["expects my service, finds another account's freed name", seen, { kind: "reserved", owner: other }, "name_taken"],
 ])("%s", (_case, expected, present, reason) => {
   const lost = writeConflict(me, expected, present);
   expect(lost?.reason).toBe(reason);

@@ -4,8 +4,8 @@ import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts"
 import { capabilitiesSchema, missing, offered, refusal } from "../../../../core/domain/wire/capabilities.ts";
 import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
-test.each(Object.entries({ memoryCapabilities, everything: fullCapabilities, nothingMuch: minimalCapabilities }))(
-  "%s is a valid record",
+test.each(Object.entries({ memory: memoryCapabilities, full: fullCapabilities, minimal: minimalCapabilities }))(
+  "the %s capabilities are a valid record",
   (_name, record) => {
     expect(capabilitiesSchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
   },

@@ -1,4 +1,4 @@
-/** A failed check names its fix and prevents the start; a warning does not. */
+/** A failed check prevents the start, and its message has the fix. A warning does not prevent the start. */
 import { expect, test } from "vitest";
 import { fail, pass, refusalToStart, warn } from "../../../../core/domain/wire/check.ts";
 

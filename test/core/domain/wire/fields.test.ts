@@ -127,13 +127,13 @@ describe("texts and JSON", () => {
   });
 });
 
-test("one invalid field hides no other, and valid ones are returned", () => {
+test("an invalid field does not hide the issues of others, and valid values are returned", () => {
   const { values, issues } = read({ count: "x", flag: "maybe", word: "no", typo: 1, coun: 1 });
   expect(issues.map(({ path }) => path[0])).toEqual(["typo", "coun", "count", "flag", "word"]);
   expect(values).toEqual({ open: 0, data: {} });
 });
 
-test("an unknown field lists the known ones, or suggests one", () => {
+test("the message for an unknown field suggests a known one, or lists all", () => {
   expect(read({ cont: 1, zzz: 1 }).issues.map(({ message }) => message)).toEqual([
     "unknown field 'cont'; did you mean 'count'?",
     "unknown field 'zzz'; the fields are count, open, flag, word, data",
@@ -164,7 +164,7 @@ describe("a rule across fields", () => {
     expect(both.map(({ type }) => type)).toEqual(["extra_forbidden", "value_error"]);
   });
 
-  test("does not see a field that is invalid", () => {
+  test("receives undefined for an invalid field", () => {
     expect(
       check({ count: "x", flag: true })
         ._unsafeUnwrapErr()

@@ -1,4 +1,4 @@
-/** Instants compared with `Date`, which knows the calendar but only milliseconds, and with themselves. */
+/** Instants compared with `Date`, which is exact only to the millisecond, and with their own formatted text. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

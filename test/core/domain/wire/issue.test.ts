@@ -23,7 +23,7 @@ test.each<[string, z.ZodType, unknown, string]>([
   ["anything else", z.union([z.string(), z.null()]), 5, "value_error"],
 ])("%s: %s", (_what, schema, value, type) => expect(typesOf(schema, value)).toEqual([["", type]]));
 
-test("a field that the schema does not know", () => {
+test("a field that is not in the schema: extra_forbidden", () => {
   expect(typesOf(z.strictObject({ name: z.string() }), { name: "a", nam: "b" })).toEqual([["nam", "extra_forbidden"]]);
 });
 

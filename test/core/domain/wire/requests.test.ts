@@ -78,7 +78,7 @@ test("the message states what a field must be", () => {
   ]);
 });
 
-test("ids and labels have a length", () => {
+test("ids and labels have a minimum and a maximum length", () => {
   expect(issuesOf(cancelFields, { deploy_id: "" })).toEqual([["deploy_id", "string_too_short"]]);
   expect(issuesOf(cancelFields, { deploy_id: "d".repeat(65) })).toEqual([["deploy_id", "string_too_long"]]);
   expect(issuesOf(createKeyFields, { label: "l".repeat(100) })).toEqual([]);

@@ -1,4 +1,4 @@
-/** The use of each quota: what counts, what does not, and for how long. */
+/** The usage of each quota: what counts towards it, what does not, and for how long. */
 import { expect, test } from "vitest";
 import { accountLimits } from "../../../../core/domain/accounts/limits.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -17,7 +17,7 @@ const used = async (platform: MemoryPlatform, account?: string) =>
     Object.entries(await usage(platform, account)).flatMap(([name, one]) => (one.used === 0 ? [] : [[name, one.used]])),
   );
 
-test("an account without resources uses nothing of its limits", async () => {
+test("an account without resources has a usage of 0 for each quota", async () => {
   expect(await usage(startMemory())).toEqual({
     deployments: { limit: accountLimits.deployments, used: 0 },
     instances: { limit: accountLimits.instances, used: 0 },
@@ -29,7 +29,7 @@ test("an account without resources uses nothing of its limits", async () => {
   });
 });
 
-test("the limits are those of the settings, and a use may exceed a lowered limit", async () => {
+test("the limits are those of the settings, and the usage may exceed a lowered limit", async () => {
   const platform = startMemory();
   await deployed(platform);
   await deployed(platform, { function_name: "second" });
@@ -59,7 +59,7 @@ test("`max_instances: 0` counts as the platform's default", async () => {
   expect((await usage(platform)).instances.used).toBe(7);
 });
 
-test("counts running builds, but no waiting ones", async () => {
+test("counts running builds, but not waiting ones", async () => {
   const { promise: mayBuild, resolve: build } = Promise.withResolvers<void>();
   const platform = startMemory({
     settings: { accountLimits: { buildsAtOnce: 1 } },
@@ -134,7 +134,7 @@ test("requests count for at most a minute", async () => {
   expect(await used(platform)).toEqual({});
 });
 
-test("a platform without volumes has none, and one that does not respond is an error", async () => {
+test("without volume storage, no volumes are in use; a platform that does not respond is an error", async () => {
   const without = startMemory({
     capabilities: { volumes: { ...startMemory().memory.provider.capabilities.volumes, store: missing("no storage") } },
     around: ({ volumes }) => ({ volumes: { ...volumes, list: () => errAsync(unavailable("no storage")) } }),

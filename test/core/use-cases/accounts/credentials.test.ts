@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(JSON.stringify(listed)).not.toContain(made.key);
   });
 
-  test("a revoked key is rejected and not listed any more", async () => {
+  test("a revoked key is rejected and not listed", async () => {
     const { controlPlane, principal, made } = await withKey();
     expect((await controlPlane.revokeKey(principal(), { id: made.id })).isOk()).toBe(true);
     expect((await controlPlane.authenticate({ apiKey: made.key })).isErr()).toBe(true);

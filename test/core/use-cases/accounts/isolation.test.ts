@@ -15,7 +15,7 @@ interface Secrets {
   readonly keyId: string;
 }
 
-/** What the other account calls, and the expected result. */
+/** A call by the other account, with checks of its result. */
 type Attempt = (controlPlane: ControlPlane, other: Principal, secrets: Secrets) => Promise<void>;
 
 const fields = { function_name: "app", volumes: {} };

@@ -14,7 +14,7 @@ const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
 
 const useCases = Object.keys(startMemory().controlPlane).filter((name) => !withoutAccount.includes(name));
 
-test.each(useCases)("%s rejects a caller without an account, and does nothing", async (name) => {
+test.each(useCases)("%s rejects a caller without an account, and changes nothing", async (name) => {
   const { logger, logged } = recorder();
   const { controlPlane, memory } = startMemory({ logger });
   const before = memory.snapshot();
@@ -32,14 +32,14 @@ test.each(useCases)("%s rejects a caller without an account, and does nothing", 
   expect(logged).toHaveLength(nobodies.length);
 });
 
-test("different accounts see nothing of each other", async () => {
+test("an account does not see the volumes of another account", async () => {
   const { controlPlane } = startMemory();
   const [ann, olga] = ["u-17", "u-18"].map((id) => ({ account: accountOf(id), credentialId: "session" }));
   (await controlPlane.createVolume(ann as Principal, { name: "photos" }))._unsafeUnwrap();
   expect((await controlPlane.listVolumes(olga as Principal))._unsafeUnwrap()).toEqual([]);
 });
 
-test("a port that throws gives `internal`, and its cause is in the log", async () => {
+test("if a port throws, the call fails with `internal`, and the cause is in the log", async () => {
   const cause = new TypeError("no such field");
   const { logger, logged } = recorder();
   const platform = startMemory({

@@ -1,4 +1,4 @@
-/** Long port calls end: on their own, by deadline, by abort, and also if the port ignores the abort. */
+/** A long port call ends with its last event, at its deadline or on an abort, even if the port ignores the abort. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { awaitFinalEvent } from "../../../../core/use-cases/deploy/await-final-event.ts";
@@ -51,7 +51,7 @@ test("the port's last event is the outcome", async () => {
   expect(watched).toMatchObject({ end: { kind: "ready" }, timedOut: false, messages: ["one", "two"] });
 });
 
-test("a port that stops without a last event is reported as such", async () => {
+test("a port that ends without a last event has no outcome", async () => {
   expect(await watch(async function* () {})).toMatchObject({ end: undefined, timedOut: false });
 });
 
@@ -63,7 +63,7 @@ describe("the deadline", () => {
     expect(watched.seconds).toBeLessThanOrEqual(62);
   });
 
-  test("gives a port that ignores it 15 s, then abandons it", async () => {
+  test("abandons a port that ignores the abort after 15 s", async () => {
     const watched = await watch(deaf);
     expect(watched).toMatchObject({ end: undefined, timedOut: true });
     expect(watched.seconds).toBeGreaterThanOrEqual(75);
@@ -96,7 +96,7 @@ describe("an abort", () => {
     expect(watched.seconds).toBeLessThanOrEqual(17);
   });
 
-  test("is not reported as a deadline, even if the deadline passes while the port winds down", async () => {
+  test("is not reported as a timeout, even if the deadline passes before the port ends", async () => {
     const { abort, clock } = abortedAfter(59_000);
     const watched = await whileTicking(
       clock,

@@ -1,4 +1,4 @@
-/** Deploys that mount volumes: when volumes are created, what is announced, and deploys whose volume was deleted. */
+/** Deploys that mount volumes: the creation and announcement of volumes, and deploys whose volume was deleted. */
 import { describe, expect, test } from "vitest";
 import { type Fault, faulty, type PortCall } from "../../../../adapters/memory/index.ts";
 import { unavailable } from "../../../../core/errors.ts";
@@ -63,13 +63,13 @@ describe("missing volumes", () => {
     expect(service?.serving[0]?.template.mounts.map(({ bucket }) => bucket)).toEqual([id, id]);
   });
 
-  test("a failed build creates none", async () => {
+  test("a failed build creates no volume", async () => {
     const platform = startMemory(failing("builder", "build_failed"));
     expect((await ended(platform, mounting("data"))).at(-1)?.reason).toBe("build_failed");
     expect(await namesOf(platform)).toEqual([]);
   });
 
-  test("a failed rollout keeps them, and they were announced", async () => {
+  test("a failed rollout keeps the volumes, which the stream announced", async () => {
     const platform = startMemory(failing("services", "crashed"));
     const records = await ended(platform, mounting("data"));
     expect(records.at(-1)?.reason).toBe("crashed");
@@ -77,7 +77,7 @@ describe("missing volumes", () => {
     expect(await namesOf(platform)).toEqual(["data"]);
   });
 
-  test("if one cannot be created, the deploy ends and keeps those created before it", async () => {
+  test("if a volume cannot be created, the deploy ends, and the volumes created before remain", async () => {
     const platform = startMemory(
       faults("volumes", ({ method, count }) =>
         method === "create" && count === 2 ? { error: unavailable("The storage is down.") } : undefined,
@@ -185,7 +185,7 @@ describe("a volume that the plan expected", () => {
     ["deleted and created again in the build", "build", recreated],
     ["deleted before the rollout", "rollout", remove],
     ["deleted and created again before the rollout", "rollout", recreated],
-  ] as const)("%s ends the deploy, and no other is created", async (_when, method, act) => {
+  ] as const)("%s ends the deploy, and no other volume is created", async (_when, method, act) => {
     const platform = meanwhile(method, act);
     await create(platform);
     const had = act === remove ? [] : ["data"];
@@ -235,9 +235,9 @@ describe("a volume that the plan expected", () => {
     ["build", 1000, false, "volume_unavailable"],
     ["mayServe", 1000, true, "DONE"],
     ["mayServe", 1000, false, "volume_unavailable"],
-    // As if the deleting process had died.
+    // Longer than a deploy waits, as if the process that deletes the volume had died.
     ["mayServe", 60_000, true, "volume_unavailable"],
-  ] as const)("hidden at the %s for %i ms, then kept: %s, ends with %s", async (method, millis, stays, end) => {
+  ] as const)("hidden during %s for %i ms, then shown again: %s, ends with %s", async (method, millis, stays, end) => {
     const platform = meanwhile(method, hideFor(millis, stays));
     await create(platform);
     const last = (await ended(platform, mounting("data"))).at(-1);

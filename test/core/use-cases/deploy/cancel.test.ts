@@ -1,4 +1,4 @@
-/** Cancelling: a deploy ends with `interrupted` until its traffic has moved. After that it is too late. */
+/** Cancelling a deploy ends it with `interrupted`. Once its traffic has moved or it has ended, the call fails. */
 import { describe, expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import type { DeployRun } from "../../../../core/control-plane.ts";
@@ -134,7 +134,7 @@ describe("too late", () => {
     expect(refused).toMatchObject({ kind: "conflict", message: "The deploy of 'app' has already ended with DONE." });
   });
 
-  test("after traffic has moved, although the last record is missing", async () => {
+  test("after traffic has moved, although the deploy has not ended yet", async () => {
     const platform = slow({ noteDeploy: 5000 });
     const run = await accepted(platform);
     await platform.clock.advance(6000);

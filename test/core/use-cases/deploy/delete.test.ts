@@ -104,7 +104,7 @@ describe("errors", () => {
 
 describe("a provider that fails", () => {
   test.each([
-    ["is down", unavailable("down"), "unavailable"],
+    ["a provider that is down", unavailable("down"), "unavailable"],
     ["a concurrent write", conflict("changed"), "conflict"],
   ])("%s: returns the error, and the queue of the name is free again", async (_what, error, kind) => {
     const platform = startMemory({

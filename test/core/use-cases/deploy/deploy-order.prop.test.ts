@@ -1,6 +1,6 @@
 /**
- * Deploys, rollbacks, cancels and deletes at any moment, on a provider whose calls may be slow, fail before they act, or lose
- * their response. Every stream must be valid, and every promise about it must hold.
+ * Deploys, rollbacks, cancels and deletes at any moment, on a provider whose calls may be slow, fail before they act,
+ * or lose their response. Every stream must be valid, and every promise about it must hold.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -9,7 +9,7 @@ import { deployed, listed, startMemory } from "../../../support/providers/memory
 
 const settings = { envAliases: { OTHER_TOKEN: "CRON_TOKEN" } };
 
-test("a service gets them, and its deployment does not list them", async () => {
+test("a service gets the aliases, and its deployment does not list them", async () => {
   const platform = startMemory({ settings });
   await deployed(platform, { env: { OWN: "1" } });
   const [service] = (await platform.memory.provider.services.list(platform.principal().account))._unsafeUnwrap();
@@ -17,7 +17,7 @@ test("a service gets them, and its deployment does not list them", async () => {
   expect((await listed(platform))[0]?.env).toEqual(["OWN"]);
 });
 
-test("a declaration that sets one is a 422 together with all other issues", async () => {
+test("a declaration that sets an alias fails with an issue, together with all other issues", async () => {
   const platform = startMemory({ settings });
   const refused = (await platform.submit({ env: { OTHER_TOKEN: "mine", CRON_TOKEN: "mine" } }))._unsafeUnwrapErr();
   expect(refused).toMatchObject({

@@ -71,7 +71,7 @@ const recordsOf = async (platform: MemoryPlatform) => {
 const bytes = (buffer: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(buffer);
 
 describe("before the stream", () => {
-  test("404 for a missing volume or object, 403 for another account's, and no deploy begins", async () => {
+  test("404 for a missing volume or object, 403 for another account's, and starts no deploy", async () => {
     const platform = start();
     expect((await submit(platform))._unsafeUnwrapErr()).toMatchObject({
       kind: "not_found",
@@ -107,7 +107,7 @@ describe("before the stream", () => {
 });
 
 describe("the stream", () => {
-  test("announces what it fetches, and keeps nothing of it", async () => {
+  test("names the object that it fetches, and discards the fetched source", async () => {
     const platform = start();
     await put(platform, bytes(good));
     const records = await recordsOf(platform);
@@ -151,7 +151,7 @@ describe("the stream", () => {
     expect(platform.fetched.size).toBe(0);
   });
 
-  test("ends if the object exceeds its own limit, which differs from that of an upload", async () => {
+  test("ends if the object exceeds the limit of objects, which differs from the limit of uploads", async () => {
     let limit: number | undefined;
     const platform = start(({ spool }) => ({
       spool: {
@@ -251,7 +251,7 @@ describe("a storage that does not respond", () => {
     expect((await Array.fromAsync(run.follow())).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
   });
 
-  test("does not hold up a cancelled deploy", async () => {
+  test("does not delay the end of a cancelled deploy", async () => {
     const { platform, letGo } = stuck();
     await put(platform, bytes(good));
     const run = (await submit(platform))._unsafeUnwrap();

@@ -37,7 +37,7 @@ test("a silent build repeats its current step every 15 s", async () => {
   ]);
 });
 
-test("a waiting deploy repeats, too", async () => {
+test("a waiting deploy repeats its message, too", async () => {
   const platform = startMemory({
     around: ({ builder }, clock) => ({
       builder: {

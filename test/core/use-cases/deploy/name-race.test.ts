@@ -44,7 +44,7 @@ test.each(["one replica", "two replicas"])(
     await fc.assert(
       fc.asyncProperty(delays, delays, fc.nat({ max: 10_000 }), async (first, second, later) => {
         const [one, two] = replicas([first, second]);
-        if (one === undefined || two === undefined) throw new Error("on two replicas");
+        if (one === undefined || two === undefined) throw new Error("the test needs two replicas");
         const race = async () => {
           const mine = outcomeOf(one, { port: 3000 }, "acme");
           await one.clock.sleep(later);
@@ -72,7 +72,7 @@ test("one account, two replicas: a deploy that loses ends with `superseded`, and
   await fc.assert(
     fc.asyncProperty(delays, delays, fc.nat({ max: 10_000 }), async (first, second, later) => {
       const [one, two] = replicas([first, second]);
-      if (one === undefined || two === undefined) throw new Error("on two replicas");
+      if (one === undefined || two === undefined) throw new Error("the test needs two replicas");
       await whileTicking(one.clock, outcomeOf(one, { port: 2000 }, "acme"));
       const race = async () => {
         const here = outcomeOf(one, { port: 3000 }, "acme");

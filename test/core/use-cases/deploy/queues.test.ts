@@ -32,7 +32,7 @@ describe("deploys of one name", () => {
     expect(await listed(platform)).toMatchObject([{ port: 3003, revision: "app-00003" }]);
   });
 
-  test("the list shows the running one, not the waiting ones", async () => {
+  test("the list shows the running deploy, not the waiting ones", async () => {
     const platform = slowBuilds();
     await deployed(platform);
     const [first, second] = [await accepted(platform), await accepted(platform)];
@@ -95,7 +95,7 @@ describe("builds of one account", () => {
     expect((built?.time ?? "~") < (rolledOut?.time ?? "")).toBe(true);
   });
 
-  test("a failed build releases its place", async () => {
+  test("a failed build frees its slot", async () => {
     let builds = 0;
     const platform = startMemory({
       settings: { accountLimits: { buildsAtOnce: 1 } },
@@ -121,7 +121,7 @@ describe("deployments of one account", () => {
     return platform;
   };
 
-  test("past the quota a new name is rejected on its field; existing ones can be deployed again", async () => {
+  test("at the quota, a new name is rejected on its field; existing deployments can be deployed again", async () => {
     const platform = await full();
     expect((await platform.submit({ function_name: "three" }))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
@@ -202,7 +202,7 @@ test("requests a minute, for each account", async () => {
 });
 
 describe("a first deploy in the list", () => {
-  test("is listed without a URL, with its declared fields, until its platform knows it", async () => {
+  test("is listed without a URL, with its declared fields, until the provider lists it", async () => {
     const platform = slowBuilds();
     await deployed(platform, { function_name: "zed" });
     const run = await accepted(platform, { function_name: "app", port: 3000, memory: "512Mi", env: { A: "secret" } });

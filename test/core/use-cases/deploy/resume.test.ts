@@ -1,4 +1,4 @@
-/** Following a deploy: a client that left re-attaches at any record and misses none. */
+/** Following a deploy: a client that disconnected can resume after any record, and misses none. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
@@ -34,7 +34,7 @@ const resumed = (platform: MemoryPlatform, deployId: string, after?: unknown) =>
     ...(after === undefined ? {} : { after }),
   });
 
-test("from any record, at any moment, every later record comes exactly once and in order", async () => {
+test("from any record, at any moment, returns every later record exactly once and in order", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.nat({ max: 12 }),
@@ -127,7 +127,7 @@ describe("errors", () => {
     });
   });
 
-  test("nothing follows the last record", async () => {
+  test("the stream after the last record is empty", async () => {
     const platform = startMemory();
     const records = await deployed(platform);
     const found = (await resumed(platform, records[0]?.deploy_id ?? "", 1000))._unsafeUnwrap();

@@ -1,4 +1,4 @@
-/** Releases and rollbacks: what is restored, when a rollback is refused, and what happens at the same time. */
+/** Releases and rollbacks: what a rollback restores, when it is refused, and how concurrent operations affect it. */
 import { describe, expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -72,7 +72,7 @@ describe("a rollback", () => {
     expect(serving?.document.spec).toMatchObject({ env: [["COLOUR", "red"]] });
   });
 
-  test("without a number follows earlier rollbacks: after 5 and a rollback to 4, it restores 3", async () => {
+  test("without a number takes earlier rollbacks into account: after 5 and a rollback to 4, restores 3", async () => {
     const platform = startMemory();
     for (const port of [3001, 3002, 3003, 3004, 3005]) await deployed(platform, { port });
     await rolledBack(platform, { release: 4 });
@@ -81,7 +81,7 @@ describe("a rollback", () => {
     expect((await releases(platform)).releases[0]).toMatchObject({ release: 7, rolled_back_to: 3 });
   });
 
-  test("leaves the next deploy as usual, which keeps the restored variables", async () => {
+  test("does not affect the next deploy, which keeps the restored variables", async () => {
     const platform = startMemory();
     await deployed(platform, { env: { COLOUR: "red" } });
     await deployed(platform, { env: {} });
@@ -100,7 +100,7 @@ describe("a rollback", () => {
     expect(token()).toBe(before);
   });
 
-  test("announces that the volume of the name is another one", async () => {
+  test("announces that a mounted volume was deleted and created again", async () => {
     const platform = startMemory();
     await deployed(platform, { volumes: { "/data": "data" } });
     await deployed(platform);
@@ -111,7 +111,7 @@ describe("a rollback", () => {
     );
   });
 
-  test("follows the policies of today", async () => {
+  test("applies the current policies", async () => {
     const limited = adjust("memory", 512 * 1024 * 1024, "every service gets 512Mi");
     let rulings = [limited];
     const policy = { name: "today", judge: () => rulings };
@@ -129,7 +129,7 @@ describe("a rollback", () => {
     });
   });
 
-  test("follows the quotas of today", async () => {
+  test("applies the current quotas", async () => {
     const platform = startMemory();
     await deployed(platform, { max_instances: 20 });
     await deployed(platform);
@@ -185,11 +185,11 @@ test("a release that does not exist is not found", async () => {
   expect(await refused(platform, { name: "none" })).toMatchObject({ kind: "not_found" });
 });
 
-describe("at the same time", () => {
+describe("concurrent operations", () => {
   const slowBuilds = () =>
     startMemory({ around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }) });
 
-  test("does not wait for a running build, whose deploy ends with `superseded`", async () => {
+  test("a rollback does not wait for a running build, whose deploy ends with `superseded`", async () => {
     const platform = slowBuilds();
     for (const port of [3001, 3002]) await deployed(platform, { port });
     const building = await accepted(platform, { port: 3003, volumes: { "/data": "data" } });
@@ -202,7 +202,7 @@ describe("at the same time", () => {
     expect((await platform.controlPlane.listVolumes(platform.principal()))._unsafeUnwrap()).toEqual([]);
   });
 
-  test("a deploy that waits behind the build replaces the rollback", async () => {
+  test("a deploy that waits for the build replaces the rollback's revision", async () => {
     const platform = slowBuilds();
     for (const port of [3001, 3002]) await deployed(platform, { port });
     const [first, second] = [await accepted(platform, { port: 3003 }), await accepted(platform, { port: 3004 })];
@@ -300,7 +300,7 @@ describe("the list of releases", () => {
     expect(seen).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("continues the numbers of a deleted deployment for a week, and then starts again with another uid", async () => {
+  test("continues the numbers of a deleted deployment for a week, then starts at 1 with another uid", async () => {
     const platform = startMemory();
     const newest = async () => {
       const { release, uid } = (await releases(platform)).releases[0] ?? {};
@@ -328,7 +328,7 @@ describe("the list of releases", () => {
     expect([all.length, all[0]?.release, all.at(-1)?.release]).toEqual([100, 103, 4]);
   });
 
-  test("names the key that deployed", async () => {
+  test("names the key that created a release", async () => {
     const platform = startMemory();
     const { controlPlane, principal } = platform;
     const { key, id } = (await controlPlane.createKey(principal(), { label: "laptop" }))._unsafeUnwrap();
@@ -360,7 +360,7 @@ describe("a comparison of releases", () => {
     expect((await compare(platform, { from: 2, to: 1 }))._unsafeUnwrap().changes).toHaveLength(4);
   });
 
-  test("needs two releases", async () => {
+  test("fails without two releases", async () => {
     const platform = startMemory();
     await deployed(platform);
     expect((await compare(platform))._unsafeUnwrapErr()).toMatchObject({
@@ -371,7 +371,7 @@ describe("a comparison of releases", () => {
   });
 });
 
-test("without the capability, each call fails with its reason, and a deploy must omit the message", async () => {
+test("without the capability, calls fail with the provider's reason, and a deploy must omit the message", async () => {
   const reason = "no releases here";
   const platform = startMemory({ capabilities: { releases: missing(reason) } });
   const { controlPlane, principal } = platform;

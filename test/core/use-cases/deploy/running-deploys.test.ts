@@ -1,4 +1,4 @@
-/** How long a replica remembers its deploys, and that an ended deploy releases its resources. */
+/** A replica keeps its ended deploys for an hour, and releases their resources. */
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";

@@ -131,7 +131,7 @@ describe("a scheduler that fails", () => {
     expect(await jobOf(platform)).toBeNull();
   });
 
-  test("hangs: schedule_failed after 60 s, and the call is aborted", async () => {
+  test("by hanging: schedule_failed after 60 s, and the call is aborted", async () => {
     let told = false;
     const platform = withScheduler(() => ({
       put: (_job, { signal } = {}) => {
@@ -213,7 +213,7 @@ describe("removing a deployment", () => {
   });
 });
 
-test("a provider without a scheduler rejects a schedule, and the removal of schedules is never called", async () => {
+test("without the capability, rejects a deploy with a schedule, and never calls the scheduler", async () => {
   const platform = startMemory({
     capabilities: { cron: { schedules: missing("no clock here"), max_seconds: 0 } },
     around: ({ scheduler }) => ({ scheduler: faulty(scheduler, () => ({ error: unavailable("There is none.") })) }),

@@ -37,13 +37,13 @@ const paths: Readonly<Record<string, (platform: MemoryPlatform) => Promise<unkno
     await recordsOf(platform, first);
     await recordsOf(platform, second);
   },
-  "it is cancelled in the build": async (platform) => {
+  "the deploy is cancelled in the build": async (platform) => {
     const run = await accepted(platform);
     await platform.clock.advance(1000);
     const cancelled = platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: run.deployId });
     expect((await whileTicking(platform.clock, cancelled)).isOk()).toBe(true);
   },
-  "it is deleted while it waits": async (platform) => {
+  "the deployment is deleted while the deploy waits": async (platform) => {
     await accepted(platform);
     await accepted(platform);
     expect((await deleteApp(platform)).isOk()).toBe(true);
@@ -62,7 +62,7 @@ test.each(Object.entries(paths))("%s", async (_path, walk) => {
   expect(platform.kept.size).toBe(0);
 });
 
-test("not before the build has read it, and not while it waits", async () => {
+test("a source is kept while its deploy waits and until its build has read it", async () => {
   const platform = slowBuilds();
   const [first, second] = [await accepted(platform), await accepted(platform)];
   await platform.clock.advance(1000);

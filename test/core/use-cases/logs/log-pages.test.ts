@@ -1,4 +1,4 @@
-/** Pages of a log (contract 4.6): where each one begins and ends, and which entries an unsettled store holds back. */
+/** Pages of a log (contract 4.6): where each page begins and ends, and which entries are too recent for a page. */
 import { describe, expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
@@ -43,7 +43,7 @@ describe("a page begins", () => {
     expect(lines(await read({ limit: 2, query: "severity=ERROR" }))).toEqual([6, 9]);
   });
 
-  test("after since, and its cursor leads to the end and beyond", async () => {
+  test("after since, and its cursor leads to the end and to later entries", async () => {
     const { read, lines, at, memory, clock } = await withLines(10);
     const first = await read({ since: at(4), limit: 4 });
     expect(lines(first)).toEqual([4, 5, 6, 7]);
@@ -98,7 +98,7 @@ test("in a log without visible entries the cursor precedes the entries that will
   expect(lines(await read({ since: page.cursor }))).toEqual([0, 1]);
 });
 
-test("returns not_found for an unknown deployment, but an empty page if its log cannot be read", async () => {
+test("returns not_found for an unknown deployment, but an empty page if the check for a log fails", async () => {
   let answers = true;
   const platform = startMemory({
     around: ({ logs }) => ({
@@ -115,7 +115,7 @@ test("returns not_found for an unknown deployment, but an empty page if its log 
   expect((await read()).isOk()).toBe(true);
 });
 
-test("a search that hit its limit reports it, and its cursor resumes there", async () => {
+test("a search that reaches its limit returns a partial page, and its cursor resumes there", async () => {
   const clock = createManualClock();
   // Examines four entries before its timeout passes.
   const impatient = createMemoryLogs(createWorld(), clock, compileRe2, 4);
@@ -158,7 +158,7 @@ test("an invalid filter is reported with its position, together with all other i
   });
 });
 
-test("a deleted deployment's log stays readable, also after its last entry", async () => {
+test("a deleted deployment's log stays readable, even from a time after its last entry", async () => {
   const { controlPlane, principal, read, lines, at } = await withLines(3);
   expect((await controlPlane.deleteDeployment(principal(), { name: "app" })).isOk()).toBe(true);
   expect(lines(await read())).toEqual([0, 1, 2]);

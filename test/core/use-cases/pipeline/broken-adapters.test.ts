@@ -1,6 +1,6 @@
 /**
- * Adapters that break their contract: they throw instead of returning, or stop without an end. The deploy ends as
- * `internal`, the server keeps running, and only its log has the cause.
+ * Adapters that break their contract: they throw instead of returning an error, or end a stream without a last event.
+ * The deploy ends with `internal`, the server keeps running, and only its log has the cause.
  */
 import { expect, test } from "vitest";
 import { notFound } from "../../../../core/errors.ts";
@@ -40,7 +40,7 @@ test.each(["build", "rollout", "noteDeploy"] as const)(
   },
 );
 
-test("the list shows how it ended", async () => {
+test("the list shows that the deploy ended with `internal`", async () => {
   let broken = false;
   const platform = startMemory({
     around: ({ builder }) => ({
@@ -98,7 +98,7 @@ test("an error kind that no port may return ends the deploy as `internal`, witho
   expect(JSON.stringify(records)).not.toContain("s3cret");
 });
 
-test("an empty page of objects is the last one, whatever the storage returns", async () => {
+test("an empty page of objects is the last one, even if the storage reports more", async () => {
   const platform = startMemory({
     around: ({ volumes }) => ({
       volumes: { ...volumes, objects: () => okAsync({ objects: [], folders: [], more: true }) },

@@ -1,11 +1,11 @@
-/** The semaphore grants permits in order of arrival, never more than its capacity, and forgets none. */
+/** The semaphore grants every permit in order of arrival, and never more at a time than its capacity. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KeyedSemaphore, type Permit } from "../../../../core/use-cases/pipeline/keyed-semaphore.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 describe("by example", () => {
-  test("the second waits for the first", async () => {
+  test("the second permit waits for the first", async () => {
     const semaphore = new KeyedSemaphore(1);
     const [first, second] = [semaphore.acquire("a"), semaphore.acquire("a")];
     const counts = () => [semaphore.granted("a"), semaphore.waiting("a"), semaphore.isAvailable("a")];
@@ -23,7 +23,7 @@ describe("by example", () => {
     expect(semaphore.acquire("b").granted).toBe(true);
   });
 
-  test("a permit that leaves the queue early holds up no other, and a second release does nothing", () => {
+  test("a permit released in the queue does not block the others, and a second release does nothing", () => {
     const semaphore = new KeyedSemaphore(1);
     const [first, second, third, fourth] = [
       semaphore.acquire("a"),

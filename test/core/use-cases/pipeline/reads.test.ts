@@ -25,7 +25,7 @@ describe("check-name", () => {
     expect((await check("www"))._unsafeUnwrap().reason).toContain("reserved");
   });
 
-  test("a name of the caller is available: deploying it updates it", async () => {
+  test("a name of the caller is available: a deploy updates the service", async () => {
     const platform = startMemory();
     await deployed(platform);
     expect((await check("app", "acme", platform))._unsafeUnwrap().available).toBe(true);

@@ -71,7 +71,7 @@ test("a missing capability fails before the authorization", async () => {
   expect((await useless(principal))._unsafeUnwrapErr()).toMatchObject({ kind: "unsupported", message: "not here" });
 });
 
-test("an input that is parsed already is passed on", async () => {
+test("passes on an input that is already parsed", async () => {
   const double = bind(parsedUseCase({ run: ({ input }: { readonly input: number }) => ok(input * 2) }));
   expect(await double(principal, 21)).toEqual(ok(42));
 });

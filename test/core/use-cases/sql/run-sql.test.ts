@@ -1,4 +1,4 @@
-/** SQL queries: the errors of an engine, and what the client receives. */
+/** SQL queries: the results of an engine, and the response to each of its errors. */
 import { expect, test } from "vitest";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { type ControlPlaneError, unavailable } from "../../../../core/errors.ts";

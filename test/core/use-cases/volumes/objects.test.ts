@@ -209,7 +209,7 @@ describe("signed URLs", () => {
     expect((await upload(platform, { object: "a", path: "b" }))._unsafeUnwrapErr()).toMatchObject({
       issues: [{ path: ["path"], message: "is 'b', but object is 'a'; send only one", type: "value_error" }],
     });
-    // Unreadable values are not compared.
+    // Invalid paths are not compared.
     expect((await upload(platform, { object: "../a", path: "b" }))._unsafeUnwrapErr()).toMatchObject({
       issues: [{ path: ["object"], type: "value_error" }],
     });

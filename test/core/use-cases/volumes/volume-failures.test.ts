@@ -55,7 +55,7 @@ test.each<[string, "volumes" | "services", string, Call]>([
   ["list", "volumes", "list", list],
   ["list, if its mounts cannot be read", "services", "list", list],
   ["delete", "volumes", "find", remove],
-  ["a deploy that mounts one", "volumes", "list", deploy],
+  ["a deploy that mounts a volume", "volumes", "list", deploy],
 ])("%s: %s.%s", async (_call, port, method, call) => {
   const { platform, mend } = await broken(port, [method]);
   expect(await call(platform)).toEqual(down);
@@ -78,7 +78,7 @@ test.each<["volumes" | "services", string]>([
   expect((await controlPlane.restoreVolume(principal(), { name: "data" })).isOk()).toBe(true);
 });
 
-test("reports a volume that can be neither trashed nor shown again to the operator", async () => {
+test("logs that a volume can be neither moved to the trash nor listed again", async () => {
   const { platform, logged } = await broken("volumes", ["moveToTrash", "abortDelete"]);
   expect(await remove(platform)).toEqual(down);
   expect(logged).toEqual(["a volume stays hidden after its deletion failed"]);

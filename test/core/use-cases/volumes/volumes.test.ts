@@ -133,7 +133,7 @@ describe("delete", () => {
     expect((await remove(platform)).isOk()).toBe(true);
   });
 
-  test("returns 403 for another account's volume, 404 for none, whatever the name", async () => {
+  test("returns 403 for another account's volume, and 404 for a missing one, even with an invalid name", async () => {
     const platform = startMemory();
     (await create(platform, "data", "other"))._unsafeUnwrap();
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual({
@@ -146,7 +146,7 @@ describe("delete", () => {
       );
   });
 
-  test("if the mounts cannot be read, the volume stays and is shown again", async () => {
+  test("if the mounts cannot be read, the volume remains listed", async () => {
     // The first read is before the volume is hidden, the second after it.
     for (const count of [1, 2]) {
       const platform = startMemory({
@@ -163,7 +163,7 @@ describe("delete", () => {
     }
   });
 
-  test("if it cannot be moved to the trash, it is shown again", async () => {
+  test("a volume that cannot be moved to the trash is listed again", async () => {
     const platform = startMemory({
       around: ({ volumes }) => ({
         volumes: faulty(volumes, (call) =>
@@ -177,7 +177,7 @@ describe("delete", () => {
     expect(await trash(platform)).toEqual([]);
   });
 
-  test("until it ends, every call on the volume fails with conflict", async () => {
+  test("during a delete, every other call on the volume fails with conflict", async () => {
     const platform = startMemory();
     (await create(platform))._unsafeUnwrap();
     const { volumes } = platform.memory.provider;
@@ -231,7 +231,7 @@ describe("restore", () => {
     });
   });
 
-  test("returns 404 for none, for another's id and past 7 days, and 403 if another account has one", async () => {
+  test("returns 404 for a wrong name or id and after 7 days, and 403 if another account has a live volume", async () => {
     const platform = startMemory();
     const id = await trashed(platform);
     const none = notFound("No deleted volume 'data' can be restored. Deleted volumes can be restored for 7 days.");

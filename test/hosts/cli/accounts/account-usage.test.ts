@@ -33,7 +33,7 @@ test("prints a table on a terminal, and tab-separated lines in a pipe", async ()
   ]);
 });
 
-test("prints the response with --json, and the request itself counts", async () => {
+test("prints the response with --json, which counts the request itself", async () => {
   const usage = JSON.parse((await portside(["account", "usage", "--json"], { env })).stdout);
   expect(usage).toMatchObject({ deployments: { limit: 50, used: 1 }, requests_per_minute: { limit: 3000 } });
   expect(usage.requests_per_minute.used).toBeGreaterThan(0);

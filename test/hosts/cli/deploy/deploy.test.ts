@@ -149,7 +149,7 @@ test("suggests the next step if the server restarts during the build and loses t
 });
 
 describe("a folder without portside.json", () => {
-  test("is deployed under its folder name without storage, with a message", async () => {
+  test("is deployed under its folder name without volumes, with a message", async () => {
     await using api = await serveMemory();
     using folder = folderWith({ "my_service/package.json": "{}" });
     const { code, stderr } = await portside(["deploy", `${folder.path}/my_service`], { env: await envOf(api) });
@@ -168,7 +168,7 @@ describe("a folder without portside.json", () => {
   };
 
   test.each([[[]], [["--plan"]], [["--plan", "--json"]], [["--env", "TOKEN=2"]]])(
-    "does not reset what a deployment declared, with %j",
+    "does not reset the declared values of a deployment, with %j",
     async (flags) => {
       await using api = await serveMemory();
       using right = folderWith(project(declared));

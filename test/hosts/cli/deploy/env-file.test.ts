@@ -1,4 +1,4 @@
-/** Node has an option `--env-file` too. It must not read the file that is meant for Portside. */
+/** Portside reads the file of `--env-file`, and Node, which has an option of the same name, does not. */
 import { execFile } from "node:child_process";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";

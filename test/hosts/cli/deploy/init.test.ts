@@ -1,4 +1,4 @@
-/** `portside init` writes something that runs, and overwrites nothing. */
+/** `portside init` creates a service that runs, and overwrites nothing. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** `portside run`: no server, no key; deploys, shows its log, follows changes, leaves nothing but volumes. */
+/** `portside run` needs no server or key. It deploys again after changes, prints the log, and leaves only volumes. */
 import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -83,7 +83,7 @@ describe("links", () => {
     ["out of the folder", "../outside.txt"],
     ["to an absolute path outside", "/etc/hostname"],
     ["to nothing", "missing.txt"],
-    ["to a folder that it is in", "."],
+    ["to one of their parent folders", "."],
   ])("%s are rejected by name", async (_what, target) => {
     using folder = folderWith({ "inner/file.txt": "", "outside.txt": "" });
     const source = join(folder.path, "inner");

@@ -34,7 +34,7 @@ const watching = async (folder: Folder) => {
     failures,
     told,
     folders: () => listed.at(-1),
-    /** Waits until all earlier changes are reported, then drops them: the system reports changes in order. */
+    /** Waits for the report of a new file, then drops all reports. The system reports changes in order. */
     async forget() {
       const name = `barrier-${barriers++}`;
       writeFileSync(join(folder.path, name), "");

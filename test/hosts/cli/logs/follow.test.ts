@@ -1,4 +1,4 @@
-/** How often a follower polls: immediately if more entries exist, rarely if none come. */
+/** How often a follower polls: immediately if more entries exist, less often while the log is quiet. */
 import { expect, test } from "vitest";
 import type { LogPage } from "../../../../core/domain/logs/entry.ts";
 import { followLog, LOG_PAGE, type LogRow, pauseAfter } from "../../../../hosts/cli/logs/follow.ts";
@@ -43,7 +43,7 @@ test("retries after a second if the platform does not respond", async () => {
   expect(await follow([undefined, page(1), page(0)])).toEqual(["read", 1000, "read", 200, "read"]);
 });
 
-test("reads less often after ten seconds without entries, down to once a second, and checks the deployment now and then", async () => {
+test("reads less often after ten seconds without entries, down to once a second, and checks the deployment", async () => {
   const quiet = await follow([page(1), ...Array.from({ length: 400 }, () => page(0)), page(0)]);
   const pauses = quiet.filter((one) => typeof one === "number");
   expect(pauses.slice(0, 51).every((pause) => pause === 200)).toBe(true);
@@ -58,7 +58,7 @@ test("reads often again after an entry", async () => {
   expect(done.slice(-3)).toEqual(["read", 200, "read"]);
 });
 
-test("waits as long as the platform asks, but reads on immediately after a full page", async () => {
+test("waits for the time in the response, but reads immediately after a full page", async () => {
   const later = { ...page(1), pollAfterMs: 2400 };
   expect(await follow([later, { ...page(LOG_PAGE), pollAfterMs: 2400 }, page(0)])).toEqual([
     "read",

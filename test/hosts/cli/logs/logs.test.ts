@@ -49,7 +49,7 @@ test("shows all entries since a time over several pages, or the newest of them w
   expect(await logs("-s", "yesterday")).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("shows more than a page of the newest entries, and none with -n 0", async () => {
+test("shows more of the newest entries than fit on a page, and none with -n 0", async () => {
   const { api, logs } = await withLines(many(2500));
   await using _ = api;
   const newest = (count: number) => Array.from({ length: count }, (_, n) => `line ${2500 - count + n}`);

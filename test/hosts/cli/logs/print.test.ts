@@ -31,7 +31,7 @@ describe("a service's output", () => {
   const hostile = "\u001b]0;title\u0007a\u001b[2Jb\u009b31mc\rd\be\u202ef\u0000g\u001b[31mred\th\n2026-01-01 forged";
   const written = "\\x1b]0;title\\x07a\\x1b[2Jb\\x9b31mc\\rd\\be\\u202ef\\x00g";
 
-  test("keeps its colours, which end with it, and has all other control characters escaped", () => {
+  test("keeps its colours up to its end, and has all other control characters escaped", () => {
     const text = shown({ message: hostile }, { TERM: "xterm" }, 80);
     expect(text).toContain(`${written}\u001b[31mred\th\n    2026-01-01 forged\u001b[0m\n`);
   });
@@ -57,14 +57,14 @@ describe("a service's output", () => {
 describe("a structured entry", () => {
   test.each([
     ["its message, then its fields", { message: "hi", user: "ann", n: 2 }, "hi user=ann n=2"],
-    ["pino's own fields left out", { level: 30, time: 1.7e12, pid: 1, hostname: "h", msg: "hi" }, "hi"],
+    ["a message without pino's own fields", { level: 30, time: 1.7e12, pid: 1, hostname: "h", msg: "hi" }, "hi"],
     ["a pid and a time that the service sets itself", { msg: "hi", pid: 7, time: 12 }, "hi pid=7 time=12"],
     ["structlog's event as the message", { event: "paid", level: "info" }, "paid"],
     ["an event next to a message", { event: "paid", message: "hi" }, "hi event=paid"],
     ["a message that is not text", { msg: { a: 1 } }, '{"a":1}'],
     ["an unknown level", { msg: "hi", level: "audit" }, "hi level=audit"],
-    ["never an empty line", { level: "info" }, '{"level":"info"}'],
-    ["nothing at all", {}, "{}"],
+    ["its JSON instead of an empty line", { level: "info" }, '{"level":"info"}'],
+    ["an empty object", {}, "{}"],
     ["a request that a service logs itself", { msg: "hi", httpRequest: { status: 1 } }, 'hi httpRequest={"status":1}'],
     [
       "quotes around values that would be ambiguous",
@@ -72,7 +72,7 @@ describe("a structured entry", () => {
       'hi a="1" b="x y" c="" d="null" "e f"="k=v"',
     ],
     [
-      "pino-http's request and response in short",
+      "a summary of pino-http's request and response",
       { msg: "done", req: { id: 1, method: "GET", url: "/x", headers: {} }, res: { statusCode: 200, headers: {} } },
       'done req="GET /x" res=200',
     ],
@@ -84,7 +84,7 @@ describe("a structured entry", () => {
     ["an error without a stack", { msg: "no", err: { type: "Error", message: "bad" } }, 'no err="Error: bad"'],
     ["a traceback", { message: "no", exception: "Traceback:\n  File\n" }, "no\n    Traceback:\n      File"],
     ["a text of several lines", { message: "hi", sql: "SELECT\n1" }, "hi\n    sql:\n    SELECT\n    1"],
-  ])("%s", (_what, fields, text) => expect(messageOf(fields)).toBe(text));
+  ])("shows %s", (_what, fields, text) => expect(messageOf(fields)).toBe(text));
 
   test("of the platform shows the event's message without its name", () => {
     expect(messageOf({ event: "idle", message: "Stopping an idle instance" }, { log_name: "platform" })).toBe(

@@ -1,4 +1,4 @@
-/** Messages of `logs -f` about a deployment with a quiet log. */
+/** Messages of `logs -f` about deployments that were deleted or never existed. */
 import { expect, test } from "vitest";
 import { Client } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";

@@ -19,11 +19,11 @@ import { startLocal, type TestPlatform } from "../../../support/providers/local-
 const count = Number(process.env["PORTSIDE_PROVE_KILLS"] ?? 4);
 const seed = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
-/** The number of steps that end before the kill, and the milliseconds from then on. */
+/** The number of steps that end before the kill, and the milliseconds between the last of them and the kill. */
 const moment = fc.record({ steps: fc.integer({ min: 0, max: 11 }), millis: fc.integer({ min: 0, max: 1500 }) });
 const moments = fc.sample(fc.noBias(moment), { seed, numRuns: count }).map((one, index) => ({ ...one, index }));
 
-/** Requests of the killed process that the server was still reading. */
+/** The time in which the server ends requests of the killed process. */
 const IN_FLIGHT_MS = 3000;
 
 let platform: TestPlatform;

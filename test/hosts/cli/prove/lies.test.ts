@@ -1,4 +1,4 @@
-/** `portside prove` on platforms that break one promise each: the step that checks the promise fails, and says why. */
+/** `portside prove` on platforms that break one promise each: the step that checks it fails with the reason. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { LogFindings } from "../../../../core/ports/log-store.ts";
@@ -112,7 +112,7 @@ const lies: readonly Lie[] = [
   },
 ];
 
-/** The step, and all that it needs. */
+/** The step and the steps that it needs. */
 const stepsFor = (name: string): readonly Step[] => {
   const needed = new Set([name]);
   for (const step of steps.toReversed()) if (needed.has(step.name)) for (const other of step.after) needed.add(other);

@@ -8,7 +8,7 @@ import { runners, startLocal } from "../../../support/providers/local-platform.t
 const SPEED = 6;
 
 test.concurrent.each(runners)(
-  "every step passes with the runner %s, and only what the contract keeps remains",
+  "every step passes with the runner %s, and only the trash, the names and the logs remain",
   async (runner) => {
     await using platform = await startLocal({ runner }, {}, { clock: createFastClock(SPEED) });
     const report = await proveOn(platform.local.ports);

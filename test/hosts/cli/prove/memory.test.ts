@@ -7,7 +7,7 @@ import { namesIn, type ProveReport, prove, signedIn } from "../../../support/cli
 import { portside } from "../../../support/cli/terminal.ts";
 import { serveMemory } from "../../../support/http/api.ts";
 
-test.concurrent("passes what memory supports, skips the rest with the provider's reason, and leaves nothing", async () => {
+test.concurrent("passes the supported steps, skips the others with the provider's reason, and leaves nothing", async () => {
   await using api = await serveMemory();
   using folder = folderWith();
   const options = { env: await signedIn(api), cwd: folder.path };
@@ -40,7 +40,7 @@ test.concurrent("passes what memory supports, skips the rest with the provider's
   await api.memory.close();
 });
 
-test.concurrent("without -y and without a terminal, it says what it would create, and creates nothing", async () => {
+test.concurrent("without -y and without a terminal, lists what to confirm, and creates nothing", async () => {
   await using api = await serveMemory();
   const { code, stderr } = await portside(["prove"], { env: await signedIn(api) });
   expect(code).toBe(2);
@@ -63,7 +63,7 @@ test.concurrent("Ctrl-C ends the steps, deletes what they created, and exits wit
   await api.memory.close();
 });
 
-test.concurrent("--clean deletes what runs left, of one run or of all, and nothing else", async () => {
+test.concurrent("--clean deletes the remains of one run or of all, and nothing else", async () => {
   await using api = await serveMemory();
   const env = await signedIn(api);
   const create = (name: string) => api.call("POST", "/v1/volume/create", { json: { name } });

@@ -21,7 +21,7 @@ test.each([
   expect(formatNextFire({ cron, timezone }, at(now))).toBe(words);
 });
 
-test("shows five fires across a change of the clocks", () => {
+test("shows five fires across a clock change", () => {
   expect(formatNextFires({ cron: "0 9 * * 1-5", timezone: "Europe/Paris" }, at("2026-10-22T12:00:00Z"))).toBe(
     "2026-10-23 09:00, 2026-10-26 09:00, 2026-10-27 09:00, 2026-10-28 09:00, 2026-10-29 09:00 (Europe/Paris)",
   );
@@ -55,7 +55,7 @@ test("list has columns for fires only if a deployment has a schedule", async () 
   expect(timed).toEqual([expect.stringMatching(/^\d{4}-01-01 00:00 Asia\/Tokyo$/), "-"]);
 });
 
-test("deploy --plan shows the next five fires and the time limit of a run; --json prints only the plan", async () => {
+test("deploy --plan shows the next five fires and the time limit of an attempt; --json prints only the plan", async () => {
   await using api = await serveMemory();
   const schedule = { cron: "0 0 1 1 *", timezone: "UTC" };
   const portsideJson = JSON.stringify({ name: "timed", volumes: {}, schedule, timeout: 60 });

@@ -1,4 +1,4 @@
-/** The API's port holds connections while no server takes them, and moves to another process. */
+/** The API's port holds connections until a server takes them, and can move to another process. */
 import { once } from "node:events";
 import { connect, type Server, type Socket } from "node:net";
 import { expect, test } from "vitest";

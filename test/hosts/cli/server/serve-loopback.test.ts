@@ -13,7 +13,7 @@ const quiet = { port: "0", ingressPort: "0", logLevel: "silent", runner: "proces
 beforeEach((context) => needs(context, "ipv6"));
 
 test.each(["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])(
-  "with the host %s, the API answers in both families until it stops",
+  "with the host %s, the API responds on IPv4 and IPv6 until it stops",
   async (host) => {
     using folder = folderWith();
     const settings = { ...quiet, dataDir: folder.path, provider: "memory", host, metricsPort: "0", metricsHost: host };

@@ -15,7 +15,7 @@ import { Client, type Served, serve } from "../../../support/http/served.ts";
 import { isAlive } from "../../../support/vitest/eventually.ts";
 
 /**
- * Responds `app`. On `/slow`, sends a first byte and responds a second later; on `/stuck`, it never ends the response.
+ * Responds `app`. On `/slow`, sends the first byte, and the rest a second later. On `/stuck`, never ends the response.
  */
 const APP = nodeSource(`
 import { createServer } from "node:http";
@@ -78,7 +78,7 @@ const startRequest = async (url: string): Promise<{ readonly text: Promise<strin
 
 const statusOf = async (url: string): Promise<number | undefined> => (await fetch(url).catch(() => undefined))?.status;
 
-test("restarts a killed engine with the same state and port, and does not accept a damaged state again", async () => {
+test("restarts a killed engine with the same state and port, but without --accept-state", async () => {
   using folder = folderWith();
   await using served = await supervise(folder.path, { "accept-state": true });
   const service = await deploy(served);
@@ -95,7 +95,7 @@ test("restarts a killed engine with the same state and port, and does not accept
   expect(argumentsOf(engineOf(served.pid) as number)).not.toContain("--accept-state");
 });
 
-test.each([{ engine: "inline" }, { provider: "memory" }])("restarts the one process of %j", async (options) => {
+test.each([{ engine: "inline" }, { provider: "memory" }])("restarts the only process with %j", async (options) => {
   using folder = folderWith();
   await using served = await supervise(folder.path, options);
   const engine = engineOf(served.pid) as number;
@@ -122,7 +122,7 @@ test("keeps restarting an engine that cannot start again", async () => {
     .toEqual(["SIGKILL", 1, 1]);
 });
 
-test("restarts the engine once the machine can create processes again, and can be stopped before that", async () => {
+test("restarts the engine once the machine can create processes again, and can be stopped until then", async () => {
   using folder = folderWith();
   const toggle = `data:text/javascript,${encodeURIComponent(`
     const path = process.execPath;
@@ -162,7 +162,7 @@ test.each([
   ["Ctrl-C in the terminal", ({ pid }: Supervised) => process.kill(-pid, "SIGINT")],
   ["SIGTERM to the supervisor", ({ pid }: Supervised) => process.kill(pid, "SIGTERM")],
   ["SIGTERM to the engine", ({ pid }: Supervised) => process.kill(engineOf(pid) as number, "SIGTERM")],
-])("%s stops once, after running requests, and exits with 0", async (_, stop) => {
+])("%s stops the platform once, after its running requests, with the exit code 0", async (_, stop) => {
   using folder = folderWith();
   await using served = await supervise(folder.path, { "log-level": "info" });
   const request = await startRequest(`${await deploy(served)}/slow`);
@@ -204,7 +204,7 @@ const upgrade = async ({ pid, errors }: Supervised): Promise<number> => {
   return (JSON.parse(lines()[0] as string) as { pid: number }).pid;
 };
 
-test("a supervisor continues to watch the platform after an upgrade, and starts it again", async () => {
+test("a supervisor continues to watch the platform after an upgrade, and restarts it", async () => {
   using folder = folderWith();
   await using served = await supervise(folder.path, { "log-level": "info", "drain-seconds": "1" });
   const service = await deploy(served);
@@ -226,7 +226,7 @@ test.each([
   ["SIGTERM to the supervisor", ({ pid }: Supervised) => process.kill(pid, "SIGTERM"), [0, null]],
   ["SIGTERM to the engine", (_: Supervised, engine: number) => process.kill(engine, "SIGTERM"), [0, null]],
   ["SIGKILL to the supervisor", ({ pid }: Supervised) => process.kill(pid, "SIGKILL"), [null, "SIGKILL"]],
-] as const)("after an upgrade, %s stops everything, after running requests", async (_, stop, end) => {
+] as const)("after an upgrade, %s stops every process once running requests have ended", async (_, stop, end) => {
   using folder = folderWith();
   await using served = await supervise(folder.path, { "log-level": "info" });
   const service = await deploy(served);

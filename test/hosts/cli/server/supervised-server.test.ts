@@ -55,7 +55,7 @@ test("while there is no server, the API responds 503 with Retry-After, over HTTP
   await expect.poll(() => statusOf(`${url}/health`)).toBe(200);
 });
 
-test("the server ends with its engine, and the next start serves what was deployed", async () => {
+test("the server ends with its engine, and the next start serves the deployed service", async () => {
   using folder = folderWith();
   await using first = await start(folder.path);
   const records = await Array.fromAsync(
@@ -100,7 +100,7 @@ test("a first start that fails prints the reason, and leaves no process", async 
   await expect(serve(folder.path, { runner: "process", ...options })).rejects.toThrow(/keys database|PostgreSQL/i);
 });
 
-test("a client that ends its side after a request gets the response, and a shutdown closes idle connections", async () => {
+test("a client that half-closes after its request gets the response; a shutdown closes idle connections", async () => {
   using folder = folderWith();
   await using served = await start(folder.path);
   const { url, child } = served;
@@ -119,7 +119,7 @@ test("a client that ends its side after a request gets the response, and a shutd
   expect(await ended).toEqual([0, null]);
 });
 
-test("metrics add those of the engine to those of the server", async () => {
+test("the metrics contain those of the engine and of the server", async () => {
   using folder = folderWith();
   await using served = await start(folder.path, { "metrics-port": "0" });
   const { url, apiKey, metrics } = served;

@@ -152,7 +152,7 @@ describe("--schema", () => {
   });
 });
 
-test("escapes formulas in cells, but not numbers", () => {
+test("CSV escapes formulas in cells, but not numbers", () => {
   expect(csvLine(["=1+1", "+a", "-1.5", "@x", -3, "a\nb", { k: 1 }, null, "\tx"])).toBe(
     `'=1+1,'+a,-1.5,'@x,-3,"a\nb","{""k"":1}",,'\tx\r\n`,
   );

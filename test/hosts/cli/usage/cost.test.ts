@@ -187,7 +187,7 @@ describe("a period is complete", () => {
     expect(isComplete(period, undefined, 30, now)).toBe(false);
   });
 
-  test("and a past month ends where the next one begins", () => {
+  test("until the next month begins, or until now in the current month", () => {
     expect(timestampOf(readPeriod(undefined, "2026-10", now).to)).toBe("2026-11-01T00:00:00+00:00");
     expect(timestampOf(readPeriod(undefined, "", now).to)).toBe("2026-11-21T12:00:00+00:00");
   });

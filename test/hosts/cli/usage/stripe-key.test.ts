@@ -22,7 +22,7 @@ test("makes Stripe the billing provider", async () => {
 
 test("neither the error of another setting nor the help shows the key", async () => {
   using folder = folderWith();
-  const env = { PORTSIDE_DATA_DIR: folder.path, PORTSIDE_STRIPE_KEY: KEY, PORTSIDE_STRIPE_URL: `${KEY} is no address` };
+  const env = { PORTSIDE_DATA_DIR: folder.path, PORTSIDE_STRIPE_KEY: KEY, PORTSIDE_STRIPE_URL: `${KEY} is not a URL` };
   for (const args of [["serve"], ["serve", "--help"], ["serve", "--debug"]]) {
     const { stdout, stderr } = await portside(args, { env });
     expect(stdout + stderr).not.toContain("hunter2");

@@ -22,7 +22,7 @@ interface CutCli extends AsyncDisposable {
   cutAfter(...bytes: readonly number[]): void;
 }
 
-/** The API hands out URLs that lead through a proxy. */
+/** An API whose signed URLs lead through a proxy that breaks connections. */
 const serveCut = async (): Promise<CutCli> => {
   const cli = await serveVolume();
   await cli.write("warm", "");
@@ -50,7 +50,7 @@ const serveCut = async (): Promise<CutCli> => {
 };
 
 const SIZE = 300_000;
-/** A position in the headers, in the body, or at its end. A connection carries a few hundred bytes of headers. */
+/** The byte at which a connection breaks: in the headers, which have a few hundred bytes, or in the body. */
 const place = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: SIZE }));
 
 describe("a connection that breaks", () => {

@@ -90,7 +90,7 @@ describe("a partial download", () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "0123456789");
-    // Differs from the object's own beginning, which shows that `get` did not download that again.
+    // Differs from the beginning of the object, so the result shows that `get` did not download that part again.
     await stopped(join(folder.path, "a"), "abcd", await etagOf(cli, "a"));
     const { stdout } = await cli.volume(["get", "data", "a", "--json"], { cwd: folder.path });
     expect(JSON.parse(stdout)).toMatchObject({ size: 10, resumed: 4 });
@@ -182,7 +182,7 @@ describe("a folder", () => {
     expect(textOf(folder.path, into, "css/a.css")).toBe("www/css/a.css");
   });
 
-  test("that exists already is downloaded only where it has changed", async () => {
+  test("that exists already keeps unchanged files, and replaces changed files only with --force", async () => {
     await using cli = await serveSite();
     using folder = folderWith();
     await cli.volume(["get", "data", "www/"], { cwd: folder.path });
@@ -204,7 +204,7 @@ describe("a folder", () => {
   });
 
   test.each([["../../evil"], ["www/../../evil"], ["/etc/evil"], ["other/evil"], ["www/a\\..\\evil"]])(
-    "in which the platform lists '%s' is refused before anything is written",
+    "in which the platform lists '%s' is rejected before any file is written",
     async (path) => {
       await using cli = await serveSite();
       using folder = folderWith();

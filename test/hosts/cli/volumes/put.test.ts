@@ -149,7 +149,7 @@ describe("a folder", () => {
   });
 });
 
-describe("the platform's response", () => {
+describe("an upload", () => {
   test("replaces an expired URL once", async () => {
     await using cli = await serveVolume();
     let asked = 0;
@@ -187,7 +187,7 @@ describe("the platform's response", () => {
     expect(asked).toBe(3);
   });
 
-  test("sends an upload in parts, and resends a broken part", async () => {
+  test("is sent in parts, and a part without a response is sent again", async () => {
     await using cli = await serveVolume();
     const storage = await startFakeS3({ buckets: ["parts"] });
     storage.world.partMin = 1;
@@ -220,7 +220,7 @@ describe("the platform's response", () => {
     await storage.close();
   });
 
-  /** A storage that answers the PUT of each part as the test says; the platform grants a new upload at each call. */
+  /** A storage that responds to the PUT of each part with a status of the test. Each call grants a new upload. */
   const serveParts = async (answer: (upload: number, part: number) => number) => {
     const calls: string[] = [];
     const storage = await serveFakeStorage((req, res) => {
@@ -264,7 +264,7 @@ describe("the platform's response", () => {
 });
 
 describe("an interrupted upload reports its state", () => {
-  /** The storage keeps the PUT of `last` waiting; the interrupt comes once everything else is reported as sent. */
+  /** The storage never responds to the PUT of `last`. Interrupts once all other files are reported as sent. */
   const interrupted = async (files: Readonly<Record<string, string>>, last: string, ...args: string[]) => {
     const stop = new AbortController();
     let reported = 0;

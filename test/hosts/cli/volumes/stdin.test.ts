@@ -42,7 +42,7 @@ const serveOnS3 = async (): Promise<OnS3> => {
   };
 };
 
-/** A process that reads its input from the test, and spools it in this folder. */
+/** Starts a process that reads its input from the test and spools it in this folder. */
 const startPut = ({ cli }: OnS3, folder: string, url = cli.env["PORTSIDE_URL"]) =>
   startCli(
     ["volume", "put", "data", "-", "in.bin"],
@@ -96,7 +96,7 @@ describe("a process that reads from a pipe", () => {
     await using platform = await serveOnS3();
     using folder = folderWith();
     const { child, ended } = startPut(platform, folder.path);
-    // More than a pipe holds: once all of it is written, the process has read some.
+    // More than a pipe holds, so the process has read some of it when the write completes.
     await write(child, Buffer.alloc(4 * MiB));
     child.kill(signal);
     expect((await ended).code).toBe(signal === "SIGKILL" ? null : 130);

@@ -11,7 +11,7 @@ import { bigArchive, uploadHalf } from "../../../support/http/half-upload.ts";
 import { field, file, formOf, formType } from "../../../support/http/multipart.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Nothing is stored, nothing runs, and the account may send as before. */
+/** Expects that nothing is stored, nothing runs, and the account can upload again. */
 const expectNothing = async (api: DiskApi): Promise<void> => {
   await eventually(async () => expect(await api.spooled()).toEqual([]));
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
@@ -39,7 +39,7 @@ describe("a client that disconnects", () => {
     await expectNothing(api);
   });
 
-  test("by closing only its own side", async () => {
+  test("by a half-close", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     upload.socket.end();

@@ -87,7 +87,7 @@ describe.each(clients)("%s", (_name, client, wanted) => {
   });
 });
 
-test("the server kept none of the files, and continues to serve", async () => {
+test("the server keeps none of the files, and continues to serve", async () => {
   expect((await server.held()) - idle).toBeLessThan(64 * MiB);
   expect(await server.spooled()).toEqual([]);
   expect(readdirSync(folder.path)).toHaveLength(2);

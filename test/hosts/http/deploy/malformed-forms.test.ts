@@ -1,4 +1,4 @@
-/** Bodies that are not a form, or only part of one, get a prompt 422 with the reason. Nothing is stored. */
+/** The server promptly rejects a body that is not a form, or only a part of one, with 422. It stores nothing. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";

@@ -21,12 +21,12 @@ const upload = (content: Uint8Array = archive) => file("source_archive", "source
 const send = (...parts: readonly Part[]) =>
   api.call("POST", "/v1/deploy", { body: formOf(...good, ...parts), headers: { "content-type": formType } });
 
-describe("neither", () => {
+describe("no source", () => {
   const none: Readonly<Record<string, readonly Part[]>> = {
-    "nothing sent": [],
+    "neither field": [],
     "an empty source_object": [field("source_object", "")],
     "a file part with neither name nor bytes": [file("source_archive", "")],
-    "both of them empty": [file("source_archive", ""), field("source_object", "")],
+    "both fields, empty": [file("source_archive", ""), field("source_object", "")],
   };
   test.each(Object.entries(none))("%s", async (_what, parts) => {
     expect(problemsOf(await send(...parts))).toEqual(["body.source_archive: missing"]);
@@ -39,8 +39,8 @@ describe("neither", () => {
   });
 });
 
-describe("both", () => {
-  test("is rejected in either order", async () => {
+describe("two sources", () => {
+  test("are rejected in either order", async () => {
     for (const parts of [
       [upload(), field("source_object", "v/p")],
       [field("source_object", "v/p"), upload()],

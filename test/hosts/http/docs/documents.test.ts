@@ -133,7 +133,7 @@ describe("the schema of portside.json", () => {
     expect([...(schema["required"] as string[])].sort()).toEqual(["name", "volumes"]);
   });
 
-  test("accepts what the platform accepts", () => {
+  test("accepts valid files, as the platform does", () => {
     for (const file of [full, { name: "app", volumes: {} }, { name: "app", volumes: {}, idle: null, health: null }]) {
       expect(violations(file, schema)).toEqual([]);
       expect(readProject(file).issues).toEqual([]);
@@ -161,7 +161,7 @@ describe("the schema of portside.json", () => {
     ["a number in the environment", { ...full, env: { PORT: 80 } }],
     ["a negative minimum", { ...full, min_instances: -1 }],
     ["a health check without a path", { ...full, health: { interval: 5 } }],
-    ["a health check with more in it", { ...full, health: { path: "/", every: 5 } }],
+    ["a health check with an unknown key", { ...full, health: { path: "/", every: 5 } }],
     ["a relative health path", { ...full, health: { path: "healthz" } }],
     ["an unknown idle mode", { ...full, idle: "sleep" }],
     ["an empty source", { ...full, source: "" }],

@@ -33,7 +33,7 @@ const run = async (program: string, args: readonly string[], env: NodeJS.Process
   }
 };
 
-/** Otherwise, redocly sends telemetry and looks for updates. */
+/** Without these variables, redocly sends telemetry and checks for updates. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 
 const node = (script: string, ...args: string[]) =>
@@ -67,9 +67,9 @@ test("passes the recommended rules of redocly", async (context) => {
 test("passes the rules of spectral", async (context) => {
   needs(context, "generators");
   const off = {
-    // The document cannot know the operator's contact details.
+    // The document does not contain the operator's contact details.
     "contact-properties": "off",
-    // The licence has an identifier, and OpenAPI 3.1 allows one of the two.
+    // The licence has an identifier, and OpenAPI 3.1 does not allow a URL in addition.
     "license-url": "off",
     // Tags are in the order of use.
     "openapi-tags-alphabetical": "off",

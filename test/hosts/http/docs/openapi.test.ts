@@ -81,7 +81,7 @@ describe("well formed", () => {
   });
 
   test("every schema is valid", () => {
-    // Without the endpoint whose path ends in `/schema`.
+    // Excludes the endpoint whose path ends in `/schema`.
     const isSchema = (at: string): boolean => at.endsWith("/schema") && !(at.slice("#/".length) in document.paths);
     const schemas = [...walk(document.paths)].filter(([at]) => isSchema(at));
     for (const [at, schema] of schemas) checkSchema(schema, at);

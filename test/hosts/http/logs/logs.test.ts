@@ -68,7 +68,7 @@ test("a partial page has the header", async () => {
   expect(json).toMatchObject({ logs: [], cursor: expect.any(String) });
 });
 
-test("a page of a store with a quota tells followers when to read the next one, also on the command line", async () => {
+test("a page of a store with a quota has the delay until the next read, which the command line uses", async () => {
   const memory = createMemoryProvider({ clock: createManualClock() });
   const { logs } = memory.provider;
   const newest: LogStore["newest"] = (...search) =>

@@ -104,7 +104,7 @@ test("a source of 40 MiB, and records while the deploy runs", async () => {
 describe("a client that disconnects", () => {
   const ways: readonly (readonly [string, (opened: Http2Opened) => void])[] = [
     ["by a reset of its stream", ({ stream }) => stream.destroy(new Error("enough"))],
-    ["by cancelling it", ({ stream }) => stream.close(8)],
+    ["by cancelling its stream", ({ stream }) => stream.close(8)],
     ["by closing its connection", ({ stream }) => stream.session?.destroy()],
   ];
 

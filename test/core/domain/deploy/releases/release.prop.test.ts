@@ -36,7 +36,7 @@ test("the client view is valid, names every variable and contains no value", () 
   );
 });
 
-test("only the release of the serving revision has the status serving, and a replaced one without its image is pruned", () => {
+test("only the serving revision's release is serving, and a replaced release without an image is pruned", () => {
   fc.assert(
     fc.property(stored, (one) => {
       expect(releaseRowOf(one, one.revision).status).toBe("serving");

@@ -12,7 +12,7 @@ const releases = fc.uniqueArray(
 );
 const kept = fc.integer(releaseLimits.kept);
 
-test("the images of the newest releases are kept, and of the others exactly those that no kept release uses are pruned", () => {
+test("keeps the images of the newest releases, and prunes exactly the images that none of them uses", () => {
   fc.assert(
     fc.property(releases, kept, (all, count) => {
       const sorted = [...all].sort((a, b) => b.release - a.release);
@@ -35,7 +35,7 @@ test("the serving release, which is the newest, always keeps its image", () => {
   );
 });
 
-test("a higher setting keeps at least the same images", () => {
+test("a higher number of kept releases never keeps fewer images", () => {
   fc.assert(
     fc.property(releases, kept, kept, (all, a, b) => {
       const more = keptImages(all, Math.max(a, b));
@@ -45,7 +45,7 @@ test("a higher setting keeps at least the same images", () => {
   );
 });
 
-test("records are kept for as many releases as images can be kept", () => {
+test("keeps the records of at least as many releases as the maximum of kept images", () => {
   expect(releaseLimits.recorded).toBeGreaterThanOrEqual(releaseLimits.kept.max);
   expect(oldestRecorded(150)).toBe(51);
 });

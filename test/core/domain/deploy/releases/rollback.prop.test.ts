@@ -33,7 +33,7 @@ test.each([
   expect(defaultRollbackTarget(history(...restored))?.release).toBe(target);
 });
 
-test("the default target precedes the content that serves, with no other release between them", () => {
+test("the default target is the release directly before the one that created the serving content", () => {
   fc.assert(
     fc.property(releaseHistory(), (all) => {
       const target = defaultRollbackTarget(all);
@@ -47,7 +47,7 @@ test("the default target precedes the content that serves, with no other release
   );
 });
 
-test("repeated rollbacks without a number restore ever earlier releases, and then end", () => {
+test("repeated rollbacks without a number restore earlier and earlier releases until none remains", () => {
   fc.assert(
     fc.property(releaseHistory(), (all) => {
       const now = [...all];
@@ -65,7 +65,7 @@ test("repeated rollbacks without a number restore ever earlier releases, and the
   );
 });
 
-test("the content of a release is a release that no rollback created", () => {
+test("the content of a release comes from a release that is not a rollback", () => {
   fc.assert(
     fc.property(releaseHistory(), (all) => {
       for (const one of all) {
@@ -77,7 +77,7 @@ test("the content of a release is a release that no rollback created", () => {
   );
 });
 
-/** A provider whose sizes contain every template of the generators. */
+/** The capabilities of a provider with one CPU size and memory of any size. */
 const capabilities = {
   ...fullCapabilities,
   resources: [{ cpu: 64, memory: { min: 1, max: Number.MAX_SAFE_INTEGER, step: 1 } }],
@@ -120,7 +120,7 @@ test("planned against any other template, a release restores its own declaration
   );
 });
 
-test("a release that breaks a present rule is not declared", () => {
+test("a release that exceeds a current quota or needs a missing capability cannot be restored", () => {
   fc.assert(
     fc.property(
       fitting.map(({ minInstances: _min, ...template }) => ({ ...template, maxInstances: 50 })),
@@ -137,7 +137,7 @@ test("a release that breaks a present rule is not declared", () => {
   );
 });
 
-test("a pruned image or a missing volume prevents a rollback, and the message says what to do", () => {
+test("a pruned image or a missing volume prevents a rollback, and the message suggests a fix", () => {
   fc.assert(
     fc.property(release(), fc.nat(), (one, pick) => {
       const { mounts } = one.template;

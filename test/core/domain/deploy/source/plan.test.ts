@@ -1,4 +1,4 @@
-/** Which command starts a source, on every provider, and the message if none does. */
+/** The command that starts a source, on every provider, or the message if there is none. */
 import { describe, expect, test } from "vitest";
 import { planSource } from "../../../../../core/domain/deploy/source/plan.ts";
 import { filesOf } from "./files.ts";
@@ -366,7 +366,7 @@ source = { virtual = "." }
     expect(installOf({ "pyproject.toml": poetry, "poetry.lock": lock }, ["shop"])).toMatchObject({ project: true });
   });
 
-  test("a script of the project starts it, if its name is known or it is the only one", () => {
+  test("starts a package with its script, if the script has a known name or is the only one", () => {
     const scripts = (names: string) => ({
       "pyproject.toml": `${PYPROJECT}[project.scripts]\n${names}\n${BUILDS}`,
       "lib.py": FLASK,
@@ -399,10 +399,10 @@ describe("a Node source", () => {
       node({ scripts: { build: "vite build" } }, { "index.html": "" }),
       /no script that serves the built folder.*static site/,
     ],
-    ["nothing", node({}), /neither a start script.*'web: COMMAND'/],
-    ["no JSON", { "package.json": "{ name: }" }, /not valid JSON/],
-    ["no object", { "package.json": "[1]" }, /not a valid package manifest/],
-  ])("%s explains what is missing", (_what, texts, words) => {
+    ["neither a script nor a known file", node({}), /neither a start script.*'web: COMMAND'/],
+    ["an invalid package.json", { "package.json": "{ name: }" }, /not valid JSON/],
+    ["a package.json that is not an object", { "package.json": "[1]" }, /not a valid package manifest/],
+  ])("fails with an explanation for %s", (_what, texts, words) => {
     expect(failureOf(texts)).toMatchObject({ reason: "build_failed", message: expect.stringMatching(words) });
   });
 
@@ -417,7 +417,7 @@ describe("a Node source", () => {
     ["yarn.lock", "__metadata:\n", { packageManager: "yarn@4.5.0" }, "@yarnpkg/cli-dist@4.5.0"],
     ["yarn.lock", "# yarn lockfile v1\n", { packageManager: "yarn@1.22.22" }, "yarn@1.22.22"],
     ["yarn.lock", "# yarn lockfile v1\n", { packageManager: "yarn@1; rm -rf /" }, "yarn@1"],
-  ])("%s, %j and %j are installed with their package manager", (lock, text, more, manager) => {
+  ])("%s with the text %j and the manifest fields %j selects its package manager", (lock, text, more, manager) => {
     const plan = planOf(node({ ...start, ...more }, { [lock]: text }));
     expect(plan).toMatchObject({ lock, manager, warnings: [] });
   });

@@ -1,4 +1,4 @@
-/** Literals: durations to the nanosecond, and how texts are folded for comparison. */
+/** Literals of filters: durations to the nanosecond, and the folding of texts for comparison. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fold } from "../../../../../core/domain/logs/filter/fold.ts";
@@ -6,7 +6,7 @@ import { durationOf, nanosOf } from "../../../../../core/domain/logs/filter/lite
 import { nastyString } from "../../../../arbitraries/index.ts";
 import { runs } from "../../../../support/vitest/runs.ts";
 
-test("a duration has the same length in every unit", () => {
+test("a duration has the same value in every unit", () => {
   fc.assert(
     fc.property(fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }), (micros) => {
       const nanos = BigInt(micros) * 1000n;

@@ -1,4 +1,4 @@
-/** What `portside upgrade` reports if it finds no engine that it can upgrade. */
+/** The errors of `portside upgrade` if it finds no engine that it can upgrade. */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -24,7 +24,7 @@ test.for([
   expect(await upgrade(dataDir)).toContain(`No engine answers in the data folder ${dataDir}.`);
 });
 
-test("asks for a restart if the engine is older than upgrades", async () => {
+test("suggests a restart if the engine is too old to support upgrades", async () => {
   using folder = folderWith({ "engine/file": "" });
   const server = createServer((_request, response) => {
     response.statusCode = 404;
@@ -37,7 +37,7 @@ test("asks for a restart if the engine is older than upgrades", async () => {
   );
 });
 
-test("refuses another provider", async () => {
+test("fails with a provider other than local", async () => {
   using folder = folderWith();
   expect(await upgrade(folder.path, { PORTSIDE_PROVIDER: "memory" })).toContain("only with the provider 'local'");
 });
