@@ -114,7 +114,7 @@ test("an abandoned upgrade leaves the containers and the network of the first on
   expect(await hasNetwork()).toBe(true);
 });
 
-test("the second one removes the containers of others on request, and the next start all", async () => {
+test("the second one removes the containers of others on request, and the next start removes all", async () => {
   const earlier = await startEarlierContainer();
   const second = await open(() => false);
   await second.start();

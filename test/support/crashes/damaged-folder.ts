@@ -30,7 +30,7 @@ export const putFolder = (from: string, to: string): void => {
 };
 
 export interface Bases extends Disposable {
-  /** The path of each case: Python environments contain their own path. */
+  /** Where each case puts its folder. It is always the same, because Python environments contain their own path. */
   readonly live: string;
   /** After an orderly stop. */
   readonly stopped: string;

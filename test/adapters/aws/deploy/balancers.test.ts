@@ -52,7 +52,7 @@ test("a new deployment gets the first load balancer with room, else the one with
   );
 });
 
-test("the first load balancer serves the domain itself, and each other one a label that no name can be", () => {
+test("the first load balancer serves the domain, and each other one a subdomain that is no deployment's name", () => {
   const moreListenerArns = [listenerAt(1), listenerAt(2)];
   const shared = sharedByBalancer({ ...sharedParts(80), domain: "apps.example.com:8443", moreListenerArns });
   expect(shared.map(({ listenerArn, domain }) => [listenerArn, domain])).toEqual([

@@ -177,7 +177,7 @@ describe("a statement", () => {
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  test("fails with its own line numbers and without the platform's names", async () => {
+  test("fails with a message that has the statement's line numbers, and no names of the platform", async () => {
     const failure = await failureOf("SELECT\n no_such FROM logs");
     expect(failure).toMatchObject({ kind: "invalid_statement", message: expect.stringContaining("no_such") });
     const message = `Unrecognized name at [3:8] in ${fake.logDataset}._AllLogs of BigQuery`;

@@ -159,7 +159,7 @@ test("the process that is idle the longest is replaced first", async () => {
   expect(await count(third)).toEqual([[0]]);
   const after = await sql.pids();
   expect(after).toHaveLength(2);
-  // The second one was the oldest, because the first had another query.
+  // The second process had been idle the longest, because the first had run another query.
   expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
 });
 

@@ -1,4 +1,4 @@
-/** Volume folders that the state does not know. */
+/** Volume folders that the state does not contain. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

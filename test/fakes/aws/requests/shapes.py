@@ -13,7 +13,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.validate import ParamValidator
 
-# Patterns of UTF-16 name the characters above U+FFFF by surrogates.
+# The models' patterns are for UTF-16, in which surrogates encode the characters above U+FFFF.
 SURROGATES = (r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
 
 EXTRA = {"enum", "max", "pattern"}
@@ -37,7 +37,7 @@ class Validator(ParamValidator):
         self._max(name, len(param), shape, "length")
         if shape.enum and param not in shape.enum:
             self.problems.append(f"{name[1:]}: '{param}' is not in the enum {shape.name}")
-        # The services of these models compare the whole value, also where a pattern has no anchors.
+        # The services compare the whole value, even if a pattern has no anchors.
         pattern = shape.metadata.get("pattern")
         if pattern is not None and not regex.fullmatch(pattern.replace(*SURROGATES), param):
             self.problems.append(f"{name[1:]}: '{param[:80]}' does not match {pattern}")

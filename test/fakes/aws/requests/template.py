@@ -6,7 +6,7 @@ import yaml
 
 
 class Template:
-    """The policies, with the values of a created stack in place of CloudFormation's functions."""
+    """The policies. The values of a created stack replace CloudFormation's functions."""
 
     # The ARNs that GetAtt returns: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/
     ARNS = {
@@ -17,7 +17,7 @@ class Template:
         "AWS::CodeBuild::Project": "arn:aws:codebuild:{region}:{account}:project/{ref}",
         "AWS::IAM::Role": "arn:aws:iam::{account}:role/{ref}",
     }
-    # The property that Ref returns, where the template names the resource.
+    # The properties with the name of a resource, which Ref returns if the template sets one.
     NAMES = ("Name", "LogGroupName", "RepositoryName")
 
     def __init__(self, given):
@@ -27,7 +27,7 @@ class Template:
         with open(given["template"], encoding="utf-8") as file:
             document = yaml.load(file, loader)
         self.resources = document["Resources"]
-        # No policy refers to what a loop makes: the stack here has one load balancer.
+        # No policy refers to the outputs of a loop, because this stack has one load balancer.
         self.outputs = {name: one for name, one in document["Outputs"].items() if not name.startswith("Fn::ForEach::")}
         self.values = {
             "AWS::Partition": "aws",
@@ -48,7 +48,7 @@ class Template:
         return (name, loader.construct_sequence(node, deep=True))
 
     def value(self, name):
-        """The value of Ref or GetAtt."""
+        """Returns the value of Ref (`NAME`) or GetAtt (`NAME.ATTRIBUTE`)."""
         if name in self.values:
             return self.values[name]
         resource, _, attribute = name.partition(".")
@@ -84,7 +84,7 @@ class Template:
         return self.text(whole).split(separator)
 
     def statements(self):
-        """Of the policies of the identity that Portside runs as, which outputs name."""
+        """Yields the statements of the policies of Portside's identity. The template's outputs name these policies."""
         for name, output in self.outputs.items():
             if not re.fullmatch(r"platform\w*PolicyArn", name):
                 continue

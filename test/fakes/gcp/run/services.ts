@@ -74,9 +74,9 @@ export interface FakeRunDeps {
   readonly clock?: Pick<Clock, "now">;
   /** Defaults to friendly. */
   readonly mean?: Mean;
-  /** Whether services may run as a service account; by default, as any. */
+  /** Whether services may run as a service account; defaults to true for every account. */
   readonly actsAs?: (email: string) => boolean;
-  /** Whether a service account may use a bucket; by default, any. */
+  /** Whether a service account may use a bucket; defaults to true for every account and bucket. */
   readonly mayMount?: (email: string, bucket: string) => boolean;
   /** Receives Run's own lines about a revision. */
   readonly onSystemLine?: (service: string, revision: string, text: string) => void;
