@@ -73,7 +73,7 @@ const randomCatalogue = (): fc.Arbitrary<ResourceCatalogue> => {
     min: fc.integer({ min: 1, max: 64 * 1024 }),
     steps: fc.nat({ max: 40 }),
     step: fc.integer({ min: 1, max: 8 * 1024 }),
-    // If not a multiple of the step, no size reaches the maximum.
+    // If this is not a multiple of the step, no size equals the maximum.
     slack: fc.nat({ max: 100 }),
   });
   return fc

@@ -93,7 +93,7 @@ const featureAt = (record: Capabilities, path: string): Partial<Feature> =>
   path.split(".").reduce((at: never, step) => at[step], record as never) ?? {};
 
 describe.each(Object.entries(records))("%s", (provider, record) => {
-  test("one entry of the record excludes a contract case, with a reason if the feature is missing", () => {
+  test("exactly one entry excludes each excluded contract case, and a missing feature has a reason", () => {
     const by: Record<string, number> = {};
     for (const one of providerCases) {
       if (appliesTo(one, record)) continue;

@@ -1,6 +1,4 @@
-/**
- * `portside/testing` exports everything that its parts publish, although it lists the names again to load them late.
- */
+/** `portside/testing` exports every name of `suites.ts`. It repeats the names, because it imports that file late. */
 import { expect, test } from "vitest";
 
 test("the names are equal", async () => {

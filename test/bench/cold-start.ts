@@ -1,4 +1,4 @@
-/** A request to a service that is scaled to zero: the price of not running. */
+/** The time until a service that is scaled to zero responds. */
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";

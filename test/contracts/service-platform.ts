@@ -63,7 +63,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the idle mode, and later none after a rollout without it",
+    name: "find returns the idle mode, and none after a rollout without it",
     when: ({ idle }) => idle.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -80,7 +80,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the minimum of instances, and later none after a rollout without it",
+    name: "find returns the minimum of instances, and none after a rollout without it",
     when: ({ min_instances }) => min_instances.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -93,7 +93,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the health check, and later none after a rollout without it",
+    name: "find returns the health check, and none after a rollout without it",
     when: ({ health }) => health.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];

@@ -1,4 +1,4 @@
-/** The rules accept what the pages on portside.json and the environment show. */
+/** The rules agree with the examples and tables on the pages about portside.json and the environment. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";

@@ -1,6 +1,6 @@
 /**
- * Services do not notice the end of the server, by SIGTERM and SIGKILL, while the engine runs. PORTSIDE_RESTARTS sets
- * the number of rounds of each signal (5).
+ * Ending the server with SIGTERM or SIGKILL does not affect services, because the engine still runs. PORTSIDE_RESTARTS
+ * sets the number of rounds of each signal (5).
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -110,7 +110,7 @@ const filesOf = (pid: number): string[] =>
 
 test("a new engine finds a data folder with a long path, and passes on neither sockets nor variables", async () => {
   using folder = folderWith();
-  // Longer than the path of a socket may be.
+  // The path is longer than a socket's path may be.
   const served = await start(folder.path, "d".repeat(150));
   const { code, stderr } = await served.upgrade();
   expect(code, stderr).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * Services do not notice an upgrade, by `portside upgrade` and by SIGHUP. PORTSIDE_UPGRADES sets the number of rounds
- * of each (2).
+ * An upgrade by `portside upgrade` or SIGHUP does not affect services. PORTSIDE_UPGRADES sets the number of rounds of
+ * each (2).
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

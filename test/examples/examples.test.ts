@@ -62,7 +62,7 @@ describe("swap-provider: npm start", () => {
   test.each([
     ["gcp", "PORTSIDE_GCP_PROJECT"],
     ["aws", "PORTSIDE_AWS_REGION"],
-  ])("%s without its settings: names what is missing", async (provider, missing) => {
+  ])("%s without its settings: names the missing setting", async (provider, missing) => {
     const { code, stdout, stderr } = await start({ PORTSIDE_PROVIDER: provider, HOME: "/nonexistent" });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(missing);

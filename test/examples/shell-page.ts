@@ -88,7 +88,7 @@ export class ShellPage implements Disposable {
 
   /**
    * Stops at the first command that fails.
-   * @param before creates what the page presumes
+   * @param before commands that prepare what the page requires
    */
   async run(before: string): Promise<ShellRun> {
     const begun = await this.#shell("systemctl start portside > /dev/null");

@@ -7,7 +7,7 @@ import { ShellPage } from "./shell-page.ts";
 const deployed = (...names: readonly string[]): string =>
   names.map((name) => `portside init ${name} && portside deploy ${name}`).join("\n");
 
-/** What each page presumes. */
+/** For each page, the commands that prepare what it requires. */
 const pages: Readonly<Record<string, string>> = {
   "docs/accounts.md": "",
   "docs/deploy.md": "",

@@ -1,7 +1,7 @@
 /**
  * `npm run soak -- gcsfuse`: mounts buckets of fake-gcs-server with gcsfuse, which Cloud Run uses, and the options that
- * Portside declares. The server cannot rename (objects.moveTo), so that is not tried. Needs root, /dev/fuse and both
- * programs:
+ * Portside declares. The server does not support renames (objects.moveTo), so these are not tested. Requires root,
+ * /dev/fuse and both programs:
  * `go install github.com/googlecloudplatform/gcsfuse/v3@v3.13.0 github.com/fsouza/fake-gcs-server@latest`
  */
 import assert from "node:assert/strict";
@@ -95,7 +95,7 @@ try {
   });
   assert.equal(await (await fetch(object("uploads/2026/c.txt"))).text(), "in the folder");
 
-  // Cloud Run makes a volume read-only outside of gcsfuse's options; here with mount's own.
+  // Cloud Run makes a volume read-only without an option of gcsfuse. Here, an option of mount(8) does so.
   await mounted([...optionsOf(), "o=ro"], async (path) => {
     assert.equal(readFileSync(join(path, "top.txt"), "utf8"), "top");
     assert.throws(() => writeFileSync(join(path, "d.txt"), "no"), /EROFS/);
