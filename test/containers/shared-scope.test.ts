@@ -67,7 +67,7 @@ const hasNetwork = async (): Promise<boolean> => {
   return (await docker.listNetworks({ filters: { label: [`portside.scope=${scope}`] } })).length > 0;
 };
 
-/** As earlier versions created containers: without the label of the mark. */
+/** Starts a container as earlier versions did: without the label of the mark. */
 const startEarlierContainer = async (): Promise<string> => {
   const engine = await engineHere();
   const name = `${scope}.${randomUUID()}`;

@@ -148,7 +148,7 @@ export const checkAfterCrash = async (
   return Date.now() - ready;
 };
 
-/** A server that shuts down on request leaves nothing running. */
+/** Checks that a server that shuts down on request leaves nothing running. */
 export const checkAfterEnd = async ({ child, errors }: Served, dataDir: string): Promise<void> => {
   if (child.exitCode === null) await once(child, "exit");
   assert(child.exitCode === 0, "the server did not shut down cleanly", { code: child.exitCode, errors });

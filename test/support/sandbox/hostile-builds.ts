@@ -25,7 +25,7 @@ export const vectors = [
 ] as const;
 
 export interface Attack {
-  /** What is planted. */
+  /** The kind of trap. */
   readonly kind: (typeof kinds)[number];
   /** How the build runs the attacker's code. */
   readonly vector: (typeof vectors)[number];

@@ -4,7 +4,7 @@
  */
 
 const LENGTH = 256 * 1024;
-/** Each of these characters takes two bytes. */
+/** Each of these characters takes at most two bytes. */
 const NEEDED = "X1=zdcyé ";
 
 /** Pseudorandom letters: the same in every run, without structure that an automaton could use. */

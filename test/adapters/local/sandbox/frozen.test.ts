@@ -1,4 +1,4 @@
-/** Frozen commands: they stand still, keep their memory, continue after a thaw, and end like others. */
+/** Frozen commands do not run, keep their memory, continue after a thaw, and end like others. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
