@@ -144,7 +144,7 @@ const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<v
 };
 
 /**
- * The processes to kill: the engine, whose end also ends the server; the engine's process group; a process that contains
+ * The processes to kill: the engine, with which the server ends; the engine's process group; a process that contains
  * both; or the server alone.
  */
 const modes = ["engine", "group", "inline", "server"] as const;

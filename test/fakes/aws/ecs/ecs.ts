@@ -138,7 +138,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     stored.events.unshift({ message: `(service ${stored.name}) is unable to consistently start tasks successfully.` });
   };
 
-  /** Waits for the shared clock. */
+  /** Waits until `millis` have passed on the shared clock, or until `isWanted` returns false. */
   const pass = async (millis: number, isWanted = () => true): Promise<void> => {
     const end = now() + millis;
     while (isWanted() && now() < end) await pause(1, undefined, { ref: false });

@@ -10,7 +10,7 @@
  */
 type Cookies = ReadonlyMap<string, string>;
 
-/** The browser's expiry, "7 days", is longer than a session may be: the load balancer decides. */
+/** Browsers keep the cookies for "7 days". A session may end earlier, because the load balancer decides. */
 const WEEK_MS = 7 * 86_400_000;
 
 export interface Session {
