@@ -289,7 +289,7 @@ test("includes a volume or an image that appears during the backup", async () =>
         await put(platform, "late", "late.txt", "x".repeat((1 << 21) + LAST_PIECE));
         await platform.up(nodeSource(helloServer("late")), { function_name: "late" });
       }
-      // The end of the object above. The state was copied again before.
+      // This chunk ends the object above. By then, the state was copied again.
       if (bytes === LAST_PIECE) {
         (await platform.controlPlane.createVolume(acme, { name: "later" }))._unsafeUnwrap();
         await put(platform, "later", "later.txt", "later");

@@ -102,7 +102,7 @@ test.each([0, 0.3, 0.9])(
 
 const object = (data: string): string => join(data, "storage", "quarantine", "one", "volume", "object-0");
 
-/** The result of a start: its data folder, or a refusal with the next step. It must not create an empty folder. */
+/** Returns which data a start finds, or that it is refused with the next step. It must not create an empty folder. */
 const startOn = (data: string): string => {
   try {
     createLocalIdentity(data).close();

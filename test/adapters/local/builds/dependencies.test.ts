@@ -79,7 +79,7 @@ describe.each(runners)("%s", (runner) => {
   test("fails with npm's message if the lock file does not match package.json", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
-    // Also if the lock file's dependencies are cached.
+    // Caches the lock file's dependencies first, because the build must fail even then.
     await outputOf(platform.deploy(source()));
     const changed = source({ manifest: { dependencies: { greeting: "^1.0.0", stamp: "^4.0.0" } } });
     const records = await platform.deploy(changed);

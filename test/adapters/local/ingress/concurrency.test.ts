@@ -74,7 +74,7 @@ test("returns 503 with Retry-After after waiting for the timeout, and not before
   const first = send(url, { path: "/hold" });
   await callbacks.reported("begun");
   const startedAt = performance.now();
-  // The place becomes free after a second. A request without one has waited that long by then.
+  // The place becomes free after a second. By then, a request without a place has also waited for a second.
   const others = [1, 2].map(() => send(url, { path: "/hold" }));
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);

@@ -56,7 +56,7 @@ const left = (): number[] =>
 /** A server that runs as root creates its own device node; the pasta of another user needs the machine's. */
 const plainUsersMayOpenTunnels = (): boolean => (statSync("/dev/net/tun").mode & constants.S_IROTH) !== 0;
 
-/** The start time of a process in seconds after the machine's. */
+/** The start time of a process in seconds after the machine started. */
 const startOf = (pid: string): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The value is in clock ticks (proc(5)); Linux has 100 per second.

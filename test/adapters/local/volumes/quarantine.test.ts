@@ -6,7 +6,7 @@ import { folderWith } from "../../../support/archives/folders.ts";
 import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 import { startLocalIn } from "../../../support/providers/local-platform.ts";
 
-/** Every file below a folder, by the end of its path. */
+/** The paths of all files below a folder. */
 const filesBelow = (path: string): string[] =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -97,7 +97,7 @@ const scenario = fc.record({
   ages: fc.tuple(...[0, 1, 2].map(() => fc.constantFrom(DAYS - 1, DAYS, DAYS + 100))),
 });
 
-/** Removes exactly the images that are old, unused and not marked. */
+/** Checks that a sweep removes exactly the images that are old, unused and not marked. */
 const removesUnused = (render: (record: HeldRecord) => string) =>
   fc.asyncProperty(scenario, async ({ template, images, ages }) => {
     millis = START;
