@@ -127,7 +127,7 @@ test("two servers that deploy one new name give it one load balancer", async () 
   expect(run.balancer.groups()).toHaveLength(2 * (PER_BALANCER - 1) + 1);
 });
 
-test("a deployment of a load balancer that is no longer in the stack cannot be changed, and the error names it", async () => {
+test("a deployment whose load balancer is missing from the stack cannot be read or changed, and the error names it", async () => {
   await open(2, 1);
   await deploy("here");
   await deploy("there");

@@ -170,7 +170,7 @@ describe("a statement", () => {
     ["SELECT * EXCEPT (severity) FROM logs", "EXCEPT"],
     ["SELECT FORMAT_TIMESTAMP(severity, timestamp) AS v FROM logs", "FORMAT_TIMESTAMP"],
     ["SELECT FORMAT_TIMESTAMP('%Q', timestamp) AS v FROM logs", "%Q"],
-  ])("names what Athena's dialect does not support: %s", async (statement, word) =>
+  ])("fails with the name of the part that Athena's dialect does not support: %s", async (statement, word) =>
     expect(await failedWith(statement)).toMatchObject({
       kind: "invalid_statement",
       message: expect.stringContaining(word),

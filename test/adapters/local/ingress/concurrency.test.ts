@@ -1,4 +1,4 @@
-/** No instance exceeds its concurrency, and no service its number of instances. Other requests wait, within limits. */
+/** No instance exceeds its concurrency, and no service its maximum of instances. Other requests wait, within limits. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -7,7 +7,7 @@ import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Reports each request, blocks those of `/hold`, and reports the maximum of concurrent requests. */
+/** Reports and holds requests to `/hold`, delays those to `/second`, and returns the maximum of concurrent requests. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
