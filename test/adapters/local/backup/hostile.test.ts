@@ -285,7 +285,7 @@ describe("a restore refuses", () => {
     expect(readFileSync(join(place.restored, VOLUME, "b.txt"), "utf8")).toBe("b");
   });
 
-  test("a flipped byte of the compressed file, or restores everything", async () => {
+  test("a flipped bit of the compressed file, or restores everything", async () => {
     using place = setUp();
     dataWith(place.data, { "a.txt": "a" });
     await backupDataFolder({ dataDir: place.data, file: place.file });
