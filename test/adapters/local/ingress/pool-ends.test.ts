@@ -37,7 +37,7 @@ describe("ends", () => {
     expect(events).toEqual(["started i1", "crashed i1 3", "started i2"]);
   });
 
-  test("reports the exit code of an unreachable instance that exits by itself", async () => {
+  test("reports the exit code of an unreachable instance that exits before it is stopped", async () => {
     const { pool, acquire, up, events } = poolOf();
     const lease = acquire();
     const instance = await up();

@@ -151,7 +151,7 @@ test("an idle process ends, and the next query starts another one", async () => 
   expect(await count()).toEqual([[2]]);
 });
 
-test("the process that is idle the longest is replaced first", async () => {
+test("the process that has been idle the longest is replaced first", async () => {
   const [first, second, third] = ["a", "b", "c"].map((name) => name as AccountId) as [AccountId, AccountId, AccountId];
   for (const account of [first, second]) expect(await count(account)).toEqual([[0]]);
   const before = await sql.pids();
