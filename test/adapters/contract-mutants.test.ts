@@ -458,7 +458,7 @@ async function* firstByte(source: Source): AsyncGenerator<Uint8Array> {
   for await (const chunk of source.open()) return yield chunk.subarray(0, 1);
 }
 
-/** Accepts anything, and stores nothing of it. */
+/** The result of a spool that accepts anything, and stores nothing of it. */
 const keptAnyway: ReceivedSource = {
   kind: "accepted",
   source: { digest: `sha256:${"0".repeat(64)}`, bytes: 0, open: () => empty(), discard: async () => undefined },
@@ -466,7 +466,7 @@ const keptAnyway: ReceivedSource = {
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
-/** A spool's error for an invalid archive. */
+/** Returns a spool's refusal of an invalid archive. */
 const refusalBy = async (receive: SourceSpool["receive"]): Promise<ReceivedSource> =>
   (await receive(Readable.from([Buffer.from("no archive")])))._unsafeUnwrap();
 
@@ -494,13 +494,13 @@ const spoolMutants: Mutants<ProviderSubject> = {
         ),
   })),
   refuse: {
-    keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
-    "ignores implied folders": spool(overlooking(/including folders that appear only in paths/)),
-    "accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
-    "trust in pax headers": spool(overlooking(/target of a link|disagree|global pax header/)),
-    "shortening of paths": spool(overlooking(/control character|UTF-8/)),
+    "spool that accepts everything": spool(() => ({ receive: () => okAsync(keptAnyway) })),
+    "spool that ignores implied folders": spool(overlooking(/including folders that appear only in paths/)),
+    "spool that accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
+    "spool that trusts pax headers": spool(overlooking(/target of a link|disagree|global pax header/)),
+    "spool that shortens paths": spool(overlooking(/control character|UTF-8/)),
     // Accepts whatever can be unpacked, without checking the entries.
-    carelessness: spool(({ receive }) => ({
+    "spool that does not check entries": spool(({ receive }) => ({
       receive: (bytes) =>
         new ResultAsync(
           (async () => {

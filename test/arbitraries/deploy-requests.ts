@@ -1,6 +1,6 @@
 /**
- * Deploy requests that must be accepted, as form text and as JSON values, with the declaration that each must be read
- * as.
+ * Deploy requests that must be accepted, as form text and as JSON values, with the declaration that a parser must
+ * return for each.
  */
 import fc from "fast-check";
 import { accountLimits, fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";

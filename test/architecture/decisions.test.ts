@@ -48,7 +48,7 @@ test.each(files)("%s follows the template", (file) => {
   expect(problemsOf(file, textOf(file))).toEqual([]);
 });
 
-test("no two decisions have one number", () => {
+test("no two decisions have the same number", () => {
   expect(files.length).toBeGreaterThan(25);
   expect(new Set(files.map((file) => file.slice(0, 4))).size).toBe(files.length);
 });

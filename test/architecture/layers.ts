@@ -1,4 +1,4 @@
-/** Which file may import what, as a table of rules that the layering test checks. */
+/** The rules for imports between files, as a table that the layering test checks. */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync } from "vite";
@@ -6,7 +6,7 @@ import { parseSync } from "vite";
 interface Rule {
   /** The importing files. */
   readonly from: RegExp;
-  /** What they may import: resolved paths of the project, or package names. */
+  /** The permitted imports: resolved paths of the project, or package names. */
   readonly may: readonly RegExp[];
   readonly why: string;
 }

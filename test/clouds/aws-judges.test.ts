@@ -19,7 +19,7 @@ import { needs } from "../support/vitest/machine.ts";
 
 const put = { Bucket: "ps-a", Key: "k" };
 
-/** A request, and the problem that the judge must report; undefined: none. */
+/** A request, and the problem that the judge must report; undefined if the request is valid. */
 const shapes: readonly (readonly [RecordedCommand["client"], string, object, string?])[] = [
   ["s3", "PutObject", { ...put, Body: "(body)", IfNoneMatch: "*" }],
   [

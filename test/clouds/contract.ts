@@ -14,7 +14,7 @@ import { runtimeDeps } from "./subject.ts";
 
 /**
  * @param cases defaults to all
- * @param deps returns those of a run; defaults to the machine's
+ * @param deps returns the dependencies of a run; defaults to the machine's clock and random ids
  */
 export const cloudContractTests = async <F extends Fakes>(
   cloud: Cloud<F>,

@@ -18,10 +18,10 @@ const MINUTES = 2;
 /** How often each deployment writes, in milliseconds. */
 const WRITES_EVERY = 10_000;
 const TICK_MS = 250;
-/** The number of clients that read a page at the same time, and the ticks between two such reads. */
+/** The number of clients that read a page in one tick, and the ticks between two such reads. */
 const SEARCHES = 5;
 const SEARCH_TICKS = 80;
-/** The followers' first reads are searches. */
+/** The first tick with such reads. In the minute before it, the followers' own first reads are searches. */
 const SEARCHES_FROM = 240;
 
 /** Milliseconds until a fake shows an entry, and the duration of a call. */

@@ -27,7 +27,7 @@ export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "st
   /** The call that copies an object, and the calls that upload bytes. */
   readonly copies: string;
   readonly brings: readonly string[];
-  /** The same calls, if a build makes them to record that its image is in use. They upload no source. */
+  /** Those of `brings` that a build also makes to record that its image is in use, without uploading a source. */
   readonly records?: readonly string[];
 }
 

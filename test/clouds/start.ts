@@ -31,7 +31,7 @@ export interface StartCases<F> {
 
 export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }: StartCases<F>): void => {
   describe(`the start on ${cloud.name}`, () => {
-    test("reports all missing resources together, with their commands", async () => {
+    test("reports all missing resources together, with the commands that create them", async () => {
       const { fakes, start, close } = await openFakes(cloud);
       lacking.take(fakes);
       const message = await start().then(

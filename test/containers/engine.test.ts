@@ -142,7 +142,7 @@ test("a removed image makes its deployment FAILED, at zero instances and after a
     expect(await shown(platform)).toMatchObject({ status: "READY", last: "DONE" });
     await eventually(() => expect(containers()).toEqual([]));
     remove();
-    // No request has reached it since.
+    // No request has reached the service since.
     expect(await shown(platform)).toEqual(lost);
     expect(await shown(platform)).toEqual(lost);
     await eventually(async () =>

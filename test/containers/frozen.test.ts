@@ -1,4 +1,4 @@
-/** Frozen containers: they stand still, continue at the next request, and end like others. */
+/** Frozen containers do not run, continue at the next request, and end like others. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { findExecTargets } from "../../adapters/local/containers/exec-targets.ts";

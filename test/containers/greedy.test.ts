@@ -38,7 +38,7 @@ const logged = async (name = "greedy"): Promise<string> => {
     .join("\n");
 };
 
-/** The log reports the violation, the neighbour keeps responding, and the service is up again. */
+/** Checks that the log reports the violation, the neighbour keeps responding, and the service is up again. */
 const contained = async (path: string, words: string) => {
   await fetch(`${url}${path}`);
   await eventually(async () => {

@@ -51,7 +51,7 @@ const starts: Readonly<Record<string, { lines: string; volumes?: object; answers
     answers: true,
   },
   "a mount point below a link": { lines: "RUN ln -s OUTSIDE /data", volumes: { "/data/etc": "one" }, answers: true },
-  "a mount point below a link upwards": {
+  "a mount point below a relative link upwards": {
     lines: "RUN ln -s ../../../../../../OUTSIDE /data",
     volumes: { "/data/etc": "one" },
     answers: true,
@@ -62,10 +62,10 @@ const starts: Readonly<Record<string, { lines: string; volumes?: object; answers
     answers: true,
   },
   "an account file that is a link": { lines: "RUN ln -sf OUTSIDE/etc/shadow /etc/passwd\nUSER evil", answers: false },
-  "a user with a number above all others": { lines: "USER 4294967295", answers: false },
+  "a user with the highest 32-bit number": { lines: "USER 4294967295", answers: false },
   "a working folder that is a link": { lines: "RUN ln -s OUTSIDE/etc /work\nWORKDIR /work/deep", answers: true },
   "a volume at a link": { lines: "RUN ln -s OUTSIDE/etc /big\nVOLUME /big", answers: true },
-  "a volume over the processes": { lines: "VOLUME /proc", answers: false },
+  "a volume at /proc": { lines: "VOLUME /proc", answers: false },
   "an entry point that is a link": {
     lines: 'RUN ln -s OUTSIDE/etc/shadow /entry\nENTRYPOINT ["/entry"]',
     answers: false,

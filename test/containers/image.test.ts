@@ -54,7 +54,7 @@ createServer((request, response) => response.end("hi")).listen(process.env.PORT)
 process.on("SIGTERM", () => { console.log("down"); process.exit(0); });
 `;
 
-/** Its standard output so far. */
+/** The standard output of a container so far. */
 const outputOf = (id: string): string =>
   execFileSync("docker", ["logs", id], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 
@@ -81,7 +81,7 @@ test("builds from the checkout, runs unprivileged with only its data folder writ
     expect(logs.map(({ message }) => message)).toContain("up");
     const check = docker("inspect", "--format={{json .Config.Healthcheck.Test}}", id);
     execFileSync("docker", ["exec", id, ...JSON.parse(check).slice(1)]);
-    // After this time Docker kills it, which would change its exit code.
+    // Docker kills the container after this number of seconds, which would change its exit code.
     docker("stop", "--time=20", id);
     expect(docker("inspect", "--format={{.State.ExitCode}}", id)).toBe("0");
   } finally {

@@ -1,7 +1,7 @@
 /**
  * The real stack on ministack: `portside doctor`, `portside prove` and the contract suites, as a user with only the
- * policies of the stack. Builds run the real buildspec, and services run in containers. A run takes a sample of the
- * suites, which take many minutes as a whole: `PORTSIDE_MATRIX=all`.
+ * policies of the stack. Builds run the real buildspec, and services run in containers. The complete suites take many
+ * minutes, so a run takes a sample; `PORTSIDE_MATRIX=all` runs all of them.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { awsCapabilities } from "../../adapters/aws/capabilities.ts";

@@ -67,7 +67,7 @@ const hasNetwork = async (): Promise<boolean> => {
   return (await docker.listNetworks({ filters: { label: [`portside.scope=${scope}`] } })).length > 0;
 };
 
-/** As earlier versions created containers: without the label of the mark. */
+/** Starts a container as earlier versions did: without the label of the mark. */
 const startEarlierContainer = async (): Promise<string> => {
   const engine = await engineHere();
   const name = `${scope}.${randomUUID()}`;
@@ -114,7 +114,7 @@ test("an abandoned upgrade leaves the containers and the network of the first on
   expect(await hasNetwork()).toBe(true);
 });
 
-test("the second one removes the containers of others on request, and the next start all", async () => {
+test("the second one removes the containers of others on request, and the next start removes all", async () => {
   const earlier = await startEarlierContainer();
   const second = await open(() => false);
   await second.start();

@@ -61,5 +61,5 @@ export const differences = (branches: readonly Branch[], rows: readonly NamedBra
     .map(({ file, line, code }) => `${file}:${line}: no test takes this branch, and no reason is named: ${code}`),
   ...rows
     .filter((row) => !branches.some((branch) => isNamed(branch, row)))
-    .map(({ file, code }) => `${file}: a test takes this branch, so it needs no reason any more: ${code}`),
+    .map(({ file, code }) => `${file}: a test takes this branch, so remove its row: ${code}`),
 ];

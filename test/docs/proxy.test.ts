@@ -1,6 +1,6 @@
 /**
- * The nginx configuration in docs/operations/running.md passes on the records of deploys without buffering, and forwards
- * requests to services and signed uploads.
+ * The nginx configuration in docs/operations/running.md passes on the records of deploys without buffering. It also
+ * forwards requests to services and signed uploads.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

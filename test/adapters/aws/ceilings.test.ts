@@ -47,7 +47,7 @@ test("only a quota that AWS calls adjustable has the command that raises it", ()
   expect(raises(false)).toBe("contact AWS Support");
 });
 
-test("the page has the same table", () => {
+test("the documentation has the same table", () => {
   const page = readFileSync(new URL("../../../docs/providers/aws.md", import.meta.url), "utf8");
   for (const rule of Object.values<CeilingRule>(ceilingRules)) {
     const { what, quota, initial, each, source } = rule;

@@ -51,12 +51,12 @@ const withoutResources = [
 ];
 
 /**
- * Actions that Application Auto Scaling first calls as the caller without parameters:
+ * Actions that Application Auto Scaling calls with the caller's permissions, first without parameters:
  * https://docs.aws.amazon.com/autoscaling/application/userguide/security_iam_permission_validation.html
  */
 const calledWithoutName = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
 
-/** Values of the template's functions in the region with the longest name. */
+/** Values of the template's pseudo parameters in the region with the longest name. */
 const filled: Readonly<Record<string, string>> = {
   "AWS::Partition": "aws",
   "AWS::Region": "ap-southeast-1",

@@ -29,7 +29,7 @@ test("quotas that are known replace those of a new project", () => {
   });
 });
 
-test("the page has the same table", () => {
+test("the documentation has the same table", () => {
   const page = readFileSync(new URL("../../../docs/providers/gcp.md", import.meta.url), "utf8");
   for (const { kind, max } of initial) {
     const { what, quota, initial: limit, each, source } = ceilingRules[kind];

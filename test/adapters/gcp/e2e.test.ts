@@ -1,4 +1,4 @@
-/** The main job on the Google Cloud fakes, with the cases that every provider shares. */
+/** The end-to-end cases of every provider, on the Google Cloud fakes. */
 
 import { openCloud } from "../../clouds/cloud.ts";
 import { gcp } from "../../clouds/gcp.ts";

@@ -139,7 +139,7 @@ const query =
   "SELECT resource.name AS name, CAST(usage.amount AS FLOAT64) AS amount FROM billing WHERE usage.unit = 'request'";
 
 describe.each(names)("the data folder of %s", (name) => {
-  test.each(runners)("is served completely with the runner %s, also at the second start", async (runner) => {
+  test.each(runners)("is served completely with the runner %s, and again at the second start", async (runner) => {
     using folder = await unpack(name);
     storeLastFire(folder.path);
     const content = contentOf(name);

@@ -1,4 +1,4 @@
-/** What a server keeps of replaced revisions, in memory and as open files. */
+/** The memory and the open files that a server keeps for replaced revisions. */
 import { readdirSync } from "node:fs";
 import { queryObjects } from "node:v8";
 import { Pool as UndiciPool } from "undici";

@@ -16,7 +16,7 @@ test("a snapshot is a copy: it is independent of later changes", async () => {
   expect(listed._unsafeUnwrap().map(({ name }) => name)).toEqual(["app", "other"]);
 });
 
-test("reset clears everything, also for existing ports", async () => {
+test("reset clears everything, even for existing ports", async () => {
   const platform = startMemory();
   await deployed(platform);
   platform.memory.reset();
@@ -39,7 +39,7 @@ test("parts of the capability record can be replaced", () => {
   expect(memory.provider.capabilities).toMatchObject({ provider: "memory", http2: { supported: false } });
 });
 
-test("a rollout of a deleted service fails with `deleted`, of a replaced one with `superseded`", async () => {
+test("a rollout fails with `deleted` if its service is deleted, and with `superseded` if another rollout begins", async () => {
   const platform = startMemory();
   await deployed(platform);
   const { services } = platform.memory.provider;

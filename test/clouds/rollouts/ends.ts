@@ -101,7 +101,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
     const again = run.endOf(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
     expect((await again)?.kind).toBe("ready");
-    // Its unused resources are removed together with the previous revision.
+    // The next rollout also removed the unused resources of the rollout that timed out.
     onlyServing(run, ["app"]);
   });
 
@@ -119,7 +119,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     });
   });
 
-  test("a deploy note becomes DONE soon if its revision serves", async () => {
+  test("a deploy note becomes DONE within 20 minutes if its revision serves", async () => {
     const run = now();
     const template = run.template("app", "acme", { deployId: "d1" });
     await run.rollOut(template, "absent");

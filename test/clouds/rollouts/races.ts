@@ -69,7 +69,7 @@ export const raceTests = <W extends FakePlatform>(
     onlyServing(run, names);
   });
 
-  test("concurrent notes fail no deploy, and none is lost", async () => {
+  test("concurrent notes do not make a deploy fail, and none of them is lost", async () => {
     // Real time: each note waits for a write, so a virtual deadline would pass after a few reads.
     const run = await open(createSystemClock());
     await run.rollOut(run.template("app"), "absent");

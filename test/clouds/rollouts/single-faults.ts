@@ -1,6 +1,6 @@
 /**
- * A fault at any single call of a rollout or a removal. It ends with a cause, what served before still serves, and
- * repeating the command completes it. Time is virtual, so retries do not sleep.
+ * Injects a fault at any single call of a rollout or a removal. The command ends with a cause, the previous revision
+ * still serves, and repeating the command completes it. Time is virtual, so retries do not sleep.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
@@ -19,7 +19,7 @@ export interface FaultedRollouts<W> {
   readonly calls: { readonly deploy: number; readonly removal: number };
   /** Tests only every n-th call. */
   readonly every: number;
-  /** Asserts that everything that is left of the service at the cloud serves; for a removed one, nothing is left. */
+  /** Asserts that the cloud has only resources of the service's serving revision, and none of a removed service. */
   nothingElse(world: W, name: string, what: string): void;
 }
 

@@ -69,7 +69,7 @@ export interface FakePlatform extends RolloutSteps {
   close(): Promise<void>;
 }
 
-/** What rollout suites need from a cloud. */
+/** The parts of a cloud that the rollout suites need. */
 export interface RolloutCloud<W extends FakePlatform> {
   open(clock?: Clock): Promise<W>;
   /** A name's state after its service was removed. */

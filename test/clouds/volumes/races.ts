@@ -1,4 +1,4 @@
-/** Races on a cloud's volumes, within one replica or between several, and what a restore brings back. */
+/** Races on a cloud's volumes, within one replica or between several, and the objects that a restore brings back. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
@@ -80,7 +80,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
     expect(faults.count(removal)).toBeGreaterThan(1);
   });
 
-  test("any reader ends an expired hiding after a minute", async () => {
+  test("any reader shows a volume again that was hidden more than a minute ago", async () => {
     const clock = createManualClock();
     const volumes = replica({ clock });
     const owner = account();
@@ -96,7 +96,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
   });
 };
 
-/** What restoring a deleted volume brings back. */
+/** Tests the objects that restoring a deleted volume brings back. */
 export const volumeReturnTests = ({ volumes: replica, objectsOf }: VolumeCloud): void => {
   test("does not restore objects that were deleted or replaced before", async () => {
     const owner = account();

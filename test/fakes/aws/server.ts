@@ -70,7 +70,7 @@ const requestOf = async (message: IncomingMessage): Promise<AwsRequest> => {
 };
 
 export const serveAws = async (faults: Faults, { route, failed, injected }: AwsService): Promise<AwsServer> => {
-  /** Undefined: the reply is lost. */
+  /** Returns the reply; undefined if it must be lost. */
   const answer = async (request: AwsRequest): Promise<AwsReply | undefined> => {
     try {
       const found = route(request);

@@ -28,7 +28,7 @@ interface Presented {
   readonly signature: string;
   readonly token: string | undefined;
   readonly payload: string;
-  /** Seconds; undefined in headers. */
+  /** Seconds from `date` until a signed URL expires; undefined for a signature in headers. */
   readonly expires?: number;
 }
 

@@ -15,7 +15,8 @@ export const tagProblem = (tags: readonly (readonly [key: string, value: string]
   for (const [key, value] of tags) {
     if (key.length < 1 || key.length > 128) return `the tag's key '${key}' must have 1 to 128 characters`;
     if (value.length > 256) return `the value of the tag '${key}' has more than 256 characters`;
-    if (/^aws:/i.test(key) || /^aws:/i.test(value)) return `'aws:' is reserved, and the tag '${key}' begins so`;
+    if (/^aws:/i.test(key) || /^aws:/i.test(value))
+      return `the key and the value of the tag '${key}' must not begin with 'aws:'`;
     if (!ALLOWED.test(key) || !ALLOWED.test(value)) return `the tag '${key}' has characters that are not allowed`;
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * A wildcard DNS record for this process: every name under the domain resolves to the loopback address. The name
- * servers here do not resolve `*.localhost`. Node's sockets look names up with this function.
+ * A wildcard DNS record for this process: every name under the domain resolves to the loopback address. Name servers
+ * may not resolve `*.localhost`. Replaces `dns.lookup`, with which Node's sockets resolve names.
  */
 import dns from "node:dns";
 

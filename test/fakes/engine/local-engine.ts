@@ -105,7 +105,8 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
     return push(entry, at);
   };
 
-  // After the provider's start, which moves unknown folders away. Mounts follow no links, but this link is above them.
+  // Created after the provider's start, which moves unknown folders away. Mounts follow no links, but this one is above
+  // the volumes' folders.
   const volumes = join(dataDir, "storage", "volumes");
   if (buckets !== undefined) {
     await rm(volumes, { recursive: true, force: true });

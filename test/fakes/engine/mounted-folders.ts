@@ -52,7 +52,7 @@ const unlessGone = <T>(look: () => T): T | undefined => {
   }
 };
 
-/** Recurses itself, because Node's recursive `readdir` follows symbolic links that services may create. */
+/** Walks the folder without Node's recursive `readdir`, which follows symbolic links that services may create. */
 const walk = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((one) => {
     const path = join(folder, one.name);

@@ -1,6 +1,6 @@
 /**
  * Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts.
- * Fields, and messages of 404 and 409: traffic that GoogleCloudPlatform/k8s-config-connector recorded, under
+ * The fields and the messages of 404 and 409 are from traffic that GoogleCloudPlatform/k8s-config-connector recorded:
  * `pkg/test/resourcefixture/testdata/basic` (`iam/v1beta1/iamserviceaccount/iamserviceaccount/_http.log`,
  * `composer/v1beta1/composerenvironment/composerenvironmentbasic/_http.log`).
  */

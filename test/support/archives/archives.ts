@@ -29,7 +29,7 @@ const entryBlocks = (entry: Entry): Buffer[] => {
   return [header, content, padding];
 };
 
-/** An uncompressed tar. Paths over 100 bytes need the `longPath` of a real tar. */
+/** An uncompressed tar. A path over 100 bytes needs a header of `odd-archives.ts` before its entry. */
 export const tarOf = (entries: readonly Entry[]): Buffer =>
   Buffer.concat([...entries.flatMap(entryBlocks), Buffer.alloc(2 * BLOCK)]);
 

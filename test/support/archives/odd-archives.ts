@@ -57,8 +57,8 @@ const deflatedPiece = (bytes: Uint8Array): Buffer =>
   deflateRawSync(bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
 
 /**
- * One gzip member with `start`, zeros by the MiB, then `end`. It repeats blocks that are compressed once, so gigabytes
- * are fast to make. Its checksum is right only without zeros.
+ * One gzip member with `start`, then `mebibytes` of zeros, then `end`. It repeats a block of 16 MiB that is compressed
+ * once, so gigabytes are fast to create. Its checksum is correct only without zeros.
  */
 export const gzipWithZeros = (start: Uint8Array, mebibytes: number, end: Uint8Array = new Uint8Array()): Buffer => {
   const zeros = deflatedPiece(Buffer.alloc(16 * MiB));

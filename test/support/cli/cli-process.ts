@@ -29,7 +29,7 @@ export const startCli = (
   return { child, ended: all.then(([[code], stdout, stderr]) => ({ code: code as number | null, stdout, stderr })) };
 };
 
-/** Runs it to its end; resolves to its peak memory in bytes. */
+/** Runs the command line to its end. Resolves with its peak memory in bytes. */
 export const peakOfCli = async (args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Promise<number> => {
   const file = join(cwd, "peak");
   const report = ["--import", new URL("../crashes/peak-report.ts", import.meta.url).href];

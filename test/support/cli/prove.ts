@@ -23,7 +23,7 @@ export const signedIn = async (api: TestApi): Promise<NodeJS.ProcessEnv> => ({
   PORTSIDE_API_KEY: await api.key(),
 });
 
-/** Runs it with a report as JSON. */
+/** Runs `portside prove --json`, and parses its report. */
 export const prove = async (env: NodeJS.ProcessEnv, options: RunOptions = {}) => {
   const ran = await portside(["prove", "-y", "--json", "-"], { ...options, env });
   return { ...ran, report: JSON.parse(ran.stdout) as ProveReport };

@@ -30,7 +30,7 @@ const last = async (records: AsyncIterable<DeployEvent>): Promise<DeployEvent | 
   (await Array.fromAsync(records)).at(-1);
 
 /**
- * @param kind how the service runs
+ * @param kind how the service runs, for the suite's name
  * @param options of the server
  * @param source answers at `/`, and has a file `mark`
  * @param lacks the requirement without which the tests are skipped

@@ -3,7 +3,7 @@ import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
 export interface ShiftedClock extends Clock {
-  /** Moves it forward, or back. */
+  /** Moves the clock forward by `millis`, or back if they are negative. */
   set(millis: number): void;
 }
 

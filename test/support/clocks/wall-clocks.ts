@@ -27,7 +27,8 @@ export const offsetOf = (zone: string, millis: number): number => wallAt(zone, m
 const DAY = 86_400_000;
 
 /**
- * Of consecutive periods of `days` days that begin at `from`: the starts of those in which the zone's clocks change.
+ * Divides the time from `from` on into periods of `days` days. Returns the starts of those in which the zone's clocks
+ * change.
  */
 const stretchesWithChange = (zone: string, from: number, stretches: number, days: number): number[] =>
   Array.from({ length: stretches }, (_, index) => from + index * days * DAY).filter(

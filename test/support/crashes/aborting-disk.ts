@@ -7,7 +7,7 @@ import { folderWith } from "../archives/folders.ts";
 export interface AbortingDisk extends Disposable {
   readonly path: string;
   abort(): void;
-  /** Mounts what has reached the disk, as after a restart of the machine; returns the new path. */
+  /** Mounts the file system with the data that reached the disk, as after a reboot. Returns the new path. */
   remounted(): string;
 }
 

@@ -45,7 +45,7 @@ const groupsOf = (dataDir: string): string[] =>
       : [];
   });
 
-/** No process, folder or group of a dead instance, no partial image, no source. */
+/** Checks that no process, folder or control group of a dead instance remains, no partial image, and no source. */
 const nothingIsLeft = (dataDir: string, dead: ReadonlySet<string>): void => {
   const alive = marked(`${scopeOf(dataDir)}.`).map(({ instance }) => instance);
   const left = [...alive, ...groupsOf(dataDir), ...namesIn(dataDir, "run").map((id) => `${scopeOf(dataDir)}.${id}`)];
@@ -78,7 +78,7 @@ const answerOf = async (url: string, until: number): Promise<string> => {
  */
 const ends = ["interrupted", "volume_unavailable"];
 
-/** An interrupted deploy has ended, and the list and the log agree on its end. */
+/** Checks that an interrupted deploy has ended, and that the list and the log agree on its end. */
 const checkPending = async (client: Client, known: Known, listed: Deployment | undefined, text: string | undefined) => {
   const deployId = known.pending?.deployId;
   const last = listed?.last_deploy;
@@ -148,7 +148,7 @@ export const checkAfterCrash = async (
   return Date.now() - ready;
 };
 
-/** A server that shuts down on request leaves nothing running. */
+/** Checks that a server that shuts down on request leaves nothing running. */
 export const checkAfterEnd = async ({ child, errors }: Served, dataDir: string): Promise<void> => {
   if (child.exitCode === null) await once(child, "exit");
   assert(child.exitCode === 0, "the server did not shut down cleanly", { code: child.exitCode, errors });

@@ -144,8 +144,8 @@ const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<v
 };
 
 /**
- * The processes to kill: the engine, with which the server ends; its process group; a process with both; or the server
- * alone.
+ * The processes to kill: the engine, with which the server ends; the engine's process group; a process that contains
+ * both; or the server alone.
  */
 const modes = ["engine", "group", "inline", "server"] as const;
 

@@ -68,7 +68,6 @@ const damages = {
 
 type Kind = keyof typeof damages;
 const ofFiles = Object.keys(damages) as readonly Kind[];
-/** A folder with objects must not be removed: that would delete them. */
 const ofFolders: readonly Kind[] = ["chmod", "remove"];
 
 const oneOf = <T>(all: readonly T[], random: () => number): T => all[Math.floor(random() * all.length)] as T;
@@ -80,7 +79,7 @@ type Moment = "stopped" | "killed" | "running";
  * because an environment has many files.
  */
 const pick = (root: string, moment: Moment, random: () => number): string => {
-  // Objects must never be lost. SQLite maps -shm files into memory: truncating one ends the process.
+  // Excludes the objects, which must never be lost. SQLite maps -shm files into memory: truncating one ends the process.
   const paths = entriesBelow(root).filter(
     (path) => !path.endsWith("photo.jpg") && !(moment === "running" && path.endsWith("-shm")),
   );
@@ -95,6 +94,7 @@ const pick = (root: string, moment: Moment, random: () => number): string => {
 
 const kindFor = (root: string, path: string, random: () => number): Kind => {
   if (!lstatSync(join(root, path)).isDirectory()) return oneOf(ofFiles, random);
+  // Removing such a folder would delete the objects, which must never be lost.
   const holdsObjects = path === "storage" || path.startsWith(VOLUMES);
   return holdsObjects ? "chmod" : oneOf(ofFolders, random);
 };
@@ -109,13 +109,13 @@ export interface DamageCase {
 const expectedAfter = (moment: Moment, paths: readonly string[], seed: number): Expected => {
   const hits = (...starts: string[]) => paths.some((path) => starts.some((start) => path.startsWith(start)));
   const isStateLost = hits("state.sqlite") && hits("state.copy", "state.check");
-  // Its row is only in the write-ahead log. Without that and its record, no file contains its name.
+  // The row of the volume `third` is only in the write-ahead log. Without the row and the record, its name is lost.
   const isThirdLost = hits("state.") && hits(join("storage", "records"));
   return {
     volumes: ["first", "second", ...(moment === "killed" && !isThirdLost ? ["third"] : [])],
     state: !isStateLost,
     app: !isStateLost && !hits("images"),
-    // Starting Python takes a second of each case.
+    // Not in every case, because Python takes a second to start.
     python: seed % 5 === 0 && !isStateLost && !hits("images", "cache"),
     logs: !isStateLost && !hits("logs"),
     billing: !hits("billing"),
@@ -125,7 +125,7 @@ const expectedAfter = (moment: Moment, paths: readonly string[], seed: number): 
 
 const step = /portside (doctor|restore)|--data-dir|chown|Check|Move it away/;
 
-/** Starts and checks. Returns the error, if any; it must name a file and the next step. */
+/** Starts a platform and checks it. Returns the error of a refused start, which must name a file and the next step. */
 const attempt = async (dataDir: string, check: (platform: TestPlatform) => Promise<void>) => {
   let platform: TestPlatform;
   try {
@@ -171,14 +171,14 @@ export const damage = async (bases: Bases, seed: number): Promise<DamageCase> =>
   const paths = [...new Set([pick(live, moment, random), ...(random() < 0.5 ? [pick(live, moment, random)] : [])])];
   const done: string[] = [];
   for (const path of paths) {
-    // The first one may have removed the second one.
+    // Damage to the first path may have removed the second one.
     if (!existsSync(join(live, path))) continue;
     const kind = kindFor(live, path, random);
     damages[kind](join(live, path), random, join(bases.older, path));
     done.push(`${kind} ${path}`);
   }
   const words = `${moment}: ${done.join(", ")}`;
-  // A start opens its folders again; a running server reports that it is not ready.
+  // A start restores the mode of its folders. A running server reports instead that it is not ready.
   const isClosed = process.geteuid?.() !== 0 && done.includes("chmod logs");
   const expected = expectedAfter(moment, paths, seed);
   try {

@@ -30,7 +30,7 @@ export const putFolder = (from: string, to: string): void => {
 };
 
 export interface Bases extends Disposable {
-  /** The path of each case: Python environments contain their own path. */
+  /** Where each case puts its folder. It is always the same, because Python environments contain their own path. */
   readonly live: string;
   /** After an orderly stop. */
   readonly stopped: string;
@@ -111,7 +111,7 @@ export const makeBases = async (): Promise<Bases> => {
   };
 };
 
-/** What must exist after this damage. Everything else is optional. */
+/** The parts that must work after the damage. All others are optional. */
 export interface Expected {
   readonly volumes: readonly string[];
   /** Deployments, their fields, keys and the trash. */
@@ -161,7 +161,7 @@ const checkService = async ({ controlPlane }: TestPlatform, name: string, text: 
   assertSame(await (await fetch(found?.url as string)).text(), text, `${name} answers`);
 };
 
-/** A damaged image must be reported, and calls to it must be answered. */
+/** Checks that a missing or damaged image is reported, and that requests to its service return 503. */
 const checkBroken = async ({ controlPlane }: TestPlatform): Promise<void> => {
   for (const { name, status, last_deploy, url } of (await controlPlane.listDeployments(acme))._unsafeUnwrap()) {
     if (status === "READY") continue;

@@ -100,7 +100,7 @@ export const unary = (client: Client, name: string, metadata = new Metadata()): 
       .on("metadata", (metadata) => {
         head = metadata;
       })
-      // After the callback.
+      // Resolves after the callback, which may run later than this event.
       .on("status", (end) => setImmediate(() => resolve({ ...result, head, end })));
   });
 

@@ -34,8 +34,8 @@ const sendHalf = async (api: DiskApi, account: string): Promise<HalfUpload> => {
 };
 
 /**
- * Sends half of an upload, and waits until some of it has been stored. An aborted upload releases its slot only after
- * its file is deleted, so a rejected one is sent again.
+ * Sends half of an upload, and waits until some of it has been stored. Retries if the server rejects the upload,
+ * because an aborted upload releases its slot only after its file is deleted.
  */
 export const uploadHalf = async (api: DiskApi, account = "acme"): Promise<HalfUpload> => {
   const before = (await api.spooled()).length;

@@ -32,7 +32,7 @@ const sample = () => {
 const sampleForever = () => setTimeout(sampleForever, Math.max(50, 9 * sample()));
 sampleForever();
 
-/** Returns the largest amount since the last call. */
+/** Returns the largest number of bytes since the last call. */
 const held = (): number => {
   sample();
   const answer = most;

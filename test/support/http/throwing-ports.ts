@@ -27,7 +27,7 @@ const breakAll = <P extends object>(port: P, how: Breaking, only: (method: strin
   });
 
 /**
- * Every method of every port of the provider, the identity and billing, except the methods that identify the caller.
+ * Breaks every method of the ports of the provider, the identity and billing, except those that identify the caller.
  * @param only chooses the methods, as `port.method`
  */
 export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string) => boolean = () => true): Ports => {

@@ -29,7 +29,7 @@ export const imagesOf = async (service: string): Promise<string[]> => {
     .map(({ Id }) => Id);
 };
 
-/** Removes what a killed test run has left. */
+/** Removes the containers that a killed test run has left. */
 export const sweepLabelled = async (label: string): Promise<void> => {
   for (const { Id } of await docker.listContainers({ all: true, filters: { label: [label] } }))
     await docker.getContainer(Id).remove({ force: true });

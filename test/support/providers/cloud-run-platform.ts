@@ -1,4 +1,4 @@
-/** Cloud Run as the platform, on a fake with simulated services, for the rollout suites and its own. */
+/** Cloud Run as the platform, on a fake with simulated services, for the shared rollout suites and Cloud Run's own. */
 import { expect } from "vitest";
 import { createRunPlatform } from "../../../adapters/gcp/deploy/platform.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
@@ -52,7 +52,7 @@ export const runRollouts: RolloutCloud<FakeCloudRun> = {
     return run;
   },
   freed: "free",
-  // Writes to a volume are buffered in memory, so a limit below this has a warning.
+  // Writes to a volume are buffered in memory, so a lower memory limit causes a warning.
   mounting: { mounts: oneMount, memory: 2 ** 30 },
   onlyServing: (run, names) => {
     expect([...run.made.serving.keys()].sort()).toEqual([...names].sort());

@@ -1,4 +1,4 @@
-/** ECS as the platform, on fakes with simulated services, for the rollout suites and its own. */
+/** ECS as the platform, on fakes with simulated services, for the shared rollout suites and ECS's own. */
 import { expect } from "vitest";
 import { createEcsPlatform } from "../../../adapters/aws/deploy/platform.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";

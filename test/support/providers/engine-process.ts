@@ -1,4 +1,4 @@
-/** An engine in a separate process. Does what its parent tells it over IPC. */
+/** An engine in a separate process. Runs commands that its parent sends over IPC. */
 import { type EngineDeps, openSuccessor, startEngine } from "../../../adapters/local/engine/start-engine.ts";
 import { silentLogger } from "../logs/silent-logger.ts";
 

@@ -5,7 +5,7 @@ import type { Instance } from "../../../adapters/local/instances/instance.ts";
 import type { Exit } from "../../../adapters/local/sandbox/runner.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 
-/** An instance in the pool's view. */
+/** A fake instance with the methods that the pool calls. */
 export class FakeInstance {
   readonly id: string;
   readonly exited: Promise<Exit>;

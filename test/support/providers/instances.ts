@@ -33,9 +33,9 @@ const template: ServiceTemplate = {
 };
 
 export interface Instances {
-  /** What the instances logged. */
+  /** The entries that the instances logged. */
   readonly entries: NewLogEntry[];
-  /** What the platform logged about them. */
+  /** The messages that the platform logged about the instances. */
   readonly complaints: string[];
   /** The messages of the last start. */
   readonly messages: string[];

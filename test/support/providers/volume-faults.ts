@@ -56,14 +56,14 @@ const shown = async (stage: VolumeStage) => {
   return { volumes, trash };
 };
 
-/** Exactly one volume exists, with all of its objects. */
+/** Checks that exactly one volume exists, with all of its objects. */
 const livesWith = async (stage: VolumeStage, paths: readonly string[]): Promise<void> => {
   const { volumes, trash } = await shown(stage);
   expect([volumes.map((one) => one.name), trash]).toEqual([[name], []]);
   expect([...stage.onlyBucket(volumes[0]?.id ?? "")].sort()).toEqual([...paths].sort());
 };
 
-/** No volume exists, and the one in the trash can be restored with its objects. */
+/** Checks that no volume exists, and that the one in the trash can be restored with its objects. */
 const isInTrash = async (stage: VolumeStage): Promise<void> => {
   const { volumes, trash } = await shown(stage);
   expect([volumes, trash.map((one) => one.name)]).toEqual([[], [name]]);
@@ -91,7 +91,7 @@ const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resour
 type Scene = (typeof scenes)[number];
 type SetStage = () => Promise<VolumeStage>;
 
-/** The number of calls of the command without faults. */
+/** Returns the number of calls that the command makes without faults. */
 const callsOf = async ({ prepare, command }: Scene, setStage: SetStage): Promise<number> => {
   await using stage = await setStage();
   await prepare(stage);
@@ -100,7 +100,7 @@ const callsOf = async ({ prepare, command }: Scene, setStage: SetStage): Promise
   return stage.faults.log.length;
 };
 
-/** Whether the command failed at first. */
+/** Runs the command with one fault, and repeats it if it fails. Returns whether it failed. */
 const faultAt = async (
   { prepare, command, check }: Scene,
   setStage: SetStage,
@@ -131,7 +131,7 @@ const stopAt = async ({ prepare, command, check }: Scene, setStage: SetStage, nt
   expect((await run(stage, command)).isErr()).toBe(true);
   const where = `a stop at call ${nth}, ${faults.log[nth - 1]}`;
   faults.clear();
-  // Long enough for the abandoned calls.
+  // Long enough for the abandoned calls to end.
   await stage.clock.advance(180_000);
   await shown(stage);
   await whileTicking(stage.clock, stage.idle());

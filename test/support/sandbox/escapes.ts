@@ -15,7 +15,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 M = 1 << 20
 block = b"x" * M
 def hold():
-    # Long enough for whatever looks at limits from time to time.
+    # Long enough for the watchdog, which polls the memory.
     time.sleep(3)
     print("held", flush=True)
 def fill(path, much):

@@ -25,7 +25,7 @@ export const vectors = [
 ] as const;
 
 export interface Attack {
-  /** What is planted. */
+  /** The kind of trap. */
   readonly kind: (typeof kinds)[number];
   /** How the build runs the attacker's code. */
   readonly vector: (typeof vectors)[number];
@@ -64,7 +64,7 @@ export const canaries = {
 
 const plantScript = ({ kind, vector }: Attack, outside: string, isSandboxed: boolean, report: string): string => `
 const fs = require("node:fs"), { join } = require("node:path"), { spawn, spawnSync } = require("node:child_process");
-/** Every vector installs the same dependency. */
+/** Every vector installs this dependency. Its install script attacks only if the dependency is the vector. */
 if (process.env.npm_package_name === "evil" && ${vector !== "dependency"}) process.exit(0);
 const [kind, sandboxed] = [${JSON.stringify(kind)}, ${isSandboxed}];
 const outsides = sandboxed ? [${JSON.stringify(outside)}, ${JSON.stringify(`/oldroot${outside}`)}] : [${JSON.stringify(outside)}];
@@ -82,7 +82,7 @@ const targets = outsides.flatMap((one) => ({
   "file-link": ["data/state.sqlite", "etc/shadow"], "folder-link": ["etc", "checkout/node_modules"], "new-link": ["etc/new"], race: ["etc"],
 }[kind] || []).map((path) => join(one, path)));
 const remove = (path) => { try { fs.rmSync(path, { recursive: true, force: true }); } catch {} };
-/** A killed listener leaves its sockets. It enters folders first, because a socket's path must be short. */
+/** A killed listener leaves its sockets. It changes to each folder first, because a socket's path must be short. */
 const listener = 'const net = require("node:net"), { basename, dirname } = require("node:path");'
   + 'for (const path of process.argv.slice(1)) try { process.chdir(dirname(path)); net.createServer().on("error", () => 0).listen("./" + basename(path)); } catch {}'
   + 'setImmediate(() => process.kill(process.pid, "SIGKILL"));';

@@ -58,7 +58,7 @@ export interface HostileServer {
   end(): Promise<void>;
 }
 
-/** @param registry where npm of the builds finds its packages */
+/** @param registry the npm registry for the builds */
 export const startHostileServer = async (dataDir: string, runner: string, registry: string): Promise<HostileServer> => {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), [dataDir, runner], {
     execArgv: [],

@@ -61,7 +61,7 @@ for device in [None, b"lo", b"eth0"]:
       heard.add("silent" if error.errno is None else errno.errorcode[error.errno])
 print(",".join(sorted(heard)))`;
 
-/** What a program in the network receives from an address. */
+/** Returns the text that a program in the network receives from an address. */
 const reach = async ({ pid }: Network, host: string): Promise<string> => {
   const argv = [...enterNetwork(namespacesOf(pid)), "python3", "-c", CLIENT, host];
   return (await run(argv[0] as string, argv.slice(1))).stdout.trim();

@@ -1,4 +1,4 @@
-/** A process with a runner in a scope that another process may share. Does what its parent tells it over IPC. */
+/** A process with a runner in a scope that another process may share. Runs commands that its parent sends over IPC. */
 import { spawn } from "node:child_process";
 import { chooseRunner, type RunnerChoice } from "../../../adapters/local/sandbox/choose-runner.ts";
 import { MARKER, type Running } from "../../../adapters/local/sandbox/runner.ts";

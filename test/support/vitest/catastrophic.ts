@@ -1,10 +1,10 @@
 /**
- * Regular expressions that are expensive, each for a different reason, and lines of 256 KiB for them. The lines contain the
- * literals of the patterns (`X`, `=`, `é`, a digit), so that no engine can skip them, and none matches.
+ * Regular expressions that are expensive, each for a different reason, and lines of 256 KiB for them. The lines contain
+ * the literals of the patterns (`X`, `=`, `é`, a digit), so that no engine can skip the lines. No line matches.
  */
 
 const LENGTH = 256 * 1024;
-/** Each of these characters takes two bytes. */
+/** Each of these characters takes at most two bytes. */
 const NEEDED = "X1=zdcyé ";
 
 /** Pseudorandom letters: the same in every run, without structure that an automaton could use. */

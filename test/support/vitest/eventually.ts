@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 
-/** Repeats until the assertions hold; the timeout suits any machine. */
+/** Calls `look` until it does not throw. Fails after a minute, which is enough on any machine. */
 export const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(look, { timeout: 60_000, interval: 25 });
 

@@ -34,7 +34,7 @@ export const mutantTests = <S>(suite: string, cases: readonly ContractCase<S>[],
       const found = mutants[group] ?? {};
       const all = Object.entries(typeof found === "function" ? { mutant: found } : found);
       for (const [what, make] of all)
-        test(`'${group}' rejects its ${what}`, async () => expect(await isRejected(own, make())).toBe(true));
+        test(`'${group}' rejects the ${what}`, async () => expect(await isRejected(own, make())).toBe(true));
     }
   });
 };

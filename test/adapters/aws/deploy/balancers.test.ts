@@ -52,7 +52,7 @@ test("a new deployment gets the first load balancer with room, else the one with
   );
 });
 
-test("the first load balancer serves the domain itself, and each other one a label that no name can be", () => {
+test("the first load balancer serves the domain, and each other one a subdomain that is no deployment's name", () => {
   const moreListenerArns = [listenerAt(1), listenerAt(2)];
   const shared = sharedByBalancer({ ...sharedParts(80), domain: "apps.example.com:8443", moreListenerArns });
   expect(shared.map(({ listenerArn, domain }) => [listenerArn, domain])).toEqual([
@@ -127,7 +127,7 @@ test("two servers that deploy one new name give it one load balancer", async () 
   expect(run.balancer.groups()).toHaveLength(2 * (PER_BALANCER - 1) + 1);
 });
 
-test("a deployment of a load balancer that is no longer in the stack cannot be changed, and the error names it", async () => {
+test("a deployment whose load balancer is missing from the stack cannot be read or changed, and the error names it", async () => {
   await open(2, 1);
   await deploy("here");
   await deploy("there");

@@ -45,7 +45,7 @@ test("deletes definitions with their variables, even before they appear as inact
   expect(run.ecs.definitions()).toEqual([]);
 });
 
-test("restores a rule that was changed by hand to respond itself", async () => {
+test("restores a rule that was changed by hand to a fixed response", async () => {
   await deploy();
   const [rule] = run.balancer.rules();
   run.balancer.act.ModifyRule({ RuleArn: rule?.RuleArn, Actions: [{ Type: "fixed-response" }] });

@@ -40,7 +40,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     );
   });
 
-  test("a service of HTTP/1.1 answers", async () => {
+  test("an HTTP/1.1 service responds", async () => {
     await run.rollOut(run.template("app"), "absent");
     expect((await fetch((await run.serviceOf("app")).url)).status).toBe(200);
   });
@@ -85,7 +85,7 @@ test("a service with a volume that exits fails the deploy without a wait for the
   await run.close();
 });
 
-test("a service of HTTP/2 answers HTTP/1.1 with 464", async () => {
+test("an HTTP/1.1 request to an HTTP/2 service gets 464", async () => {
   const run = await openFakeEcs({ mean: new Set(["http1_refused"]) });
   await run.rollOut(run.template("app", "acme", { useHttp2: true }), "absent");
   expect((await fetch((await run.serviceOf("app")).url)).status).toBe(464);

@@ -113,7 +113,7 @@ test("moto accepts every call of a revision's life", { timeout: 120_000 }, async
   const taken = await balancer.createRule({ host, group: one.group, priority: 5, tags: [] });
   expect(taken._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "exists" });
   good(await scaling.set("app-000000000001", one.group, template));
-  // On top of the existing revision.
+  // A second revision, on top of the existing one.
   const two = await make("app-000000000002", "app-000000000001");
   const front = good(await balancer.rules()).find(({ hosts }) => hosts.includes(host));
   expect(front?.targets).toEqual([{ group: one.group, weight: 1 }]);
@@ -129,7 +129,8 @@ test("moto accepts every call of a revision's life", { timeout: 120_000 }, async
   expect(good(await services.find("app-000000000001"))?.serviceName).toBe("app-000000000001");
   const [first] = good(await balancer.rules()).filter(({ arn }) => arn === one.placeholderRule);
   expect(first?.targets).toEqual([{ group: one.group, weight: 1 }]);
-  // Only once: for a missing target moto returns ValidationException, while the model has ObjectNotFoundException.
+  // Removes the target only once: for a missing one, moto returns ValidationException, and the model
+  // ObjectNotFoundException.
   good(await scaling.remove("app-000000000001"));
   good(await services.remove("app-000000000001"));
   good(await services.remove("app-never-was"));

@@ -15,7 +15,7 @@ afterEach(() => run.close());
 
 raceTests(() => run, ecsRollouts);
 
-/** Only the resources of serving revisions are left in AWS. */
+/** Checks that only the resources of serving revisions are left in AWS. */
 const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
 
 test("a write that conflicts with another is retried and keeps the other's change", async () => {

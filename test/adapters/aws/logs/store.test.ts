@@ -82,7 +82,7 @@ describe("calls", () => {
 });
 
 describe("the quota", () => {
-  test("of Amazon delays reads and does not fail them", async () => {
+  test("of AWS delays reads instead of failing them", async () => {
     const { logs, line } = await start({ mean: new Set(["log_read_quota"]) });
     line("a");
     for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);

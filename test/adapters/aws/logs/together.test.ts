@@ -80,7 +80,7 @@ test("a prefix that takes as many calls as its parts is not used for a minute", 
 });
 
 const scopes = [a1, a2, b1];
-/** Entries by deployment, each with the milliseconds after the one before it, of the platform or of a service. */
+/** Entries to write: the deployment, the milliseconds since the previous entry, and whether the platform writes it. */
 const writes = () =>
   fc.array(fc.tuple(fc.constantFrom(...scopes), fc.constantFrom(0, 0, 1, 1000, 30_000), fc.boolean()), {
     ...{ minLength: 1, maxLength: 30 },
@@ -108,7 +108,7 @@ test("each follower reads what a search finds, whatever the pages contain", () =
       for (const [index, [scope, pause, isPlatform]] of lines.entries()) {
         clock.pass(pause);
         const text = `line ${index}`;
-        // Without a delay, so that entries share a millisecond.
+        // The writer's calls take no time, so that entries can share a millisecond.
         if (isPlatform) await expectOk(writer.append([{ ...scope, severity: "INFO", logName: "platform", text }]));
         else service.ingest({ stream: `${prefixOf(scope)}r-1/app/task-${index % 2}`, line: text });
       }

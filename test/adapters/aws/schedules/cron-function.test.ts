@@ -1,6 +1,6 @@
 /**
- * The function speaks HTTP/2 over HTTPS: the load balancer answers HTTP/1.1 to an HTTP/2 service with 464, and accepts
- * HTTP/2 for every service.
+ * The function speaks HTTP/2 over HTTPS: the load balancer answers an HTTP/1.1 request to an HTTP/2 service with 464,
+ * and accepts HTTP/2 for every service.
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-target-groups.html
  */
 import { once } from "node:events";
@@ -24,7 +24,7 @@ const fire: Fire = {
   log: { group: "logs", stream: "stream" },
 };
 
-/** Invokes the function once on a service of HTTP/2, without TLS. */
+/** Invokes the function once, with an HTTP/2 service without TLS. */
 const fired = async (serve: (stream: ServerHttp2Stream) => void) => {
   const seen: IncomingHttpHeaders[] = [];
   const entries: { readonly severity: string; readonly json: { readonly message: string } }[] = [];

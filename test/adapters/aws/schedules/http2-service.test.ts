@@ -54,7 +54,7 @@ test("the schedule of an HTTP/2 service fires", async () => {
   expect(done).toMatchObject({ status: "DONE", url: expect.stringMatching(/^https:/) });
   const fires = async (): Promise<readonly object[]> => JSON.parse(await overHttp2(done.url, { ":path": "/fires" }));
 
-  // The load balancer does not pass HTTP/1.1 on.
+  // The load balancer does not forward HTTP/1.1 requests.
   const before = await fires();
   expect(await statusOverHttp1(done.url)).toBe(464);
   await eventually(async () => expect((await fires()).length).toBeGreaterThan(before.length));

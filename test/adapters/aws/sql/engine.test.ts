@@ -141,7 +141,7 @@ describe("a statement", () => {
     for (const query of fake.queries()) expect(query).toMatch(/starts_with\(l\.logstream, '[0-9a-f]{32}\/'\)/);
   });
 
-  test("fails without the platform's or engine's names, and without a row's values", async () => {
+  test("fails with a message that reveals no names of the platform or the engine, and no values of a row", async () => {
     expect(await failedWith("SELECT\n no_such FROM logs")).toEqual({
       kind: "invalid_statement",
       message: "Column 'no_such' cannot be resolved",
@@ -170,7 +170,7 @@ describe("a statement", () => {
     ["SELECT * EXCEPT (severity) FROM logs", "EXCEPT"],
     ["SELECT FORMAT_TIMESTAMP(severity, timestamp) AS v FROM logs", "FORMAT_TIMESTAMP"],
     ["SELECT FORMAT_TIMESTAMP('%Q', timestamp) AS v FROM logs", "%Q"],
-  ])("names what Athena's dialect does not support: %s", async (statement, word) =>
+  ])("fails with the name of the part that Athena's dialect does not support: %s", async (statement, word) =>
     expect(await failedWith(statement)).toMatchObject({
       kind: "invalid_statement",
       message: expect.stringContaining(word),

@@ -41,7 +41,7 @@ describe("grants", () => {
 });
 
 describe("expiring credentials", () => {
-  /** A client whose credentials are valid for these milliseconds, one value per refresh. */
+  /** A client whose credentials are valid for the given numbers of milliseconds, one for each refresh. */
   const lasting = (...millis: readonly number[]) => {
     let asked = 0;
     const sessions = millis.map((left, index) => ({

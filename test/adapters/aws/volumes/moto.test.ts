@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const fitting = (cases: typeof volumeObjectCases) => cases.filter((one) => appliesTo(one, storageCapabilities));
 
-/** Where moto differs from S3, by the test that it breaks. */
+/** The differences between moto and S3, by the case that each breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
   [
     "a removed object does not exist; removing a missing one fails with not_found",
@@ -63,7 +63,7 @@ const gaps: ReadonlyMap<string, string> = new Map([
 const SIGNED_URL = "fails with a bug for a signed URL when it checks permissions";
 const QUERY = "calculates another signature for a query with escapes";
 
-/** Where moto differs when it also checks permissions. */
+/** The differences when moto also checks permissions. */
 const enforcedGaps: ReadonlyMap<string, string> = new Map([
   ["names belong to an account; for another account, find returns other_account", QUERY],
   ["a hidden volume is not listed, its name is taken, and its objects stay", SIGNED_URL],

@@ -113,7 +113,7 @@ describe("a file system", () => {
   });
 
   test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
-    "is created although any one call is %s",
+    "is created even if any single call fails with %s",
     async (kind) => {
       const { id } = await made();
       await mounted(id);
@@ -196,7 +196,7 @@ describe("the fake's folder of a bucket", () => {
 });
 
 describe("in the trash", () => {
-  test("the file system stays in the trash, and is deleted with the volume", async () => {
+  test("a volume keeps its file system, which is deleted with the volume", async () => {
     const volume = await made();
     const fileSystemArn = await mounted(volume.id);
     await discard(volumes, volume);

@@ -7,7 +7,7 @@ import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { parseVolumeName, type VolumeName } from "../../../../core/domain/wire/names.ts";
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
+/** Whether S3 accepts a bucket name: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
 const isTaken = (name: string): boolean =>
   /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(name) &&
   !/^(xn--|sthree-|amzn-s3-demo-)|(-s3alias|--ol-s3|--x-s3|--table-s3)$/.test(name);

@@ -39,7 +39,7 @@ describe("concurrent calls of several replicas", () => {
       await put(volumes, volume, "a", "kept");
       await expectOk(volumes.beginDelete(volume));
       fake.meanwhile(method, () => {
-        // Simulates another replica that has done it by then, according to the records.
+        // Simulates another replica that has restored the volume by then, according to the records.
         const [record] = recordsOf(owner);
         writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "live" }]);
       });
@@ -117,7 +117,7 @@ describe("interrupted calls", () => {
       expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
       expect((await expectOk(other.find(account(), data))).kind).toBe("other_account");
       await put(volumes, volume, "b", "again");
-      // Opening it once is enough.
+      // A later list does not open the bucket again.
       fake.faults.clear();
       await expectOk(volumesOver(fake, { clock: later(600_000), files: files.client }).list(owner));
       expect(fake.faults.count("s3.DeleteBucketPolicy")).toBe(0);

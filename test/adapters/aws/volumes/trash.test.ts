@@ -76,7 +76,7 @@ describe("after a week", () => {
     "s3files.ListAccessPoints",
     "s3files.DeleteAccessPoint",
     "s3files.DeleteFileSystem",
-  ])("a platform without permission for %s finishes too, and logs that once", async (method) => {
+  ])("a purge without permission for %s still finishes, and logs the denial once", async (method) => {
     const { clock, s3, files, owner, inTime, volumes, volume } = await setStage();
     const { volume: second } = await inTime(expectOk(volumes.create(owner, "second" as VolumeName)));
     for (const one of [volume, second]) (await inTime(volumes.mountable(one.id)))._unsafeUnwrap();

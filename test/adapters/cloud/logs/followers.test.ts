@@ -42,7 +42,7 @@ const follow = async (count: number, logsPerCall: number) => {
   return { pauses, callsPerSecond: calls / 120 };
 };
 
-test("the pause of a follower grows with the number of calls that read each log once, and the calls do not", async () => {
+test("the pause of a follower grows with the number of calls that one read of all logs takes, but the rate of calls does not", async () => {
   for (const [count, logsPerCall, pause] of [
     [1, 1, 500],
     [10, 10, 500],

@@ -1,4 +1,4 @@
-/** A creation completes an interrupted restore of the name, and leaves a volume in the trash there. */
+/** The creation of a volume completes an interrupted restore of the name, and restores nothing from the trash. */
 import { expect, test } from "vitest";
 import { createVolume } from "../../../../adapters/cloud/volumes/create-volume.ts";
 import type { VolumeDriver } from "../../../../adapters/cloud/volumes/driver.ts";

@@ -5,7 +5,7 @@ import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
 import { portside, type ServedCall } from "../../../../hosts/http/plugin.ts";
 
-test("reports requests by endpoint and not by path, also under an application's prefix", async () => {
+test("reports requests by endpoint and not by path, even under an application's prefix", async () => {
   const served: ServedCall[] = [];
   await using app = Fastify();
   const controlPlane = createControlPlane(createMemoryProvider().ports);

@@ -204,7 +204,7 @@ test("a deploy takes two writes, which store its status, and a failed build take
   expect(await seenElsewhere()).toEqual({ deployId: "unbuilt", ...end });
 });
 
-test("stores another end of a deploy than the rollout's", async () => {
+test("stores the end of a deploy, even if it differs from the rollout's", async () => {
   const template = run.template("app", "acme", { deployId: "one" });
   await run.rollOut(template, "absent");
   for (const end of [
@@ -269,7 +269,7 @@ test("shows a deploy as DONE once its revision has all traffic", async () => {
   expect([...seen]).toEqual(["DEPLOYING", "DONE"]);
 });
 
-test("lists twice within the maximum age with one call, unless a write is between", async () => {
+test("two lists within the maximum age take one call, unless a write happens between them", async () => {
   const list = async (maxAgeMs?: number) => {
     const listed = await run.platform.list(accountOf("acme"), maxAgeMs === undefined ? {} : { maxAgeMs });
     return listed._unsafeUnwrap().map(({ name }) => name);
@@ -298,8 +298,8 @@ describe("a list with a maximum age", () => {
   const { timeout } = templateFor(accountOf("acme"), nameOf("app"), "image");
 
   /**
-   * Lists in the first read after the `nth` call of a write, with the response of an earlier list: Cloud Run has not
-   * yet completed the change.
+   * Lists during the first read of a service after the `nth` call of `write`. Cloud Run then returns an earlier list,
+   * as if it had not yet completed the change. Returns a function that returns what this list showed.
    */
   const listAfter = async (write: "updateService" | "deleteService", nth: number) => {
     const client = await run.clients("services");
@@ -320,7 +320,7 @@ describe("a list with a maximum age", () => {
     return () => listed;
   };
 
-  test("shows the begin and the end of a rollout", async () => {
+  test("shows the start and the end of a rollout", async () => {
     await run.rollOut(run.template("app"), "absent");
     expect(await shown()).toEqual([undefined, timeout]);
     const listed = await listAfter("updateService", 2);

@@ -38,7 +38,7 @@ test.each<[string, RunService, Conditions]>([
   expect(await judge(run, conditions)).toBeUndefined();
 });
 
-test("a failure leaves the observed generation behind", async () => {
+test("a failed service counts as settled, although its observed generation is not current", async () => {
   expect(await judge({ ...failed, observedGeneration: "1" }, missing)).toMatchObject({ reason: "image_not_found" });
 });
 

@@ -46,7 +46,10 @@ const lines = fc.constantFrom(
   "",
 );
 
-/** Entries that Cloud Run creates from a service's lines; DEFAULT where the platform reads a level from the line. */
+/**
+ * Entries that Cloud Run creates from a service's lines. Their severity is DEFAULT where the platform reads a level
+ * from the line.
+ */
 const ingested = () =>
   fc.tuple(lines, fc.constantFrom("stdout" as const, "stderr" as const)).map(([line, stream]) => {
     const message = messageOfLine(place, {

@@ -135,7 +135,7 @@ describe("a statement", () => {
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  /** An engine with a manipulated dry run: `change` alters what BigQuery reports that a statement reads. */
+  /** An engine with a manipulated dry run: `change` alters BigQuery's report of what a statement does. */
   const looking = (change: (query: Record<string, unknown>) => void): GcpSql => {
     const request = (asked: object, callback: (error: unknown, body: unknown) => void) =>
       fake.client.request(asked as never, (error: unknown, body: unknown) => {
@@ -152,7 +152,7 @@ describe("a statement", () => {
     return made;
   };
 
-  test("is rejected if BigQuery reads it differently than the parser", async () => {
+  test("is rejected if BigQuery interprets it differently from the parser", async () => {
     const table = { projectId: PROJECT, datasetId: "linked_logs", tableId: "_Default" };
     const reads = looking((query) => {
       query["referencedTables"] = [table];
@@ -177,7 +177,7 @@ describe("a statement", () => {
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  test("fails with its own line numbers and without the platform's names", async () => {
+  test("fails with a message that has the statement's line numbers, and no names of the platform", async () => {
     const failure = await failureOf("SELECT\n no_such FROM logs");
     expect(failure).toMatchObject({ kind: "invalid_statement", message: expect.stringContaining("no_such") });
     const message = `Unrecognized name at [3:8] in ${fake.logDataset}._AllLogs of BigQuery`;

@@ -46,7 +46,7 @@ describe("a volume's bucket", () => {
     expect(bucketOf(volume).policy.bindings).toEqual([audit]);
   });
 
-  test("has a valid name for a volume called like Google", async () => {
+  test("has a valid name, even if the volume's name contains 'google'", async () => {
     const name = "google-exports" as VolumeName;
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, name));

@@ -8,7 +8,7 @@ import { parseVolumeName, type VolumeName } from "../../../../core/domain/wire/n
 
 const acme = "acme" as AccountId;
 
-/** https://cloud.google.com/storage/docs/buckets#naming */
+/** Whether Cloud Storage accepts a bucket name: https://cloud.google.com/storage/docs/buckets#naming */
 const isTaken = (name: string): boolean =>
   /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(name) && !name.startsWith("goog") && !/g[o0]+gle/.test(name);
 

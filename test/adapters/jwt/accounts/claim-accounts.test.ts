@@ -26,7 +26,7 @@ describe("user names", () => {
     expect(accountFromClaim("id.example", "__proto__")({})).toBeUndefined();
   });
 
-  test("the claim can be another than the subject", () => {
+  test("the configured claim replaces the subject", () => {
     expect(accountFromClaim("id.example", "tenant")({ sub: "user-1", tenant: "acme" })).toBe("id.example:acme");
     expect(accountFromClaim("id.example", "tenant")({ sub: "user-1" })).toBeUndefined();
   });

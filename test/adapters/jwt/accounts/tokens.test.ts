@@ -46,7 +46,7 @@ test("a token identifies the account that requested it, for exactly an hour", as
   expect(await who(token)).toBe("unauthenticated");
 });
 
-test("a token does not contain its key, and an API key is not a token", async () => {
+test("a token does not contain the signing key, and an API key is not a token", async () => {
   const { who, issue, identity } = await setUp();
   expect(JSON.stringify(decodeJwt((await issue()).token))).not.toContain('"d"');
   const { key } = (await identity.keys.create(principal.account, "ci"))._unsafeUnwrap();
@@ -79,7 +79,7 @@ describe("a token of a key", () => {
     return { ...set, id, token };
   };
 
-  test("ends immediately with a revocation here, and within ten seconds with one elsewhere", async () => {
+  test("is invalid immediately after a revocation here, and within ten seconds of one elsewhere", async () => {
     const [here, elsewhere] = [await setUpWithKey(), await setUpWithKey()];
     expect((await here.identity.keys.revoke(principal.account, here.id)).isOk()).toBe(true);
     expect(await here.who(here.token)).toBe("unauthenticated");

@@ -118,7 +118,7 @@ test("restores and serves a backup of a running server", async () => {
   expect(principal.account).toBe("acme");
 });
 
-test("two backups of a stopped server have the same content", async () => {
+test("a restore into a used folder keeps the previous folder, and restores the same content", async () => {
   using folder = folderWith();
   const [data, file, again] = ["data", "backup.tar.gz", "again.tar.gz"].map((name) => join(folder.path, name)) as [
     string,
@@ -238,7 +238,7 @@ test("a Python service and its environment's programs run from a folder with ano
   expect(await (await fetch(app?.url as string)).text()).toContain(`${restored}/cache/`);
 });
 
-test("root keeps the users of tenants, and restores for the user of the replaced folder", async (context) => {
+test("a restore by root keeps the users of tenants, or assigns everything to the user of the given folder", async (context) => {
   needs(context, "root");
   using folder = folderWith();
   const [data, file, restored, other] = ["data", "backup.tar.gz", "restored", "other"].map((name) =>
@@ -289,7 +289,7 @@ test("includes a volume or an image that appears during the backup", async () =>
         await put(platform, "late", "late.txt", "x".repeat((1 << 21) + LAST_PIECE));
         await platform.up(nodeSource(helloServer("late")), { function_name: "late" });
       }
-      // The end of the object above. The state was copied again before.
+      // This chunk ends the object above. By then, the state was copied again.
       if (bytes === LAST_PIECE) {
         (await platform.controlPlane.createVolume(acme, { name: "later" }))._unsafeUnwrap();
         await put(platform, "later", "later.txt", "later");

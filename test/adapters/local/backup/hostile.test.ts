@@ -274,7 +274,7 @@ describe("a restore refuses", () => {
     for (let n = 0; n < 40; n++) {
       const at = Math.floor(random() * whole.length);
       expect(await refused(place, whole.subarray(0, at))).toMatch(/^(is truncated|was not written by)/);
-      // Within gzip, whose checksum would detect it otherwise.
+      // Changes a bit before the compression, because gzip's checksum would detect a later change.
       const bytes = Buffer.from(tar);
       const index = Math.floor(random() * tar.length);
       bytes[index] = (bytes[index] as number) ^ (1 << Math.floor(random() * 8));
@@ -285,7 +285,7 @@ describe("a restore refuses", () => {
     expect(readFileSync(join(place.restored, VOLUME, "b.txt"), "utf8")).toBe("b");
   });
 
-  test("a flipped byte of the compressed file, or restores everything", async () => {
+  test("a flipped bit of the compressed file, or restores everything", async () => {
     using place = setUp();
     dataWith(place.data, { "a.txt": "a" });
     await backupDataFolder({ dataDir: place.data, file: place.file });

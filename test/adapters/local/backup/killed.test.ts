@@ -18,7 +18,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const OBJECTS = 300;
 
-/** A data folder with enough objects to kill a backup in between. */
+/** A data folder with enough objects that a backup can be killed while it runs. */
 const fill = (path: string, objects = OBJECTS): void => {
   createLocalIdentity(path).close();
   const volume = join(path, "storage", "quarantine", "one", "volume");
@@ -38,7 +38,7 @@ const objectsIn = (path: string): number => {
 
 const child = new URL("../../../support/crashes/killed-backup-child.ts", import.meta.url).pathname;
 
-/** Runs until a number of bytes is done, or until a given change of the file system, and kills the process there. */
+/** Kills the process after it has processed a number of bytes, or made a number of changes of the file system. */
 const killed = async (
   what: "backup" | "restore",
   dataDir: string,
@@ -102,7 +102,7 @@ test.each([0, 0.3, 0.9])(
 
 const object = (data: string): string => join(data, "storage", "quarantine", "one", "volume", "object-0");
 
-/** The result of a start: its data folder, or a refusal with the next step. It must not create an empty folder. */
+/** Returns which data a start finds, or that it is refused with the next step. It must not create an empty folder. */
 const startOn = (data: string): string => {
   try {
     createLocalIdentity(data).close();

@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => registry[Symbol.asyncDispose]());
 
 interface ServiceView {
-  /** Whether a package changed the source's folder in the build. */
+  /** Whether a package changed the source's folder during the build. */
   readonly changed: boolean;
   /** The value of NODE_COMPILE_CACHE. */
   readonly variable: string;

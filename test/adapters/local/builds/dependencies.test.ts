@@ -1,4 +1,4 @@
-/** Dependencies of Node.js sources: installed by the lock file, cached, from the configured registry. */
+/** Dependencies of Node.js sources: installed as the lock file says, cached, from the configured registry. */
 import { mkdir, mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ const outputOf = async (deploy: ReturnType<TestPlatform["deploy"]>) => {
 const archives = () => registry.asked.filter((path) => path.endsWith(".tgz")).length;
 
 describe.each(runners)("%s", (runner) => {
-  test("installs by the lock file, and caches the result by its hash", async (context) => {
+  test("installs what the lock file lists, and caches the result by the file's hash", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const before = archives();
@@ -79,7 +79,7 @@ describe.each(runners)("%s", (runner) => {
   test("fails with npm's message if the lock file does not match package.json", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
-    // Also if the lock file's dependencies are cached.
+    // Caches the lock file's dependencies first, because the build must fail even then.
     await outputOf(platform.deploy(source()));
     const changed = source({ manifest: { dependencies: { greeting: "^1.0.0", stamp: "^4.0.0" } } });
     const records = await platform.deploy(changed);

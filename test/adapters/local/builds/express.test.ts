@@ -9,7 +9,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 const folder = join(import.meta.dirname, "..", "..", "..", "fixtures", "express-app");
 const files = Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 
-test.for(runners)("installs by the lock file and responds (%s)", async (runner, context) => {
+test.for(runners)("installs what the lock file lists, and responds (%s)", async (runner, context) => {
   needs(context, "registry");
   await using platform = await startLocal({ runner });
   const url = await platform.up(sourceOf(files));

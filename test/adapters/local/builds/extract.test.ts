@@ -79,7 +79,7 @@ describe.each([
       yield archive.subarray(0, archive.length / 2);
       await expect.poll(() => readdirSync(around.path).length).toBeGreaterThan(1);
       cancelled.abort(new Error("the build was cancelled"));
-      // The rest never comes.
+      // The rest of the archive never arrives.
       await new Promise(() => undefined);
     }
     await expect(extract(sourceOf(cancelling), cancelled.signal)).rejects.toThrow("the build was cancelled");
@@ -92,7 +92,7 @@ describe.each([
   test("fails after the deadline, and writes nothing more", async () => {
     async function* stalling() {
       yield tarGz(files).subarray(0, 1000);
-      // The rest never comes.
+      // The rest of the archive never arrives.
       await new Promise(() => undefined);
     }
     await expect(extract(sourceOf(stalling), undefined, new Extractor(script, 1))).rejects.toMatchObject({

@@ -40,7 +40,7 @@ const starts: readonly [string, Uint8Array][] = [
     ),
   ],
   [
-    "a start script with a pipe and two steps",
+    "a start script with two steps",
     source(
       { ...module, scripts: { start: "echo preparing && exec node web.js" } },
       {

@@ -69,7 +69,7 @@ const starters: readonly Starter[] = [
     "The install worked successfully! Congratulations!",
   ],
   [
-    "Django by ASGI",
+    "Django with ASGI",
     "django",
     { "requirements.txt": "django\nuvicorn\n" },
     "The install worked successfully! Congratulations!",

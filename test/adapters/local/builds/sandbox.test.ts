@@ -32,7 +32,7 @@ const messages = async (platform: TestPlatform, source: Uint8Array): Promise<str
 describe.each(runners)("%s", (runner) => {
   test("the environment contains the network's settings, and none of the server's secrets", async (context) => {
     needs(context, "npm");
-    // Neither from the given environment, nor from that of this process.
+    // The secrets must come neither from the given environment nor from that of this process.
     for (const name of ["PORTSIDE_API_KEY", "GITHUB_TOKEN", "DATABASE_URL"]) vi.stubEnv(name, SECRET);
     const network = { HTTPS_PROXY: "http://proxy.invalid:3128", NODE_EXTRA_CA_CERTS: "/etc/ssl/own.pem" };
     const environment = { PATH: process.env["PATH"], HOME: "/root", ...secrets, ...network };
@@ -82,7 +82,7 @@ describe.each(runners)("%s", (runner) => {
   test("ends a command at its memory limit, and reports that", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner, buildMemory: 200_000_000 });
-    // So that the watchdog notices it before the kernel refuses the memory, even on a busy machine.
+    // Allocates slowly, so that the watchdog notices it before the kernel refuses the memory, even on a busy machine.
     const eat = "const kept = []; setInterval(() => kept.push(Buffer.alloc(8 << 20, 1)), 40);";
     const last = (await platform.deploy(buildSource("node eat.js", { "eat.js": eat }))).at(-1);
     expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });

@@ -1,4 +1,4 @@
-/** Registries that only this machine reaches. */
+/** Registries that only this machine can reach. */
 import { BlockList } from "node:net";
 import { expect, test } from "vitest";
 import {

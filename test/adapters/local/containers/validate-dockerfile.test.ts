@@ -39,7 +39,7 @@ test.each([
   ["FROM a.b/c\nONBUILD COPY --from=f005 /a /b\n", 2],
   ["FROM a.b/c\nRUN --mount=type=bind,from=f005,target=/x true\n", 2],
   ["FROM a.b/c\nRUN --mount=type=bind,FROM=f005,target=/x true\n", 2],
-  // Its name is unknown, so its triggers cannot be checked.
+  // The image's name is unknown, so its triggers cannot be checked.
   ["FROM evil/${X%y}\n", 1],
   ["FROM evil/${X:-$Y}\n", 1],
   ["ARG TARGETARCH=x\nFROM evil/$TARGETARCH\n", 2],
@@ -50,7 +50,7 @@ test.each([
   ["FROM oci-archive:/srv/image.tar\n", 1],
   ["FROM containers-storage:f005\n", 1],
   ["FROM docker://127.0.0.1:5000/x\n", 1],
-  // The engine downloads it.
+  // The engine would download the source.
   ["FROM a.b/c\nADD http://127.0.0.1:8080/x /x\n", 2],
   ["FROM a.b/c\nadd --chown=1:1 HTTPS://169.254.169.254/ /x\n", 2],
   ['FROM a.b/c\nADD ["\\u0068ttp://127.0.0.1/", "/x"]\n', 2],
@@ -59,7 +59,7 @@ test.each([
   ["FROM a.b/c\nADD ht\\tp://127.0.0.1/ /x\n", 2],
   ["FROM a.b/c\nADD \\\n  http://127.0.0.1/ /x\n", 2],
   ["FROM a.b/c\nADD git@github.com:a/b.git /x\n", 2],
-  // It runs in the builder.
+  // The frontend would run in the builder.
   ["# syntax=evil.example/frontend\nFROM a.b/c\n", 1],
   ["#!shebang\n#syntax = evil.example/frontend\nFROM a.b/c\n", 2],
   ["// syntax=evil.example/frontend\nFROM a.b/c\n", 1],

@@ -90,7 +90,7 @@ test("reports a file system that becomes read-only, stays up, and loses nothing"
   expect(await ended).toEqual([0, null]);
   expect(served.errors.join("\n")).not.toMatch(/^\s+at /m);
 
-  // Everything on the disk is there after the file system works again.
+  // Every acknowledged change is intact after the file system works again.
   const later = await serve(join(disk.remounted(), "data"), options);
   await using __ = ending(later);
   const again = new Client(later.url, served.apiKey as string);

@@ -66,7 +66,7 @@ test("is ready only while there is space", async (context) => {
   expect((await controlPlane.check()).isOk()).toBe(true);
 });
 
-test("returns 503 that names the disk for changes of the state, and succeeds once there is space", async (context) => {
+test("returns a 503 that names the disk for changes of the state, and succeeds once there is space", async (context) => {
   needs(context, "root");
   await using small = await startOnSmallDisk("16m");
   const { api, disk, dataDir } = small;

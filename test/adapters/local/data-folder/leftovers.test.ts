@@ -1,4 +1,4 @@
-/** Moves obsolete trees aside immediately and removes them eventually, also after a crash. */
+/** Moves obsolete trees aside immediately and removes them eventually, even after a crash. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -95,7 +95,7 @@ test("refuses a folder of another user, and changes nothing in it", async (conte
   expect(statSync(folder.path).mode & 0o777).toBe(0o755);
 });
 
-test("opens a folder without permissions for its own user", async () => {
+test("opens a folder for which even its own user has no permissions", async () => {
   using folder = folderWith();
   mkdirSync(join(folder.path, "spool"));
   writeFileSync(join(folder.path, "spool", "x"), "");

@@ -16,7 +16,7 @@ test("a service without a port fails its deploy, and the next deploys succeed", 
   expect(await (await fetch(await platform.up(source))).text()).toBe("app");
 });
 
-test("a change that nothing announced is applied, also after a failure", async () => {
+test("a change that nothing announced is applied, even after a failure", async () => {
   await using platform = await startLocal({ runner: "process", drainSeconds: 1 });
   const url = await platform.up(nodeSource(helloServer("app")));
   vi.spyOn(Ingress.prototype, "removeService").mockImplementationOnce(() => {
@@ -27,7 +27,7 @@ test("a change that nothing announced is applied, also after a failure", async (
   await vi.waitFor(() => expect(fetch(url)).rejects.toThrow("fetch failed"), { timeout: 60_000, interval: 100 });
 });
 
-test("builds have another scope than instances, so the start of one does not end the processes of the other", async () => {
+test("builds and instances have different scopes, so the start of one does not end the processes of the other", async () => {
   await using platform = await startLocal({ runner: "process" });
   const scripts = { build: `echo build $${MARKER}`, start: "node server.js" };
   const more = { "package.json": JSON.stringify({ name: "test", scripts }) };

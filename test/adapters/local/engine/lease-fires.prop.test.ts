@@ -41,7 +41,7 @@ interface Minute {
 
 const minute: fc.Arbitrary<Minute> = fc.record({
   failures: fc.nat(4),
-  // Often while a fire is due.
+  // Often at a time at which a fire is due.
   moveAt: fc.option(fc.oneof(fc.constant(0), fc.nat(40)), { nil: undefined }),
   moveSeconds: fc.nat(15),
   isHeld: fc.boolean(),

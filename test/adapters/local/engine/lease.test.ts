@@ -24,7 +24,7 @@ const countOf = (dataDir: string): unknown => {
   return db.prepare("SELECT count(*) AS entries FROM entries").get()?.["entries"];
 };
 
-/** The number of entries of 64 KiB that make the queue full. */
+/** The number of entries of 64 KiB that fill the queue. */
 const FULL = 256;
 const big = "x".repeat(64 * 1024);
 

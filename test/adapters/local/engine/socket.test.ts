@@ -1,4 +1,4 @@
-/** The engine and the server speak over a Unix socket. */
+/** The engine and the server communicate over a Unix socket. */
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { createServer, request, type ServerResponse } from "node:http";

@@ -100,7 +100,7 @@ test("accepts trailers of a request", async () => {
   expect(await sendRaw(url, `${head}3\r\nabc\r\n0\r\nX-Sum: 6\r\n\r\n`)).toMatch(/\r\n\r\nabc$/);
 });
 
-test("delivers a response that does not wait for the body to a client that keeps sending, and then the next one", async () => {
+test("delivers an early response to a client that keeps sending its body, and then the next response", async () => {
   const size = 8 * 1024 ** 2;
   const { socket, received } = openRaw(url);
   socket.write(`POST /early HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);

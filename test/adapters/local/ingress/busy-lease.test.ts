@@ -81,7 +81,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("a data folder with a long path has sockets with a short one", async () => {
+test("a data folder with a long path has sockets with short paths", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(join(folder.path, "d".repeat(110)), { runner: "process" });
   const url = await platform.up(worker);

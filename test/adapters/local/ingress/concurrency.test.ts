@@ -1,4 +1,4 @@
-/** No instance exceeds its concurrency, and no service its number of instances. Other requests wait, within limits. */
+/** No instance exceeds its concurrency, and no service its maximum of instances. Other requests wait, within limits. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -7,7 +7,7 @@ import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Reports each request, blocks those of `/hold`, and reports the maximum of concurrent requests. */
+/** Reports and holds requests to `/hold`, delays those to `/second`, and returns the maximum of concurrent requests. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
@@ -74,7 +74,7 @@ test("returns 503 with Retry-After after waiting for the timeout, and not before
   const first = send(url, { path: "/hold" });
   await callbacks.reported("begun");
   const startedAt = performance.now();
-  // The place becomes free after a second. A request without one has waited that long by then.
+  // The place becomes free after a second. By then, a request without a place has also waited for a second.
   const others = [1, 2].map(() => send(url, { path: "/hold" }));
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);

@@ -14,7 +14,7 @@ const SERVICES = Number(process.env["PORTSIDE_FROZEN"] ?? 20);
 const AT_ONCE = 4;
 const budget = Math.floor((4 * GiB * SERVICES) / 200);
 
-/** Uses enough memory that the budget does not fit all services. */
+/** Uses so much memory that the budget does not suffice for all services. */
 const source = nodeSource(`
 import { createServer } from "node:http";
 globalThis.held = Buffer.alloc(20_000_000, 1);

@@ -28,7 +28,7 @@ createServer((request, response) => {
 const health = { path: "/healthz", interval: 1, failures: 5 };
 
 describe.each(runners)("%s", (runner) => {
-  test("a rollout gets requests only when its check passes, and the earlier revision serves until then", async () => {
+  test("a new revision gets requests only when its check passes, and the earlier one serves until then", async () => {
     await using platform = await startLocal({ runner });
     const url = await platform.up(checked("first"), { health });
     const replies = new Set<string>();
@@ -69,7 +69,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("checks leave a service at zero asleep", async () => {
+test("checks do not wake a service that has scaled to zero", async () => {
   await using platform = await startLocal({ runner: "process", idle: "stop", idleSeconds: 1.5 });
   await platform.up(checked("app"), { health });
   await eventually(async () => expect(await eventsOf(platform, "idle")).toHaveLength(1));

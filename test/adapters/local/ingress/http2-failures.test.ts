@@ -41,7 +41,7 @@ const outcome = (way: string, headers: Readonly<Record<string, string>>): Promis
   );
 };
 
-describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
+describe.each(["HTTP/1.1", "HTTP/2"])("for an %s client", (way) => {
   test.each(["/half-then-reset", "/half-then-hang-up", "/half-then-die"])(
     "truncates a broken response instead of leaving it open: %s",
     async (path) => {

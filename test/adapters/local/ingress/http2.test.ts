@@ -20,7 +20,7 @@ afterAll(() => platform[Symbol.asyncDispose]());
 const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
 const at = (name: string) => ({ ":authority": `${name}.localhost` });
 
-describe("a client of HTTP/1.1", () => {
+describe("an HTTP/1.1 client", () => {
   test("gets the response, and the service its request", async () => {
     const reply = await send(url, { method: "PUT", path: "/a?b", headers: { host: "shop.example" }, body: "hello" });
     expect(reply.status).toBe(200);
@@ -61,7 +61,7 @@ describe("a client of HTTP/1.1", () => {
     expect(received).not.toMatch(/"(te|x-hop|keep-alive|proxy-connection|upgrade|http2-settings|connection)"/);
   });
 
-  test("sees a response that does not wait for its body, and can reuse its connection", async () => {
+  test("gets a response that does not wait for the request's body, and can reuse its connection", async () => {
     const size = 8 * 1024 ** 2;
     const { socket, received } = openRaw(url);
     socket.write(`POST /early HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);

@@ -11,7 +11,7 @@ import { startLocal } from "../../../support/providers/local-platform.ts";
 
 /**
  * Closes idle connections after two seconds or `IDLE_MS`, like gunicorn, without announcing it. Reports which side
- * ended each connection, and every POST.
+ * ended each connection. Responds to `/posts` with the number of times that each body arrived.
  */
 const server = `
 ${callbackCode}

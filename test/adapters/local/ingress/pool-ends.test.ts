@@ -37,7 +37,7 @@ describe("ends", () => {
     expect(events).toEqual(["started i1", "crashed i1 3", "started i2"]);
   });
 
-  test("reports the reason of an unreachable instance that exits, without a stop by signal", async () => {
+  test("reports the exit code of an unreachable instance that exits before it is stopped", async () => {
     const { pool, acquire, up, events } = poolOf();
     const lease = acquire();
     const instance = await up();
@@ -100,7 +100,7 @@ describe("retirement", () => {
     await retired;
   });
 
-  test("stops an instance that becomes ready only then", async () => {
+  test("stops an instance that becomes ready only during the retirement", async () => {
     const { pool, acquire, up, budget } = poolOf();
     void acquire();
     const retired = pool.retire(1000);

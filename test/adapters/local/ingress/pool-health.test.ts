@@ -79,7 +79,7 @@ test("never runs more than the maximum: the replacement starts after the stop", 
   expect([only.stopped, starting.length]).toEqual([true, 1]);
 });
 
-test("checks neither wake nor keep awake: a frozen instance is not checked, an idle one stops", async () => {
+test("checks neither wake an instance nor keep it awake: a frozen one is not checked, and an idle one stops", async () => {
   const { acquire, up, checks, sick, reports } = checkedPool({ idle: "freeze", idleMillis: 2500 });
   const lease = acquire();
   const one = await up();

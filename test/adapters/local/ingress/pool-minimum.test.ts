@@ -96,7 +96,7 @@ test("waits for the account's budget, and a retired pool starts nothing", async 
   expect(starting).toHaveLength(1);
 });
 
-test("replaces instances that exit soon after their start with growing pauses", async () => {
+test("waits longer each time before it replaces an instance that exited soon after its start", async () => {
   const { pool, starting, up } = poolOf({ minInstances: 1 });
   pool.startMissing();
   (await up()).end({ code: 1 });

@@ -5,7 +5,7 @@ import { leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A pool whose only instance has been idle since now. */
+/** A pool whose only instance has just become idle. */
 const idlePool = async (config: Parameters<typeof poolOf>[0] = {}) => {
   const made = poolOf({ idle: "freeze", idleMillis: 1000, stopAfterMillis: 10_000, ...config });
   const lease = made.acquire();

@@ -5,7 +5,7 @@ import { nodeSource } from "../../../support/archives/archives.ts";
 import { type Reply, send } from "../../../support/http/clients.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
-/** Responds to each request with the bytes in `x-answer`, and closes after those of `/close`. */
+/** Responds to each request with the bytes in `x-answer`. For `/close`, closes the connection after them. */
 const server = `
 import { createServer } from "node:net";
 createServer((socket) => {

@@ -64,6 +64,6 @@ test.each([
   [499, "WARNING"],
   [500, "ERROR"],
   [504, "ERROR"],
-] as const)("a request that was answered with %i is of severity %s", (status, severity) => {
+] as const)("a request with status %i has the severity %s", (status, severity) => {
   expect(requestEntry(service, "r1", { ...served, status }).severity).toBe(severity);
 });

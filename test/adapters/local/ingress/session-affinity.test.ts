@@ -8,7 +8,7 @@ import { portOf, type Reply, send } from "../../../support/http/clients.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Responds with its process id; `/hold` when the test releases it, and with its own cookie. */
+/** Responds with its process id and two cookies, for `/hold` only after the test releases it. Accepts WebSockets. */
 const server = `
 ${callbackCode}
 import { createHash } from "node:crypto";

@@ -10,9 +10,9 @@ import { startLocal, type TestPlatform } from "../../../support/providers/local-
 const MiB = 1024 ** 2;
 
 /**
- * `/events` is an event stream. `/next` sends its next event; `/ended` responds when it has ended. `/upload` responds
- * with a line for every MiB that it read. `/reluctant` reads only after `/go`. `/download` sends 100 MiB; `/sent`
- * returns how many bytes of them were sent.
+ * `/events` is an event stream. `/next` sends its next event, `/end` ends it, and `/ended` responds when it has ended.
+ * `/upload` responds with a line for every MiB that it has read. `/reluctant` reads only after `/go`. `/download` sends
+ * 100 MiB; `/sent` returns how many bytes of them were sent.
  */
 const server = `
 import { createServer } from "node:http";
@@ -88,7 +88,7 @@ const held = (): number => {
   return heapUsed + external;
 };
 
-/** Takes chunks one by one, by the text that they must contain. */
+/** Returns a function that reads the stream up to the end of a given text, and returns the text that it has read. */
 const piecesOf = (stream: AsyncIterable<Buffer>) => {
   const chunks = stream[Symbol.asyncIterator]();
   let text = "";

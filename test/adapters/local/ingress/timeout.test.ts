@@ -7,7 +7,7 @@ import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Ends no response except `/`: sends none, or half; reads the body, or does not. */
+/** Completes only responses to `/`. For other paths, sends none or half of one. Does not read the body of `/unread`. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";

@@ -160,7 +160,7 @@ describe("the socket", () => {
     expect(await lease(-10_000)).toMatchObject({ status: 200, json: { until: null } });
   });
 
-  test("has rights for its user only, and leaves no file", async () => {
+  test("is accessible only to the permitted users, and leaves no file", async () => {
     expect(statSync(socket.path).mode & 0o777).toBe(0o600);
     await socket.close();
     expect(existsSync(socket.path)).toBe(false);

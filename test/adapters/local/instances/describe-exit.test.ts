@@ -7,7 +7,7 @@ const MEMORY = 512 * 1024 ** 2;
 
 describe.each(jobSetups)("$kind with $limits", (setup) => {
   test.each([
-    ["its own end", "exit 0", { code: 0, signal: null }],
+    ["a normal exit", "exit 0", { code: 0, signal: null }],
     ["an exit code", "exit 3", { code: 3, signal: null }],
     ["the highest exit code", "exit 255", { code: 255, signal: null }],
     ["a signal to itself", "kill -SEGV $$", { code: null, signal: "SEGV" }],

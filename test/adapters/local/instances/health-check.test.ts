@@ -24,7 +24,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
     return checkHealth(await listen(server), { ...preset, ...change }, useHttp2, never);
   };
 
-  test.each([200, 204, 302, 399])("status %i is healthy, also with a long body", async (status) => {
+  test.each([200, 204, 302, 399])("status %i is healthy, even with a long body", async (status) => {
     const result = await check((_request, response) => {
       response.writeHead(status);
       response.end(status === 204 ? "" : "x".repeat(100_000));
@@ -68,7 +68,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
     });
   });
 
-  test("a body that does not end delays no verdict", async () => {
+  test("a body that does not end does not delay the result", async () => {
     expect(await check((_request, response) => void response.writeHead(200).write("x"))).toEqual({ healthy: true });
     const stuck = await check((_request, response) => void response.writeHead(500).write("x"), { timeout: 5 });
     expect(stuck).toEqual({ healthy: false, problem: "responded with status 500" });

@@ -45,7 +45,7 @@ afterEach(async () => {
 
 const line = (text: string): NewLogEntry => ({ ...scope, text, severity: "INFO", logName: "stdout" });
 
-/** Writes pause in between, so time passes until the condition holds. */
+/** Advances the time until the condition holds, because the writer pauses between its batches. */
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await vi.advanceTimersByTimeAsync(1);
 };

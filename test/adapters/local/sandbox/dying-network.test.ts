@@ -53,10 +53,10 @@ const left = (): number[] =>
     .map(({ pid }) => pid)
     .filter((pid) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)));
 
-/** A root server has its own device node; a plain user's pasta needs the machine's. */
+/** A server that runs as root creates its own device node; the pasta of another user needs the machine's. */
 const plainUsersMayOpenTunnels = (): boolean => (statSync("/dev/net/tun").mode & constants.S_IROTH) !== 0;
 
-/** The start time of a process in seconds after the machine's. */
+/** The start time of a process in seconds after the machine started. */
 const startOf = (pid: string): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The value is in clock ticks (proc(5)); Linux has 100 per second.
@@ -64,8 +64,8 @@ const startOf = (pid: string): number => {
 };
 
 /**
- * The network namespaces of processes that started no later than `uptime`. The kernel reuses the number of an ended namespace, for
- * example for a sandbox of another test.
+ * The network namespaces of processes that started no later than `uptime`. The kernel reuses the number of an ended
+ * namespace, for example for a sandbox of another test.
  */
 const namespacesOfThoseBy = (uptime: number): string[] =>
   readdirSync("/proc").flatMap((name) => {

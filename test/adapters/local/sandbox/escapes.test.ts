@@ -41,7 +41,7 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  // Limits that are polled may be checked late while all scripts run.
+  // Only with control groups, because limits that are polled may be checked late while all scripts run.
   if (kernelCounts)
     test("all scripts concurrently do not affect a neighbour", async () => {
       await using bench = await createBench(setup);

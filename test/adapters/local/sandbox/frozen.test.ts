@@ -1,4 +1,4 @@
-/** Frozen commands: they stand still, keep their memory, continue after a thaw, and end like others. */
+/** Frozen commands do not run, keep their memory, continue after a thaw, and end like others. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ const statesOf = (pids: readonly number[]): string[] =>
   pids.map((pid) => tryOr(() => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.slice(0, 1), "") ?? "");
 
 describe.each(jobSetups)("$kind, limits by $limits", (setup) => {
-  test("stands still while frozen, with every process, and continues after a thaw", async () => {
+  test("runs no process while frozen, and continues all of them after a thaw", async () => {
     await using bench = await createBench(setup);
     const started = bench.start(ticks);
     await allTick(started);

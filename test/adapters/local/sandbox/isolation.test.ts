@@ -48,7 +48,7 @@ test("shows folders of the host only where and how they were bound", async (cont
   expect(await readFile(join(fixed, "file"), "utf8")).toBe("as it was\n");
 });
 
-test("has no user of the host, no capabilities, and no way to get any", async (context) => {
+test("does not run as root, has no capabilities, and has no way to get any", async (context) => {
   needs(context, "bubblewrap");
   await using bench = await createBench(sandbox);
   const { stdout } = await bench.run(sh("id -u; cat /proc/self/status; hostname"));

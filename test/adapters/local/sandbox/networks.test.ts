@@ -1,4 +1,4 @@
-/** The server creates networks ahead, and forbids every address of the machine in them. */
+/** The server creates sandbox networks in advance, and blocks every address of the machine in them. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
@@ -48,7 +48,7 @@ test("a service gets the spare network, once", async () => {
   expect((await networks.forService(PORT, readHostNetwork())).pid).toBe(next);
 });
 
-test("ends a spare network for another port, or for other ports of the platform", async () => {
+test("ends a spare network if the next service needs another port, or if the platform's open ports have changed", async () => {
   const ready = await prepare(PORT);
   expect((await networks.forService(3000, readHostNetwork())).pid).not.toBe(ready);
   await expect.poll(() => holdersOf(scope)).not.toContain(ready);

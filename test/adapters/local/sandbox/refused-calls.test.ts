@@ -62,7 +62,7 @@ for request in (0x5412, 0x541C, 0x5423):
 
   test("kills a program that makes 32-bit system calls", async (context) => {
     needs(context, "cc");
-    if (process.arch !== "x64") return context.skip("only x86-64 has other ways to call");
+    if (process.arch !== "x64") return context.skip("only x86-64 has 32-bit system calls");
     await using bench = await createBench(setup);
     await writeFile(
       join(bench.folder, "old.c"),

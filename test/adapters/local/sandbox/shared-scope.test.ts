@@ -160,7 +160,7 @@ describe("the name of the scope", () => {
     if (process.platform !== "linux") context.skip("only Linux has abstract sockets");
   });
 
-  /** What a server on a copy of the data folder gets. */
+  /** Returns the name of the scope that a server on a copy of the data folder gets. */
   const nameOfCopy = async (): Promise<string> => {
     const copy = await takeScope({ get: () => scope, set: () => undefined }, tmpdir(), silentLogger);
     await copy.release();

@@ -63,7 +63,7 @@ test("returns no fire for a deployment that was created again", () => {
   expect(opened.find(service("app", "2026-01-03T00:00:00+00:00"))).toBeNull();
 });
 
-test("forgets the fires of removed schedules, also after a restart", () => {
+test("forgets the fires of removed schedules, even after a restart", () => {
   using folder = folderWith();
   {
     using opened = openIn(folder.path);

@@ -194,7 +194,7 @@ test("a running fire does not delay the next one", async () => {
   close();
 });
 
-test("a replaced or removed schedule fires and retries no more", async () => {
+test("a replaced or removed schedule neither fires nor retries", async () => {
   answers = [500];
   const { scheduler, pass, rows, close } = await start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();

@@ -151,7 +151,7 @@ test("an idle process ends, and the next query starts another one", async () => 
   expect(await count()).toEqual([[2]]);
 });
 
-test("the process that is idle the longest is replaced first", async () => {
+test("the process that has been idle the longest is replaced first", async () => {
   const [first, second, third] = ["a", "b", "c"].map((name) => name as AccountId) as [AccountId, AccountId, AccountId];
   for (const account of [first, second]) expect(await count(account)).toEqual([[0]]);
   const before = await sql.pids();
@@ -159,7 +159,7 @@ test("the process that is idle the longest is replaced first", async () => {
   expect(await count(third)).toEqual([[0]]);
   const after = await sql.pids();
   expect(after).toHaveLength(2);
-  // The second one was the oldest, because the first had another query.
+  // The second process had been idle the longest, because the first had run another query.
   expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
 });
 

@@ -44,8 +44,8 @@ test("a refusal names the problem and its position", async () => {
 });
 
 /**
- * How long work blocked the event loop that serves all requests, in total, and how much more memory is used. Excludes
- * other load of the machine while the loop waits.
+ * Measures how long work blocks the event loop that serves all requests, in total, and how much more memory is used.
+ * Excludes other load of the machine while the loop waits.
  */
 const watch = () => {
   // CPU time, because on a busy machine the loop looks busy.

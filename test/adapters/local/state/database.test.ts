@@ -98,7 +98,7 @@ test("refuses a second server on the folder, in this process or another, until t
   });
   await once(other.stdout, "data");
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
-  // However the server ends.
+  // The folder must become free however the server ends.
   other.kill("SIGKILL");
   await once(other, "exit");
   const local = await createLocalProvider({ dataDir: folder, ingressPort: 0 });

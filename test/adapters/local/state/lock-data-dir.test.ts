@@ -103,7 +103,7 @@ process.on("message", async (step) => {
 });
 process.send("ready");`;
 
-/** An engine in a separate process, which locks the folder as told. */
+/** An engine in a separate process, which locks the folder on command. */
 const startEngine = async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", ENGINE, folder], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],

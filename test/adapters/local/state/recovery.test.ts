@@ -187,7 +187,7 @@ test("removes folders of ended instances, sources and unfinished images, and kee
   expect((await platform.controlPlane.listDeployments(acme))._unsafeUnwrap().length).toBe(1);
 });
 
-test("shows a volume again whose deletion was interrupted", async () => {
+test("shows a volume again if its deletion was interrupted", async () => {
   const namesOf = async ({ controlPlane }: TestPlatform) =>
     (await controlPlane.listVolumes(acme))._unsafeUnwrap().map(({ name }) => name);
   {

@@ -1,4 +1,4 @@
-/** The rows of services against a model: conditional writes, and restarts. */
+/** Compares the rows of services with a model: conditional writes, and restarts. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

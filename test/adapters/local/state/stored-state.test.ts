@@ -1,4 +1,4 @@
-/** What the engine reads of the state, while another connection changes it. */
+/** The engine's reads of the state, while another connection changes it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

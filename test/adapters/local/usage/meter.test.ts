@@ -116,7 +116,7 @@ test("sets aside a file that is damaged while it is open, and continues in a new
   meter.flush();
   file.use((db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   writeFileSync(join(folder.path, "billing.sqlite"), "not a database ".repeat(1000));
-  // SQLite would read from its cache.
+  // Without this, SQLite would read from its cache.
   file.use((db) => db.exec("PRAGMA shrink_memory"));
   await clock.advance(2000);
   meter.flush();

@@ -54,7 +54,7 @@ const roundTrip = async (bytes: number): Promise<void> => {
     const client = new Client(served.url, served.apiKey as string);
     await client.post("/v1/volume/create", { name: "data" });
     const object = { volume: "data", path: "large.bin" };
-    // The memory after everything was used once.
+    // Measures the memory after each operation has run once.
     await send((await client.post<{ url: string }>("/v1/volume/upload", object)).url, 8 * MiB);
     await receive((await client.post<{ url: string }>("/v1/volume/download", object)).url);
     const before = processMemory(served.child.pid as number).peak;

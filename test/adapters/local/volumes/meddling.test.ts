@@ -78,7 +78,7 @@ test("stores uploads, or refuses them with 409 or 503, and truncates none", asyn
   expect(readdirSync(storage.uploads)).toEqual([]);
 });
 
-test("answers reads, lists and deletes meanwhile", async () => {
+test("answers reads, lists and deletes", async () => {
   const path = "way/object" as ObjectPath;
   await meddling(() =>
     repeat(300, async (at) => {
@@ -105,7 +105,7 @@ test("returns 503 for an upload that cannot be committed, logs it, and keeps the
   expect(await (await fetch(storage.url("GET", "kept"))).text()).toBe("earlier");
 });
 
-test("names a link or a file on the path", async () => {
+test("refuses an upload whose path contains a link, and names the link", async () => {
   mkdirSync(join(storage.folder, "a"));
   symlinkSync(join(around.path, "outside"), join(storage.folder, "a", "link"));
   const response = await storage.put("a/link/object", "x");

@@ -1,4 +1,4 @@
-/** Volume folders that the state does not know. */
+/** Volume folders that the state does not contain. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { folderWith } from "../../../support/archives/folders.ts";
 import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 import { startLocalIn } from "../../../support/providers/local-platform.ts";
 
-/** Every file below a folder, by the end of its path. */
+/** The paths of all files below a folder. */
 const filesBelow = (path: string): string[] =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,4 +1,4 @@
-/** What services do to the folders of their volumes: links, pipes, odd names, deep and empty folders. */
+/** Changes that services make in the folders of their volumes: links, pipes, odd names, deep and empty folders. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

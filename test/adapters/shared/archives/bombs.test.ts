@@ -24,7 +24,7 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "headers for all entries without end": /far more data than its entries contain/,
 };
 
-/** Two permitted gigabytes are unpacked, whose garbage is collected later than after 50 MB. */
+/** Bombs of which two permitted gigabytes are unpacked. V8 collects the garbage of that only after more than 50 MB. */
 const unpacksMuch = ["entries that are each allowed"];
 
 test.each(Object.keys(bombs))(

@@ -17,7 +17,7 @@ import { runs, within } from "../../../support/vitest/runs.ts";
 
 type Tree = Readonly<Record<string, string>>;
 
-/** Files by their path with their content, and folders. */
+/** Returns the files with their content, and the folders, by path. */
 const treeOf = (folder: string): Tree =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {

@@ -38,7 +38,7 @@ const refused: readonly [string, Uint8Array, RegExp][] = [
   ["a tar cut before a header", gzipSync(tar.subarray(0, 512 + 3072)), /cut off/],
   ["a tar without its end", gzipSync(blocksOf(...files)), /cut off/],
   [
-    "a header that does not add up",
+    "a header with a wrong checksum",
     gzipSync(Buffer.concat([blocksOf(files[0]), Buffer.alloc(512, 1)])),
     /after entry 1/,
   ],

@@ -19,7 +19,7 @@ test("rendering and parsing returns the same release, as a document and as JSON 
   );
 });
 
-test("rejects a document without any one of its parts", () => {
+test("rejects a document that lacks one of its parts", () => {
   fc.assert(
     fc.property(release(), fc.nat(), (one, pick) => {
       const document = renderRelease(one);

@@ -51,7 +51,7 @@ const without = (document: unknown, [key = "", ...rest]: readonly string[]): unk
   return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
 };
 
-test("rejects a document without any one of its parts", () => {
+test("rejects a document that lacks one of its parts", () => {
   fc.assert(
     fc.property(serviceTemplate(), fc.nat(), (template, pick) => {
       // These fields are newer than the first documents and may be absent.

@@ -1,4 +1,4 @@
-/** Every supported function has the semantics of GoogleSQL, by its example. */
+/** Every supported function has the semantics of GoogleSQL, as its example shows them. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { beforeAll, expect, test } from "vitest";
 import { toTrino } from "../../../../adapters/aws/sql/trino/translate.ts";

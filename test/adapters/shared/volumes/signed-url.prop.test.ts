@@ -136,7 +136,7 @@ describe("a target", () => {
     ["an empty object", `${place}vol-1/`],
     ["a part that goes up", `${place}vol-1/../vol-2/a`],
     ["an encoded part that goes up", `${place}vol-1/%2e%2e/vol-2/a`],
-    ["half of it encoded", `${place}vol-1/.%2E/a`],
+    ["a part that goes up, half of it encoded", `${place}vol-1/.%2E/a`],
     ["a part that stays", `${place}vol-1/./a`],
     ["an encoded slash", `${place}vol-1/a%2Fb`],
     ["an encoded slash in the bucket", `${place}vol-1%2Fa`],

@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 export interface ToolsWorld {
   /** The only object in S3. The AWS CLI detects the damage only after it has written the whole object. */
   readonly object: { readonly uri: string; readonly path: string; readonly isDamaged: boolean };
-  /** The command that fails for a reason of the platform: `docker pull`. */
+  /** The beginning of the commands that fail because of the platform, such as `docker pull`. */
   readonly refuses: string | undefined;
   /** A real docker for everything except the registry. */
   readonly docker: string | undefined;

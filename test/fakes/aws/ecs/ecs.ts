@@ -138,7 +138,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     stored.events.unshift({ message: `(service ${stored.name}) is unable to consistently start tasks successfully.` });
   };
 
-  /** Waits for the shared clock. */
+  /** Waits until `millis` have passed on the shared clock, or until `isWanted` returns false. */
   const pass = async (millis: number, isWanted = () => true): Promise<void> => {
     const end = now() + millis;
     while (isWanted() && now() < end) await pause(1, undefined, { ref: false });
@@ -263,8 +263,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
         "Unable to assume the service linked role. Please verify that the ECS service linked role exists.",
       );
     const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
-    // Also right after a rule references the group: https://github.com/hashicorp/terraform-provider-aws, the retries
-    // when it creates an `aws_ecs_service`.
+    // ECS also rejects a group right after a rule references it. Source: the retries with which
+    // https://github.com/hashicorp/terraform-provider-aws creates an `aws_ecs_service`.
     if (!balancer.isAssociated(group) || settings.triesUntilAssociated-- > 0)
       throw new AwsError(
         "InvalidParameterException",

@@ -27,7 +27,7 @@ export const startStateBucket = async (name = STATE_BUCKET) => {
   const faults = new Faults();
   const objects = new Map<string, Stored>();
   /**
-   * How many conditional writes meet a concurrent one: "409 ConditionalRequestConflict" (PutObjectRequest,
+   * How many conditional writes conflict with a concurrent one: "409 ConditionalRequestConflict" (PutObjectRequest,
    * IfNoneMatch).
    */
   const settings = { conflicts: 0 };

@@ -127,7 +127,7 @@ test("a rule with group stickiness keeps a client in its group, whatever the wei
   expect(["c", "d"]).toContain((await send(first.cookie)).target);
 });
 
-test("a cookie of a group that the rule does not name any more has no effect", async () => {
+test("a cookie of a group that the rule no longer names has no effect", async () => {
   const [one, two] = [groupOf("one", ["a"]), groupOf("two", ["c"])];
   const rule = forward([one, 1], [two, 0]);
   const first = await send();

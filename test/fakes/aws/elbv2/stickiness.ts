@@ -1,8 +1,8 @@
 /**
  * Sticky sessions of a load balancer, by cookies that only it reads:
  * - `AWSALB` names a target: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/sticky-sessions.html
- * - `AWSALBTG` names one of a rule's groups, whatever its weight: "the request is routed to the target group specified in
- *   the cookie" (.../application/rule-action-types.html)
+ * - `AWSALBTG` names one of a rule's groups, whatever its weight: "the request is routed to the target group specified
+ *   in the cookie" (.../application/rule-action-types.html)
  *
  * Each has a second cookie for requests of other origins, which "will take precedence". "If the cookie is present but
  * cannot be decoded, or if it refers to a target that was deregistered or is unhealthy, the load balancer selects a new
@@ -10,7 +10,7 @@
  */
 type Cookies = ReadonlyMap<string, string>;
 
-/** The browser's expiry, "7 days", is longer than a session may be: the load balancer decides. */
+/** Browsers keep the cookies for "7 days". A session may end earlier, because the load balancer decides. */
 const WEEK_MS = 7 * 86_400_000;
 
 export interface Session {

@@ -21,7 +21,7 @@ export interface FakeRole {
   readonly policies: Map<string, string>;
   /** When it was created, in milliseconds. */
   readonly createdAt: number;
-  /** Calls that do not see the role yet. */
+  /** The number of further calls that do not see the role. */
   hidden: number;
 }
 
@@ -34,8 +34,8 @@ export interface FakeIam {
   /** "Roles in an AWS account: 1000" */
   maxRoles: number;
   /**
-   * "Multiple requests to change this object were submitted simultaneously": how many creations meet a concurrent one
-   * that wins (CreateRole, ConcurrentModificationException).
+   * "Multiple requests to change this object were submitted simultaneously": how many creations fail because a
+   * concurrent one wins (CreateRole, ConcurrentModificationException).
    */
   meets: number;
   close(): Promise<void>;

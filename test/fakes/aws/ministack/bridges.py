@@ -163,8 +163,8 @@ def build_endpoint():
 
 
 def log_pages():
-    """CloudWatch Logs: FilterLogEvents ends at its limit without a nextToken, and ignores logStreamNamePrefix and
-    startFromHead."""
+    """CloudWatch Logs: ministack's FilterLogEvents ends at its limit without a nextToken, and ignores
+    logStreamNamePrefix and startFromHead."""
     search = cloudwatch_logs._filter_log_events
 
     def stream_names(data):

@@ -104,7 +104,7 @@ export const startMinistack = async () => {
   for (const PolicyArn of policies) await iam.send(new AttachUserPolicyCommand({ UserName, PolicyArn }));
   const { AccessKey } = await iam.send(new CreateAccessKeyCommand({ UserName }));
 
-  /** What runs, routes or fires, except for the load balancer's default rule. */
+  /** The remaining services, target groups, rules and schedules, without the load balancer's default rule. */
   const remains = async () => {
     const balancer = new ElasticLoadBalancingV2Client(options);
     const { serviceArns } = await new ECSClient(options).send(new ListServicesCommand({ cluster: outputs["cluster"] }));
@@ -130,7 +130,7 @@ export const startMinistack = async () => {
       AWS_SECRET_ACCESS_KEY: AccessKey?.SecretAccessKey ?? "",
     },
     remains,
-    /** Takes the rights on volumes away. */
+    /** Revokes the platform's permissions on volumes. */
     denyStorage: () => iam.send(new DetachUserPolicyCommand({ UserName, PolicyArn: policies[1] })),
     close: async () => {
       child.kill("SIGKILL");

@@ -29,7 +29,7 @@ def privilege(action):
     return get_service_prefix_data(prefix).get("privileges", {}).get(name)
 
 
-# The variables of ARNs whose values may contain slashes.
+# ARN variables with values that may contain slashes.
 WITH_SLASHES = {"LogGroupName", "LogStreamName", "ObjectName", "RoleNameWithPath"}
 
 

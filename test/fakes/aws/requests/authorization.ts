@@ -1,5 +1,5 @@
 /**
- * What IAM checks for each command: the actions with the resources that the request names. Written from the service
+ * The permissions that IAM checks for each command: actions on the resources that the request names. From the service
  * authorization reference, independently of the adapter's own list (`adapters/aws/requirements.ts`):
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  * Pure.

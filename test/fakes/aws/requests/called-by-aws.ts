@@ -2,7 +2,7 @@
 import { awsConfig } from "../test-config.ts";
 import { arn, ask, type Check, type Input } from "./check.ts";
 
-/** A missing service-linked role. .../IAM/latest/UserGuide/id_roles_create-service-linked-role.html */
+/** Creates a missing service-linked role: .../IAM/latest/UserGuide/id_roles_create-service-linked-role.html */
 const linkedRole = (service: string, name: string) =>
   ask(
     "iam:CreateServiceLinkedRole",
@@ -19,7 +19,7 @@ const alarms = ["PutMetricAlarm", "DescribeAlarms", "DeleteAlarms"].flatMap((act
 );
 
 /**
- * S3 Files' rules and its changes to the bucket's notifications: AmazonS3FilesFullAccess, and
+ * S3 Files manages EventBridge rules for changes of the bucket: AmazonS3FilesFullAccess, and
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html
  */
 const rule = (action: string) =>
@@ -31,7 +31,7 @@ const rules = [
   ...ask("events:ListRules", arn("events", "rule/*")),
 ];
 
-/** Network interfaces of mount targets: AmazonS3FilesFullAccess. */
+/** S3 Files creates network interfaces for mount targets: AmazonS3FilesFullAccess. */
 const networkReads = [
   "DescribeSubnets",
   "DescribeVpcs",

@@ -1,4 +1,4 @@
-/** What IAM checks for a request. Pure. */
+/** A check of a permission that IAM makes for a request. Pure. */
 import { ACCOUNT, REGION } from "../test-config.ts";
 
 export interface Check {

@@ -35,7 +35,7 @@ const prefixes: Readonly<Partial<Record<RecordedClient, string>>> = {
   quotas: "servicequotas",
 };
 
-/** Commands with an action of their name that need no permission. */
+/** Commands that need no permission, although IAM has an action of their name. */
 const withoutPermission = ["sts:GetCallerIdentity"];
 
 export interface ActionsOfRun {

@@ -11,7 +11,7 @@ import { clientOptions } from "../protocols.ts";
 import { REGION } from "../test-config.ts";
 import { recorded } from "./recorder.ts";
 
-// Nothing listens there; the recorder comes before the connection.
+// Nothing listens there: the recorder acts before the client connects.
 const nowhere = clientOptions("http://127.0.0.1:1");
 
 let folder: string;

@@ -10,7 +10,7 @@ import { encodeRecord, type RecordedClient } from "./record.ts";
 /** The folder to which each process adds a file of records; undefined: nothing is recorded. */
 const folderOfRecords = (): string | undefined => process.env["PORTSIDE_AWS_REQUESTS"];
 
-/** The frames between `send` and the adapter's code. */
+/** The maximum number of stack frames between `send` and the adapter's code. */
 const FRAMES = 60;
 
 /** Whether code of the adapter is among the callers. V8's traces contain the callers that await. */

@@ -52,7 +52,7 @@ export interface FakeBucket {
   /** All versions by key, newest first. */
   readonly versions: Map<string, Version[]>;
   readonly uploads: Map<string, Upload>;
-  /** Settings calls that do not see the bucket yet. */
+  /** The number of further settings calls that do not see the bucket. */
   unknownLooks: number;
 }
 
@@ -80,7 +80,7 @@ export class S3World {
    */
   putMax = 5 * 1024 ** 3;
   partMin = 5 * 1024 ** 2;
-  /** For how many settings calls a new bucket is not visible. */
+  /** The number of settings calls that do not see a new bucket. */
   unknownLooks = 0;
   #generation = 0n;
 

@@ -63,7 +63,7 @@ describe("a mask", () => {
     expect(update({}, { paths: [path] })).toEqual([problem]);
   });
 
-  test("requires only what it names", () => {
+  test("limits the required fields to those that it names", () => {
     const masked = (path: string) => run("UpdateServiceRequest", { service: {}, updateMask: { paths: [path] } });
     expect(masked("labels")).toEqual([]);
     expect(masked("template")).toEqual(["service.template: missing required field"]);
@@ -74,17 +74,17 @@ describe("a mask", () => {
   });
 });
 
-test("knows the output-only fields that a proto names in a comment only", () => {
+test("refuses a field that only a comment of the proto calls output-only", () => {
   expect(job({ job: { state: "ENABLED" } })).toEqual(["job.state: output-only field"]);
 });
 
-test("a request without a required field is a violation, and an empty string counts as none", () => {
+test("a request without a required field is a violation, and an empty string counts as missing", () => {
   expect(run("GetServiceRequest", {})).toEqual(["name: missing required field"]);
   expect(run("GetServiceRequest", { name: "" })).toEqual(["name: missing required field"]);
   expect(run("UpdateServiceRequest", { service: undefined })).toEqual(["service: missing required field"]);
 });
 
-test("allows a response as the request, without its output-only values", () => {
+test("allows a request that repeats a response, if the response's output-only fields are empty", () => {
   const read = { ...service, uri: "", conditions: [], createTime: null, generation: "0", annotations: { a: "b" } };
   expect(
     update({

@@ -72,7 +72,7 @@ const maskedNames = (type: protobuf.Type, message: object): ReadonlySet<string> 
 };
 
 /**
- * Returns what the proto does not allow in a message.
+ * Returns the problems of a message: the parts that the proto does not allow.
  *
  * @param masked the fields that the request's mask names; the service ignores the others (https://google.aip.dev/134)
  */

@@ -8,7 +8,7 @@ import { digest } from "./digest.ts";
 import { withoutExceptions } from "./exceptions.ts";
 import { addViolations } from "./violations.ts";
 
-/** The file to which every process adds a line for each method that it meets first; `count.ts` reads it. */
+/** The file to which each process adds a line for each method, once; `count.ts` reads it. */
 const file = process.env["PORTSIDE_GCP_REQUESTS"] || undefined;
 const met = new Set<string>();
 

@@ -1,4 +1,4 @@
-/** What a service's identity may do, as the other fakes of the project know it. */
+/** The rights of service identities on the fake Cloud Run, from the state of the project's other fakes. */
 import type { FakeIam } from "../iam.ts";
 import { type Mean, PROPAGATION_MS } from "../mean.ts";
 import type { StorageWorld } from "../storage/world.ts";

@@ -74,9 +74,9 @@ export interface FakeRunDeps {
   readonly clock?: Pick<Clock, "now">;
   /** Defaults to friendly. */
   readonly mean?: Mean;
-  /** Whether services may run as a service account; by default, as any. */
+  /** Whether services may run as a service account; defaults to true for every account. */
   readonly actsAs?: (email: string) => boolean;
-  /** Whether a service account may use a bucket; by default, any. */
+  /** Whether a service account may use a bucket; defaults to true for every account and bucket. */
   readonly mayMount?: (email: string, bucket: string) => boolean;
   /** Receives Run's own lines about a revision. */
   readonly onSystemLine?: (service: string, revision: string, text: string) => void;
@@ -109,7 +109,7 @@ export class FakeRun {
   readonly #messages = messages(PACKAGE);
   readonly #mean: Mean;
   readonly #clock: Pick<Clock, "now">;
-  /** When the last writes came, in milliseconds since the epoch. */
+  /** The times of the writes in the last minute, in milliseconds since the epoch. */
   #writes: number[] = [];
   readonly #frontEnds: { close(): void }[] = [];
   #counter = 0;
@@ -385,7 +385,7 @@ export class FakeRun {
 
   /**
    * Without `run.invoker` for allUsers, and with the Invoker IAM check, Run responds with 403:
-   * docs/authenticating/public. The fake routes nothing.
+   * docs/authenticating/public. In this case, the fake routes no requests to the service.
    */
   #isPublic(stored: Stored): boolean {
     const bindings: Message[] = stored.policy.bindings ?? [];

@@ -35,9 +35,9 @@ const ANNOTATION_BYTES = 256 * 1024;
 
 const checkResources = ({ resources }: Message, { executionEnvironment }: Message): void => {
   const { cpu = "1", memory: quantity = "512Mi" } = resources?.limits ?? {};
-  const range = sizes[cpu] ?? invalid(`resources.limits.cpu: '${cpu}' is not sold`);
+  const range = sizes[cpu] ?? invalid(`resources.limits.cpu: '${cpu}' is not available`);
   const memory = parseMemory(quantity) ?? invalid("resources.limits.memory: is not a quantity");
-  if (memory < range[0] || memory > range[1]) invalid(`resources.limits.memory: does not go with ${cpu} CPU`);
+  if (memory < range[0] || memory > range[1]) invalid(`resources.limits.memory: is not available with ${cpu} CPU`);
   // "512 MiB for second generation": docs/configuring/services/memory-limits.
   if (executionEnvironment === "EXECUTION_ENVIRONMENT_GEN2" && memory < 512 * MiB)
     invalid("resources.limits.memory: the second generation has at least 512Mi");

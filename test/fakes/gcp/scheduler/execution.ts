@@ -31,7 +31,8 @@ const attempt = async (job: Message, scheduled: Instant, ended: AbortSignal): Pr
 };
 
 /**
- * Attempts until one is acknowledged, retries run out, or the next fire is due; returns whether one was acknowledged.
+ * Calls the target until it acknowledges, no retries are left, or the next fire is due. Returns whether it
+ * acknowledged.
  */
 export const execute = async (
   clock: Clock,

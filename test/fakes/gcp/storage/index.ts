@@ -145,7 +145,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     return xmlCall(world, req, path, query);
   };
 
-  /** The XML API has no discovery document. */
+  /** Checks calls of the JSON APIs. The XML API has no discovery document. */
   const check = (req: IncomingMessage, body: Buffer): void => {
     const target = new URL(req.url ?? "/", url);
     const host = /^\/(upload\/)?storage\/v1\//.test(target.pathname)

@@ -100,7 +100,7 @@ export class Uploads {
     const [, start, end, total] = /^bytes (?:(\d+)-(\d+|\*)|\*)\/(\d+|\*)$/.exec(range ?? "bytes 0-*/*") ?? [];
     // "The chunk size must be a multiple of 256 KB (256 x 1024 bytes), unless it's the last chunk"
     if (end !== undefined && end !== "*" && total === "*" && body.length % CHUNK !== 0)
-      throw failure(400, "badRequest", "A piece that is not the last has whole 256 KiB.");
+      throw failure(400, "badRequest", "Every piece except the last must be a multiple of 256 KiB.");
     if (start !== undefined) session.bytes = Buffer.concat([session.bytes.subarray(0, Number(start)), body]);
     // `0-*` ends with its body; a chunk with a known end but no total is not the last.
     const isWhole = end === "*" || Number(total) === session.bytes.length;

@@ -11,7 +11,7 @@ export type Analysis =
   | { readonly columns: readonly SqlColumn[]; readonly error?: undefined }
   | { readonly error: string };
 
-/** Analyzes each statement against the tables: the columns of its result, or the error that the analyzer reports. */
+/** Analyzes each statement against the tables. Returns the columns of its result, or the error of the analyzer. */
 export const analyze = (tables: Tables, statements: readonly string[]): readonly Analysis[] => {
   const args = ["-cp", join(googleSql, "*"), join(import.meta.dirname, "Analyze.java")];
   const { status, stdout, stderr } = spawnSync("java", args, {

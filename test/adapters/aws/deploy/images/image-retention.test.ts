@@ -97,7 +97,7 @@ const scenario = fc.record({
   ages: fc.tuple(...[0, 1, 2].map(() => fc.constantFrom(DAYS - 1, DAYS, DAYS + 100))),
 });
 
-/** Removes exactly the images that are old, unused and not marked. */
+/** Checks that a sweep removes exactly the images that are old, unused and not marked. */
 const removesUnused = (render: (record: HeldRecord) => string) =>
   fc.asyncProperty(scenario, async ({ template, images, ages }) => {
     millis = START;
@@ -219,13 +219,13 @@ test("marks an image before its build, and sweeps once a day", async () => {
   expect(millisOf(clock.now())).toBe(START + DAY_MS);
 });
 
-test("without the state bucket, the build fails and does not start", async () => {
+test("without access to the state bucket, a build fails before it starts", async () => {
   state.faults.inject({ method: "GetObject", nth: 1, kind: "permission_denied" });
   const events = await collect(retention().keepUsed(builder).build(request));
   expect(events).toEqual([{ kind: "failed", failure: expect.objectContaining({ reason: "permission" }) }]);
 });
 
-test("an aborted build is passed on to the builder", async () => {
+test("passes an aborted build on to the builder", async () => {
   const events = await collect(retention().keepUsed(builder).build(request, { signal: AbortSignal.abort() }));
   expect(events.map(({ kind }) => kind)).toEqual(["built"]);
 });

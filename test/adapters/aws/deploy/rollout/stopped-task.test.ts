@@ -1,4 +1,4 @@
-/** Classifies stopped tasks by their codes. */
+/** Classifies stopped tasks by their codes and reasons. */
 import { expect, test } from "vitest";
 import { failureOfTask } from "../../../../../adapters/aws/deploy/rollout/stopped-task.ts";
 

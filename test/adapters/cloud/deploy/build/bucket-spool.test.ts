@@ -96,7 +96,7 @@ const cutShort = archiveOf(2 * PIECE_BYTES).subarray(0, PIECE_BYTES + CHUNK);
 
 test.for([
   { answer: "an outage", failure: unavailable("not now", 1), isReported: true },
-  { answer: "that the part does not exist", failure: GONE, isReported: false },
+  { answer: "a missing part", failure: GONE, isReported: false },
 ])("a refused source's upload is aborted; reported to the operator after $answer: $isReported", async (failed) => {
   const { logger, logged } = recordingLogger();
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);

@@ -1,4 +1,4 @@
-/** Runs the tests that every cloud's builder must pass on a fake Cloud Build, and tests the requests to Cloud Build. */
+/** Runs the tests of every cloud's builder on a fake Cloud Build, and tests the requests to Cloud Build. */
 import { describe, expect, test } from "vitest";
 import { googleCalls } from "../../../../../adapters/gcp/call-policy.ts";
 import type { ClientSource } from "../../../../../adapters/gcp/clients.ts";

@@ -261,7 +261,7 @@ test("refuses to start with a range that contains users of the machine", async (
     .split("\n")
     .map((line) => line.split(":"))
     .find(([, , id]) => Number(id) >= 1000 && Number(id) < 60_000) ?? ["", "", ""];
-  if (name === "") return context.skip("this machine has no users of people");
+  if (name === "") return context.skip("this machine has no regular user");
   await expect(startLocal({ runner: "bubblewrap", uidRange: `${uid}-${uid}` })).rejects.toThrow(
     new RegExp(`contains '${name}' \\(${uid}\\)(?!.*'${name}')`),
   );
