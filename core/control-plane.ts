@@ -12,6 +12,7 @@ import type { z } from "zod";
 import type { Principal } from "./domain/accounts/account.ts";
 import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
+import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
@@ -30,6 +31,7 @@ import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
 import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
+import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
 import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
@@ -91,6 +93,8 @@ export interface ControlPlane {
   cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
+  /** Returns a deployment with its instances, its last deploy and its schedule. */
+  getDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeploymentDetails>;
   /** Returns a page of a deployment's releases, newest first. */
   listReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleasePage>;
   /** Compares two releases of a deployment. */
@@ -184,6 +188,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     resumeDeploy: bind(resumeDeploy),
     cancelDeploy: bind(cancelDeploy),
     listDeployments: bind(listDeployments),
+    getDeployment: bind(getDeployment),
     listReleases: bind(listReleases),
     compareReleases: bind(compareReleases),
     planRollback: bind(planRollback),

@@ -13,6 +13,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   run: entry("Run a folder on this machine and redeploy it on changes", () => import("./deploy/run.ts")),
   deploy: entry("Deploy a folder", () => import("./deploy/deploy.ts")),
   list: entry("List your deployments", () => import("./deploy/list.ts"), "ls"),
+  status: entry("Show a deployment with its instances", () => import("./deploy/status.ts")),
   remove: entry("Delete a deployment", () => import("./deploy/remove.ts"), "rm"),
   releases: entry("List the releases of a deployment", () => import("./deploy/releases.ts")),
   diff: entry("Compare two releases of a deployment", () => import("./deploy/diff.ts")),

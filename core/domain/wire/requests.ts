@@ -32,6 +32,8 @@ const text = (description: string, max: number, example: string) =>
 
 export const checkNameFields = { name: anyName("The name to check.") } as const;
 
+export const getDeploymentFields = { name: anyName("The deployment.") } as const;
+
 export const deleteFields = { name: anyName("The deployment to delete.") } as const;
 
 const optionalRelease = (description: string) =>

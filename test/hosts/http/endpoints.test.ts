@@ -12,6 +12,7 @@ const contract = [
   "GET /v1/capabilities",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",
+  "GET /v1/deployment/get",
   "GET /v1/deployment/list",
   "GET /v1/deployment/release-diff",
   "GET /v1/deployment/releases",

@@ -168,7 +168,7 @@ export const releaseRowOf = (stored: StoredRelease, servingRevision: string | nu
   rolled_back_to: stored.rolledBackTo,
 });
 
-/** A deployment whose releases a platform returns. */
+/** Identifies the deployment whose releases or instances a platform returns. */
 export interface ReleasedService {
   readonly name: ServiceTemplate["name"];
   readonly owner: AccountId;

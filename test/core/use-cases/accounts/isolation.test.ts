@@ -67,6 +67,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   deleteDeployment: async (controlPlane, other) => {
     expect((await controlPlane.deleteDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  getDeployment: async (controlPlane, other) => {
+    expect((await controlPlane.getDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   listReleases: async (controlPlane, other) => {
     expect((await controlPlane.listReleases(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },

@@ -27,6 +27,7 @@ const cases: Readonly<Record<string, Case>> = {
     own: (answer) => expect(answer).toEqual({ available: false, reason: "the name is taken; choose another" }),
   },
   "GET /v1/deployment/list": nothingOfOthers,
+  "GET /v1/deployment/get": refused(403),
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
   "GET /v1/account/usage": {
