@@ -35,6 +35,7 @@ import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
 import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
+import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
@@ -106,6 +107,10 @@ export interface ControlPlane {
    * deploy that is building ends with the reason `superseded`.
    */
   rollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  /** Starts a redeploy of the release that serves, which replaces all instances. */
+  restartDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  /** Sets and removes variables, and starts a redeploy with them. */
+  setEnvironment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
   deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
@@ -193,6 +198,8 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     compareReleases: bind(compareReleases),
     planRollback: bind(planRollback),
     rollback: bind(rollback),
+    restartDeployment: bind(restartDeployment),
+    setEnvironment: bind(setEnvironment),
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
     runSql: bind(runSql),

@@ -24,7 +24,7 @@ export const endpointGroups: readonly {
   },
   {
     name: "Releases",
-    description: "The earlier versions of your deployments, and rollbacks to them.",
+    description: "The earlier versions of your deployments, rollbacks to them, and other deploys without a build.",
     endpoints: releaseEndpoints,
   },
   {

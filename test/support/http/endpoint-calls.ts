@@ -44,6 +44,8 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
     path: "/v1/deployment/rollback/plan",
     json: { name, release: 1 },
   }),
+  "POST /v1/deployment/restart": ({ name }) => ({ path: "/v1/deployment/restart", json: { name } }),
+  "POST /v1/deployment/env": ({ name }) => ({ path: "/v1/deployment/env", json: { name, set: { LEVEL: "1" } } }),
   "POST /v1/volume/create": () => ({ path: "/v1/volume/create", json: { name: "data" } }),
   "GET /v1/volume/list": () => ({ path: "/v1/volume/list" }),
   "POST /v1/volume/delete": () => ({ path: "/v1/volume/delete", json: { name: "data" } }),

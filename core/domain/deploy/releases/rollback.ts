@@ -53,8 +53,8 @@ export interface PresentVolumes {
 
 const missingVolume = (release: number, name: VolumeName, trashed: readonly string[]): string =>
   trashed.includes(name)
-    ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then roll back again.`
-    : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then roll back again.`;
+    ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then try again.`
+    : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then try again.`;
 
 /** Returns why the present state does not permit a rollback to the release, or undefined if it does. */
 export const rollbackProblem = (

@@ -85,6 +85,13 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const release = { name: "app", release: 1 };
     expect((await controlPlane.rollback(other, release))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  restartDeployment: async (controlPlane, other) => {
+    expect((await controlPlane.restartDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  setEnvironment: async (controlPlane, other) => {
+    const change = { name: "app", set: { TOKEN: "theirs" } };
+    expect((await controlPlane.setEnvironment(other, change))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },

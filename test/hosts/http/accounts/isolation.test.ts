@@ -37,6 +37,8 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/deployment/release-diff": refused(403),
   "POST /v1/deployment/rollback": refused(403),
   "POST /v1/deployment/rollback/plan": refused(403),
+  "POST /v1/deployment/restart": refused(403),
+  "POST /v1/deployment/env": refused(403),
   "GET /v1/volume/list": nothingOfOthers,
   "POST /v1/volume/delete": refused(403),
   "GET /v1/volume/objects": refused(403),
