@@ -11,6 +11,7 @@
 import type { z } from "zod";
 import type { Principal } from "./domain/accounts/account.ts";
 import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
+import type { DeployList } from "./domain/deploy/deploy-list.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
@@ -32,6 +33,7 @@ import * as credentials from "./use-cases/accounts/credentials.ts";
 import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
+import { listDeploys } from "./use-cases/deploy/list-deploys.ts";
 import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
@@ -92,6 +94,8 @@ export interface ControlPlane {
    * another way, for example because traffic has already moved.
    */
   cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  /** Lists the recent deploys of the account or of one deployment, newest first. */
+  listDeploys(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployList>;
   /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
   /** Returns a deployment with its instances, its last deploy and its schedule. */
@@ -192,6 +196,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     deploy: bind(deploy),
     resumeDeploy: bind(resumeDeploy),
     cancelDeploy: bind(cancelDeploy),
+    listDeploys: bind(listDeploys),
     listDeployments: bind(listDeployments),
     getDeployment: bind(getDeployment),
     listReleases: bind(listReleases),

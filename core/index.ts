@@ -38,6 +38,7 @@ export {
   declareDeploy,
   type SourceReference,
 } from "./domain/deploy/declaration.ts";
+export { type DeployList, type DeployRow, deployListSchema } from "./domain/deploy/deploy-list.ts";
 export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deploy/deployment.ts";
 export { type DeploymentDetails, deploymentDetailsSchema } from "./domain/deploy/deployment-details.ts";
 export { type EnvAliases, type Environment, readEnvironment } from "./domain/deploy/environment.ts";

@@ -16,7 +16,7 @@ export const endpointGroups: readonly {
   readonly description: string;
   readonly endpoints: readonly Endpoint[];
 }[] = [
-  { name: "Deploys", description: "Start, plan, follow and cancel deploys.", endpoints: deployEndpoints },
+  { name: "Deploys", description: "Start, plan, list, follow and cancel deploys.", endpoints: deployEndpoints },
   {
     name: "Deployments",
     description: "The services of your account and their logs.",

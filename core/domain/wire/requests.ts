@@ -1,7 +1,7 @@
 /** The request fields of all endpoints except the deploy, which `deploy/fields.ts` defines. Keys are wire names. */
 import { z } from "zod";
 import { err, ok } from "../../result.ts";
-import { fieldLimits, logLimits, releaseLimits, sqlLimits } from "../accounts/limits.ts";
+import { deployListLimits, fieldLimits, logLimits, releaseLimits, sqlLimits } from "../accounts/limits.ts";
 import { readEnvironment } from "../deploy/environment.ts";
 import { messageField } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
@@ -100,6 +100,11 @@ export const setEnvironmentFields = {
     type: ["array", "null"],
     items: { type: "string" },
   }),
+} as const;
+
+export const listDeploysFields = {
+  name: anyName("List only the deploys of this deployment; defaults to all deployments.").nullable().optional(),
+  limit: integerField(deployListLimits, "The maximum number of deploys."),
 } as const;
 
 export const cancelFields = { deploy_id: text("The deploy to cancel.", 64, ANY_ID) } as const;

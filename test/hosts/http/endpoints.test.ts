@@ -16,6 +16,7 @@ const contract = [
   "GET /v1/deployment/list",
   "GET /v1/deployment/release-diff",
   "GET /v1/deployment/releases",
+  "GET /v1/deploys",
   "GET /v1/key/list",
   "GET /v1/sql/schema",
   "GET /v1/user/subscription",

@@ -28,6 +28,7 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
     path: "/v1/deploy/plan",
     form: deployForm({ function_name: name, volumes: "{}" }),
   }),
+  "GET /v1/deploys": () => ({ path: "/v1/deploys" }),
   "POST /v1/deploy/cancel": ({ deployId }) => ({ path: "/v1/deploy/cancel", json: { deploy_id: deployId } }),
   "GET /v1/deploy/:deploy_id": ({ deployId }) => ({ path: `/v1/deploy/${deployId}` }),
   "GET /v1/deployment/check-name": ({ name }) => ({ path: `/v1/deployment/check-name?name=${name}` }),

@@ -1,6 +1,5 @@
 /** `portside env set|unset|list NAME` */
 import type { ReleaseRow } from "../../../../core/domain/deploy/releases/release.ts";
-import { normalizeDeploymentName } from "../../../../core/domain/wire/names.ts";
 import { clientFor } from "../../client.ts";
 import { type Command, clientOptions, type Input, printList } from "../../command.ts";
 import { type Io, UsageError } from "../../terminal/io.ts";
@@ -11,7 +10,7 @@ const change = async (input: Input, io: Io, name: string, changed: object): Prom
   const client = clientFor(input, io);
   const json = { name, ...changed };
   const response = await client.expectOk("/v1/deployment/env", { json, signal: io.signal });
-  return followRecords(io, client, response, normalizeDeploymentName(name), input.flag("json"));
+  return followRecords(io, client, response, input.flag("json"));
 };
 
 const atLeastOne = (variables: readonly string[], usage: string): readonly string[] => {

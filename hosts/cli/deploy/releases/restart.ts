@@ -1,5 +1,4 @@
 /** `portside restart NAME` */
-import { normalizeDeploymentName } from "../../../../core/domain/wire/names.ts";
 import { clientFor } from "../../client.ts";
 import { type Command, clientOptions } from "../../command.ts";
 import { followRecords } from "../follow.ts";
@@ -14,6 +13,6 @@ export const command: Command = {
     const [name = ""] = input.positionals;
     const client = clientFor(input, io);
     const response = await client.expectOk("/v1/deployment/restart", { json: { name }, signal: io.signal });
-    return followRecords(io, client, response, normalizeDeploymentName(name), input.flag("json"));
+    return followRecords(io, client, response, input.flag("json"));
   },
 };

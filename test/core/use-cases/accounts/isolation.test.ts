@@ -61,6 +61,10 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const usage = (await controlPlane.getAccountUsage(other))._unsafeUnwrap();
     expect(Object.values(usage).map(({ used }) => used)).toEqual(Object.values(usage).map(() => 0));
   },
+  listDeploys: async (controlPlane, other) => {
+    expect((await controlPlane.listDeploys(other, {}))._unsafeUnwrap()).toEqual({ deploys: [], partial: false });
+    expect((await controlPlane.listDeploys(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   listDeployments: async (controlPlane, other) => {
     expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
   },

@@ -21,6 +21,7 @@ const nothingOfOthers: Case = { own: (answer) => expect(answer).toEqual([]) };
 const cases: Readonly<Record<string, Case>> = {
   "POST /v1/deploy": refused(403),
   "POST /v1/deploy/plan": refused(403),
+  "GET /v1/deploys": { own: (answer) => expect(answer).toEqual({ deploys: [], partial: false }) },
   "POST /v1/deploy/cancel": refused(403),
   "GET /v1/deploy/:deploy_id": refused(403),
   "GET /v1/deployment/check-name": {
