@@ -11,7 +11,9 @@
 import type { z } from "zod";
 import type { Principal } from "./domain/accounts/account.ts";
 import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
+import type { DeployList } from "./domain/deploy/deploy-list.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
+import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
@@ -30,9 +32,12 @@ import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
 import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
+import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
+import { listDeploys } from "./use-cases/deploy/list-deploys.ts";
 import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
+import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
@@ -89,8 +94,12 @@ export interface ControlPlane {
    * another way, for example because traffic has already moved.
    */
   cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  /** Lists the recent deploys of the account or of one deployment, newest first. */
+  listDeploys(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployList>;
   /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
+  /** Returns a deployment with its instances, its last deploy and its schedule. */
+  getDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeploymentDetails>;
   /** Returns a page of a deployment's releases, newest first. */
   listReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleasePage>;
   /** Compares two releases of a deployment. */
@@ -102,6 +111,10 @@ export interface ControlPlane {
    * deploy that is building ends with the reason `superseded`.
    */
   rollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  /** Starts a redeploy of the release that serves, which replaces all instances. */
+  restartDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  /** Sets and removes variables, and starts a redeploy with them. */
+  setEnvironment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
   deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
@@ -183,11 +196,15 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     deploy: bind(deploy),
     resumeDeploy: bind(resumeDeploy),
     cancelDeploy: bind(cancelDeploy),
+    listDeploys: bind(listDeploys),
     listDeployments: bind(listDeployments),
+    getDeployment: bind(getDeployment),
     listReleases: bind(listReleases),
     compareReleases: bind(compareReleases),
     planRollback: bind(planRollback),
     rollback: bind(rollback),
+    restartDeployment: bind(restartDeployment),
+    setEnvironment: bind(setEnvironment),
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
     runSql: bind(runSql),

@@ -38,7 +38,9 @@ export {
   declareDeploy,
   type SourceReference,
 } from "./domain/deploy/declaration.ts";
+export { type DeployList, type DeployRow, deployListSchema } from "./domain/deploy/deploy-list.ts";
 export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deploy/deployment.ts";
+export { type DeploymentDetails, deploymentDetailsSchema } from "./domain/deploy/deployment-details.ts";
 export { type EnvAliases, type Environment, readEnvironment } from "./domain/deploy/environment.ts";
 export {
   advance,
@@ -51,6 +53,7 @@ export {
 } from "./domain/deploy/events.ts";
 export type { HealthCheck } from "./domain/deploy/health.ts";
 export type { IdleMode } from "./domain/deploy/idle.ts";
+export { type InstanceState, type InstanceStatus, instanceStates } from "./domain/deploy/instance-status.ts";
 export {
   type Change,
   type DeployPlan,

@@ -18,6 +18,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   runner: "ECS on Fargate",
   resources: [...fargateSizes],
   instances: { ...instanceLimits },
+  instance_list: missing("the AWS provider does not list the tasks of a service"),
   scale_to_zero: missing(
     "ECS keeps at least one Fargate task of each service running, and AWS bills it around the clock",
   ),

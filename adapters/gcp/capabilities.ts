@@ -21,6 +21,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   resources: [...cloudRunSizes],
   // "determined by the lowest of the following relevant quota limits": docs.cloud.google.com/run/docs/configuring/max-instances-limits
   instances: { preset: 100, max: 1000, note: "limited by the region's CPU and memory quotas" },
+  instance_list: missing("Cloud Run does not list the instances of a service"),
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
   min_instances: missing("Portside does not set a minimum of instances on Cloud Run"),
   health: missing("Portside does not set up health checks on Cloud Run"),

@@ -72,6 +72,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   runner: formatRunner(chosen),
   resources: sizes(),
   instances: { preset: config.maxInstances, max: 1000 },
+  instance_list: offered(),
   scale_to_zero: offered(
     config.idle === "stop"
       ? `after ${config.idleSeconds} s without a request`

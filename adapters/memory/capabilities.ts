@@ -17,6 +17,7 @@ export const memoryCapabilities: Capabilities = {
   runner: "none: services are simulated",
   resources: [...cloudRunSizes],
   instances: { preset: 100, max: 1000 },
+  instance_list: offered("always empty, because no instance runs"),
   scale_to_zero: offered(),
   min_instances: offered("stored without effect"),
   health: offered("stored without effect"),

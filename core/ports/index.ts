@@ -2,6 +2,7 @@
 export type { AccountId, Principal } from "../domain/accounts/account.ts";
 export type { Environment } from "../domain/deploy/environment.ts";
 export type { DeployOutcome, DeployStatus } from "../domain/deploy/events.ts";
+export type { InstanceState, InstanceStatus } from "../domain/deploy/instance-status.ts";
 export type { Expected } from "../domain/deploy/plan.ts";
 export { type DeployFailure, type DeployReason, deployReasons } from "../domain/deploy/reason.ts";
 export type {

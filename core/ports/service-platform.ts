@@ -4,6 +4,7 @@
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { DeployOutcome } from "../domain/deploy/events.ts";
+import type { InstanceStatus } from "../domain/deploy/instance-status.ts";
 import type { Expected } from "../domain/deploy/plan.ts";
 import type { DeployFailure } from "../domain/deploy/reason.ts";
 import type { ReleasedService, ReleaseOrigin, StoredRelease } from "../domain/deploy/releases/release.ts";
@@ -108,6 +109,15 @@ export interface ServicePlatform {
    * on a secret, and must be the same in each release that has the value.
    */
   releases?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly StoredRelease[], Unavailable>;
+
+  /**
+   * Returns the instances of an account's service, in any order, or an empty list if the account has no service of this
+   * name. Must be present if the platform declares `instance_list`.
+   *
+   * Must include the instances of every revision until they have stopped, and those of a running rollout. An instance
+   * of a platform that simulates services does not exist, so such a platform must return an empty list.
+   */
+  instances?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly InstanceStatus[], Unavailable>;
 
   /**
    * Stops and deletes a service and its releases. Must not delete its volumes or logs. If the platform remembers the

@@ -5,6 +5,7 @@ import type { Schema } from "./json-shape.ts";
 /** Optional fields that an example should show. */
 const WORTH_SHOWING: Readonly<Record<string, readonly string[]>> = {
   "/v1/volume/upload": ["object"],
+  "/v1/deployment/env": ["set"],
   "/v1/deployment/logs": ["query"],
 };
 

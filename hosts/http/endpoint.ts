@@ -1,6 +1,6 @@
 /** Describes an endpoint: its method, path, fields, response and use case. */
 import type { z } from "zod";
-import type { ControlPlane } from "../../core/control-plane.ts";
+import type { ControlPlane, DeployRun } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { RawFields } from "../../core/domain/wire/fields.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
@@ -40,12 +40,22 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An endpoint that takes a form or returns a stream. Its handler is in `deploy/routes.ts`. */
-export interface SpecialEndpoint extends EndpointDescription {
-  readonly kind: "deploy" | "plan" | "resume" | "rollback";
+/** An endpoint that takes fields, starts a deploy without a source, and streams its records. */
+export interface RedeployEndpoint extends EndpointDescription {
+  readonly kind: "redeploy";
+  readonly start: (
+    controlPlane: ControlPlane,
+    principal: Principal,
+    request: RawFields,
+  ) => ResultAsync<DeployRun, ControlPlaneError>;
 }
 
-export type Endpoint = JsonEndpoint | SpecialEndpoint;
+/** An endpoint that takes a form, or resumes a stream. Its handler is in `deploy/routes.ts`. */
+export interface SpecialEndpoint extends EndpointDescription {
+  readonly kind: "deploy" | "plan" | "resume";
+}
+
+export type Endpoint = JsonEndpoint | RedeployEndpoint | SpecialEndpoint;
 
 type JsonDefinition = Omit<JsonEndpoint, "kind" | "method" | "path" | "fields"> & { readonly fields?: Fields };
 
@@ -67,6 +77,6 @@ export const post = json("POST");
 export const takesForm = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "plan";
 
 /** Returns whether the response is a stream of records. */
-export const isStream = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "resume" || kind === "rollback";
+export const isStream = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "resume" || kind === "redeploy";
 
 export const locationOf = ({ method }: Endpoint): FieldLocation => (method === "GET" ? "query" : "body");

@@ -16,7 +16,7 @@ export const endpointGroups: readonly {
   readonly description: string;
   readonly endpoints: readonly Endpoint[];
 }[] = [
-  { name: "Deploys", description: "Start, plan, follow and cancel deploys.", endpoints: deployEndpoints },
+  { name: "Deploys", description: "Start, plan, list, follow and cancel deploys.", endpoints: deployEndpoints },
   {
     name: "Deployments",
     description: "The services of your account and their logs.",
@@ -24,7 +24,7 @@ export const endpointGroups: readonly {
   },
   {
     name: "Releases",
-    description: "The earlier versions of your deployments, and rollbacks to them.",
+    description: "The earlier versions of your deployments, rollbacks to them, and other deploys without a build.",
     endpoints: releaseEndpoints,
   },
   {

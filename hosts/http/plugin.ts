@@ -13,7 +13,7 @@ import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
 import { checkOrigins, crossSiteError } from "./cross-site.ts";
-import { deployHandler, type Handler, planHandler, resumeHandler, rollbackHandler } from "./deploy/routes.ts";
+import { deployHandler, type Handler, planHandler, redeployHandler, resumeHandler } from "./deploy/routes.ts";
 import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
 import { documentRoutes } from "./docs/document-routes.ts";
 import { type Endpoint, endpoints, type JsonEndpoint, locationOf } from "./endpoints.ts";
@@ -228,8 +228,8 @@ const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint): Handler => {
       return planHandler(controlPlane, sendError);
     case "resume":
       return resumeHandler(controlPlane, sendError);
-    case "rollback":
-      return rollbackHandler(controlPlane, sendError);
+    case "redeploy":
+      return redeployHandler(controlPlane, endpoint, sendError);
   }
 };
 

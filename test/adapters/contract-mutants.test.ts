@@ -4,6 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { InstanceStatus } from "../../core/domain/deploy/instance-status.ts";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { StoredRelease } from "../../core/domain/deploy/releases/release.ts";
 import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
@@ -141,8 +142,28 @@ const releaseMutants: Readonly<Record<string, () => ProviderSubject>> = {
   ),
 };
 
+const anInstance: InstanceStatus = {
+  ...{ id: "i1", revision: "app-00001", state: "ready", startedAt: "2026-01-01T00:00:00+00:00" as Timestamp },
+  ...{ memoryBytes: null, cpuPercent: null },
+};
+
 const platformMutants: Mutants<ProviderSubject> = {
   releases: releaseMutants,
+  instances: {
+    "platform that shows instances to other accounts": services(() => ({ instances: () => okAsync([anInstance]) })),
+    "platform that keeps the instances of a removed service": services((port) => {
+      const removed = new Set<string>();
+      return {
+        remove: (name, ...rest) => {
+          removed.add(name);
+          return port.remove(name, ...rest);
+        },
+        instances: ({ name }) => okAsync(removed.has(name) ? [anInstance] : []),
+      };
+    }),
+  },
+  "running instances": () =>
+    subjectWith((provider) => ({ capabilities: { ...provider.capabilities, runs: offered() } })),
   "find and list": {
     "platform that lists every account's services": services((port) => {
       const owners = new Set<AccountId>();

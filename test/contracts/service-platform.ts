@@ -8,6 +8,7 @@ import type { ServiceTemplate } from "../../core/domain/deploy/service-template.
 import { capabilitiesSchema } from "../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { instanceCases } from "./instances.ts";
 import { mayServeCases } from "./may-serve.ts";
 import { releaseCases } from "./releases.ts";
 import {
@@ -384,6 +385,7 @@ export const servicePlatformCases: readonly Case[] = [
   ...reading,
   ...rollouts,
   ...mayServeCases,
+  ...instanceCases,
   ...releaseCases,
   ...conditions,
   ...removals,

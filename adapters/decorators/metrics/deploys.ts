@@ -71,7 +71,9 @@ export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetric
   return {
     ...controlPlane,
     deploy: (...args) => measure(controlPlane.deploy(...args), "building"),
-    // A rollback builds nothing.
+    // A redeploy builds nothing.
     rollback: (...args) => measure(controlPlane.rollback(...args), "deploying"),
+    restartDeployment: (...args) => measure(controlPlane.restartDeployment(...args), "deploying"),
+    setEnvironment: (...args) => measure(controlPlane.setEnvironment(...args), "deploying"),
   };
 };

@@ -54,5 +54,7 @@ export const traceControlPlane = (controlPlane: ControlPlane): ControlPlane => {
     ...traced,
     deploy: tracedRun("deploy", controlPlane.deploy),
     rollback: tracedRun("rollback", controlPlane.rollback),
+    restartDeployment: tracedRun("restartDeployment", controlPlane.restartDeployment),
+    setEnvironment: tracedRun("setEnvironment", controlPlane.setEnvironment),
   };
 };

@@ -7,9 +7,9 @@ import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import { listenersIn } from "../../shared/runtime/listening.ts";
 import { exitOf } from "../instances/exit-code.ts";
 import { type Address, judgeListeners, type ListenState, loopback, staysOpen } from "../instances/listen-state.ts";
-import { allProcesses, memoryOfAll, treeOf } from "../instances/proc.ts";
+import { allProcesses, memoryOfAll, treeOf, useOf } from "../instances/proc.ts";
 import { containerFreezer, groupsOf } from "../sandbox/freezer.ts";
-import type { Exit, OnOutput, Running } from "../sandbox/runner.ts";
+import type { Exit, OnOutput, ResourceUse, Running } from "../sandbox/runner.ts";
 import { ContainerLog } from "./container-log.ts";
 import { type ContainerJob, createOptions } from "./create-options.ts";
 import type { ContainerEngine } from "./engine.ts";
@@ -105,6 +105,10 @@ export class RunningContainer implements Running {
 
   memory(): number {
     return this.#engine.sharesKernel ? memoryOfAll(treeOf(this.#pid, allProcesses())) : this.#memoryLimit;
+  }
+
+  use(): ResourceUse | undefined {
+    return this.#engine.sharesKernel ? useOf(treeOf(this.#pid, allProcesses())) : undefined;
   }
 
   terminate(): void {

@@ -9,7 +9,7 @@ import type { LastFire } from "../../../core/domain/schedules/fire-policy.ts";
 import { writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
+import { conflict, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
@@ -54,6 +54,7 @@ export interface PlatformDeps {
 }
 
 type Releases = NonNullable<ServicePlatform["releases"]>;
+type Instances = NonNullable<ServicePlatform["instances"]>;
 
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
@@ -255,6 +256,13 @@ export class LocalPlatform implements ServicePlatform {
         })),
       );
     });
+  }
+
+  instances(...[service]: Parameters<Instances>): ReturnType<Instances> {
+    const message =
+      "The engine does not list the instances. If it is older than this server, run 'portside upgrade'; otherwise try again.";
+    if (this.#deps.rows.get(service.name)?.owner !== service.owner) return okAsync([]);
+    return ResultAsync.fromPromise(this.#deps.engine.instances(service), (cause) => unavailable(message, 5, cause));
   }
 
   #service(stored: StoredService): Service {

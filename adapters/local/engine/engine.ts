@@ -5,8 +5,10 @@
  */
 import { totalmem } from "node:os";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { InstanceStatus } from "../../../core/domain/deploy/instance-status.ts";
 import { effectiveMax } from "../../../core/domain/deploy/instances.ts";
 import { type DeployFailure, deployReasons } from "../../../core/domain/deploy/reason.ts";
+import type { ReleasedService } from "../../../core/domain/deploy/releases/release.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Severity } from "../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -23,10 +25,11 @@ import type { Ingress } from "../ingress/index.ts";
 import { Pool, type StopReason } from "../ingress/pool.ts";
 import { beyondBudget, oldestFirst, type Sleeper } from "../ingress/sleep.ts";
 import { describeExit } from "../instances/describe-exit.ts";
-import type { Instance, InstanceDeps } from "../instances/instance.ts";
+import type { Instance, InstanceDeps, InstanceSpec } from "../instances/instance.ts";
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
 import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { StoredState } from "../state/stored-state.ts";
+import { type ReportedInstance, reportInstances } from "./instance-report.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
 /**
@@ -70,6 +73,8 @@ export interface Engine {
   end(candidate: Candidate): Promise<void>;
   /** Resolves when routes and schedules match the state. */
   apply(): Promise<AppliedState>;
+  /** Returns the instances of the account's service, which include those of a running rollout. */
+  instances(service: ReleasedService): Promise<readonly InstanceStatus[]>;
 }
 
 export interface EngineDeps {
@@ -90,6 +95,8 @@ export class LocalEngine implements Engine {
   readonly #instances = new Map<AccountId, number>();
   readonly #running = new Map<DeploymentName, RunningService>();
   readonly #candidates = new Map<string, Candidate & { readonly owner: AccountId; readonly instance: Instance }>();
+  /** The instances that are not ready yet. */
+  readonly #starting = new Map<Instance, InstanceSpec>();
   /** By account, the pending stop of a frozen instance, which frees a place in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
@@ -119,7 +126,7 @@ export class LocalEngine implements Engine {
       await room;
     }
     const spec = { template, revision: candidate.revision, image };
-    const started = await startInstance(this.#deps.instances, spec, { ...options, verifies: true }).catch((cause) => {
+    const started = await this.#start(spec, { ...options, verifies: true }).catch((cause) => {
       this.#deps.logger.error("could not start an instance", { name: candidate.name, cause });
       return rolloutFailureOf(cause);
     });
@@ -133,6 +140,19 @@ export class LocalEngine implements Engine {
     return INTERRUPTED;
   }
 
+  async #start(spec: InstanceSpec, options: StartOptions): Promise<Instance | DeployFailure> {
+    const launched: Instance[] = [];
+    const onLaunched = (instance: Instance) => {
+      launched.push(instance);
+      this.#starting.set(instance, spec);
+    };
+    try {
+      return await startInstance(this.#deps.instances, spec, { ...options, onLaunched });
+    } finally {
+      for (const instance of launched) this.#starting.delete(instance);
+    }
+  }
+
   async end(candidate: Candidate): Promise<void> {
     const known = this.#candidates.get(keyOf(candidate));
     if (known === undefined) return;
@@ -144,6 +164,19 @@ export class LocalEngine implements Engine {
   /** The candidates that have not joined their service. */
   get candidates(): readonly Candidate[] {
     return [...this.#candidates.values()];
+  }
+
+  async instances({ name, owner }: ReleasedService): Promise<readonly InstanceStatus[]> {
+    const found: ReportedInstance[] = [];
+    for (const [instance, { template, revision }] of this.#starting)
+      if (template.name === name && template.owner === owner) found.push({ instance, revision, state: "starting" });
+    // A candidate is ready, but receives no requests.
+    for (const candidate of this.#candidates.values())
+      if (candidate.name === name && candidate.owner === owner)
+        found.push({ instance: candidate.instance, revision: candidate.revision, state: "starting" });
+    for (const { template, revision, pool } of this.#deps.ingress.route(name)?.revisions ?? [])
+      if (template.owner === owner) found.push(...pool.instances.map((one) => ({ ...one, revision })));
+    return reportInstances(found);
   }
 
   /** Calls run one after another, so that each one starts from the result of the previous one. */
@@ -319,7 +352,7 @@ export class LocalEngine implements Engine {
           const image = images.find(template.image);
           if (image === undefined) return imageMissing;
           const options = { listenMillis, signal, say: () => undefined };
-          return startInstance(instances, { template, revision, image }, options);
+          return this.#start({ template, revision, image }, options);
         };
         const outcome = await start().catch((cause): DeployFailure => {
           logger.error("could not start an instance", { name, cause });

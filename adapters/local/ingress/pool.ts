@@ -2,6 +2,7 @@
  * Manages the instances of one revision. A pool starts instances for waiting requests, fills them to the declared
  * concurrency, freezes and stops idle instances, and drains when another revision takes over.
  */
+import type { InstanceState } from "../../../core/domain/deploy/instance-status.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Load } from "../../../core/ports/telemetry.ts";
 import type { HealthResult } from "../instances/health-check.ts";
@@ -115,6 +116,12 @@ const DRAIN_POLL_MS = 20;
 /** The longest delay that `setTimeout` accepts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** An instance of a pool with its state. */
+export interface InstanceInState {
+  readonly instance: Instance;
+  readonly state: InstanceState;
+}
+
 const hasNoRequests = ({ active, leaving }: PooledInstance): boolean => active === 0 && !leaving;
 
 export class Pool {
@@ -152,6 +159,16 @@ export class Pool {
     const frozen = this.#instances.filter((pooled) => !isBusy(pooled, now) && pooled.frozen).length;
     const idle = this.#instances.length - busy - frozen;
     return { starting: this.#starting, busy, idle, frozen, waiting: this.#queue.length };
+  }
+
+  /** The running instances with their states. */
+  get instances(): readonly InstanceInState[] {
+    const stateOf = ({ unhealthy, leaving, frozen }: PooledInstance): InstanceState => {
+      if (unhealthy) return "unhealthy";
+      if (leaving || this.#retired) return "draining";
+      return frozen ? "frozen" : "ready";
+    };
+    return this.#instances.map((pooled) => ({ instance: pooled.instance, state: stateOf(pooled) }));
   }
 
   /** The frozen instances, except those that are about to thaw or stop. */
@@ -454,6 +471,7 @@ export class Pool {
       check: (signal) => health.check(pooled.instance, signal),
       isPaused: () => pooled.frozen || pooled.leaving || this.#retired,
       onUnhealthy: (problem) => {
+        pooled.unhealthy = true;
         health.onUnhealthy(pooled.instance, problem);
         void this.#replace(pooled, health.drainMillis);
       },

@@ -20,6 +20,8 @@ export class PooledInstance {
   memory = 0;
   /** If true, the instance gets no more requests. */
   leaving = false;
+  /** If true, the instance failed its health check and leaves. */
+  unhealthy = false;
   /** If true, the pool is stopping the instance, so its exit is not a crash. */
   stopping = false;
   http1: Dispatcher | undefined;

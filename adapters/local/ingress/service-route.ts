@@ -18,7 +18,8 @@ export interface Admission {
 export class ServiceRoute {
   readonly name: string;
   #serving: ActiveRevision | undefined;
-  readonly #draining = new Set<Promise<void>>();
+  /** The earlier revisions that drain, each with the end of its drain. */
+  readonly #draining = new Map<ActiveRevision, Promise<void>>();
 
   constructor(name: string) {
     this.name = name;
@@ -28,19 +29,24 @@ export class ServiceRoute {
     return this.#serving;
   }
 
+  /** The revisions that have instances: the serving one, and earlier ones while they drain. */
+  get revisions(): readonly ActiveRevision[] {
+    return [...(this.#serving === undefined ? [] : [this.#serving]), ...this.#draining.keys()];
+  }
+
   /** Sends all new requests to another revision and drains the previous one. */
   switchTo(serving: ActiveRevision | undefined, drainMillis: number): void {
     const before = this.#serving;
     this.#serving = serving;
     if (before === undefined) return;
-    const drained = before.pool.retire(drainMillis).finally(() => this.#draining.delete(drained));
-    this.#draining.add(drained);
+    const drained = before.pool.retire(drainMillis).finally(() => this.#draining.delete(before));
+    this.#draining.set(before, drained);
   }
 
   /** Stops serving; resolves when all instances have stopped. */
   async close(drainMillis: number): Promise<void> {
     this.switchTo(undefined, drainMillis);
-    await Promise.all(this.#draining);
+    await Promise.all(this.#draining.values());
   }
 
   tryAdmit(affinity: string | undefined): Admission | undefined {

@@ -11,7 +11,7 @@ import type { Toolchain } from "../builds/toolchain.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { ServiceOutput } from "../logs/service-output.ts";
 import type { VolumeFolders } from "../sandbox/mounts.ts";
-import { type Exit, type Runner, type Running, stopRunning } from "../sandbox/runner.ts";
+import { type Exit, type ResourceUse, type Runner, type Running, stopRunning } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
 import type { Metered } from "../usage/meter.ts";
 import type { BusySocket } from "./busy-socket.ts";
@@ -144,6 +144,16 @@ export class Instance {
   /** The bytes of memory that the instance uses. */
   memory(): number {
     return this.#running.memory();
+  }
+
+  /** When the instance started, in milliseconds since the epoch. */
+  get startedAt(): number {
+    return this.#running.startedAt;
+  }
+
+  /** Returns the resources that the instance uses, or undefined if the platform cannot measure them. */
+  use(): ResourceUse | undefined {
+    return this.#running.use();
   }
 
   /** The end of the busy lease in milliseconds since the epoch; in the past if the instance has none. */

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { tryOr } from "../../shared/runtime/try-or.ts";
+import type { ResourceUse } from "../sandbox/runner.ts";
 
 export interface ProcessInfo {
   readonly pid: number;
@@ -98,6 +99,23 @@ export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/envi
 /** Returns the memory of the processes in bytes. Excludes memory that a file on a disk backs. */
 export const memoryOfAll = (pids: readonly number[]): number =>
   pids.map(memoryOf).reduce((sum, { own, shared }) => sum + own + shared, 0);
+
+/** The unit of the times in /proc/PID/stat. Linux reports them in hundredths of a second on every architecture. */
+const TICK_MS = 10;
+
+/** Returns the CPU time of a process in milliseconds, from the text of /proc/PID/stat. Pure. */
+export const parseCpuMillis = (stat: string): number => {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ([11, 12].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0) || 0) * TICK_MS;
+};
+
+/** Returns what the processes use, or undefined if there are none or this machine has no /proc. */
+export const useOf = (pids: readonly number[]): ResourceUse | undefined => {
+  const memory = memoryOfAll(pids);
+  const cpuMillis = pids.reduce((sum, pid) => sum + parseCpuMillis(read(`/proc/${pid}/stat`) ?? ""), 0);
+  // Without /proc, the measured memory is 0.
+  return memory === 0 ? undefined : { memory, cpuMillis };
+};
 
 /** Sends a signal. Ignores a process that has ended. */
 export const signalProcess = (pid: number, signal: NodeJS.Signals): void =>

@@ -24,6 +24,8 @@ export interface StartOptions {
   readonly listenMillis: number;
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
+  /** Called with each instance that starts, before it is ready. */
+  readonly onLaunched?: (instance: Instance) => void;
 }
 
 /**
@@ -259,6 +261,7 @@ export const startInstance = async (
   for (let tries = 1; ; tries++) {
     const instance = await launchInstance(deps, spec, options);
     if ("reason" in instance) return instance;
+    options.onLaunched?.(instance);
     const deadline = Date.now() + options.listenMillis;
     const listening = await awaitListening(deps, spec, instance, options);
     const outcome = listening.kind === "ready" ? await awaitHealthy(spec, instance, options, deadline) : listening;

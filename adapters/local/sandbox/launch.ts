@@ -19,12 +19,13 @@ import {
   programOf,
   signalProcess,
   treeOf,
+  useOf,
 } from "../instances/proc.ts";
 import { readLines } from "../instances/read-lines.ts";
 import type { ControlGroup } from "./cgroup.ts";
 import { namespacesOf } from "./network/enter-network.ts";
 import type { Network } from "./network/pasta.ts";
-import { type Exit, type Job, MARKER, type OnOutput, type Running } from "./runner.ts";
+import { type Exit, type Job, MARKER, type OnOutput, type ResourceUse, type Running } from "./runner.ts";
 import type { Watchdog, Watched } from "./watchdog.ts";
 
 /** A descriptor that a command inherits in addition to its standard streams. */
@@ -240,6 +241,10 @@ class Launched implements Running {
 
   memory(): number {
     return memoryOfAll(this.#members());
+  }
+
+  use(): ResourceUse | undefined {
+    return useOf(this.processes());
   }
 
   terminate(): void {

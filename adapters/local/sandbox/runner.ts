@@ -93,6 +93,14 @@ export interface Exit {
   readonly lostPort?: boolean;
 }
 
+/** The resources that a command uses. */
+export interface ResourceUse {
+  /** Bytes, without memory that a file on a disk backs. */
+  readonly memory: number;
+  /** The CPU time that the running processes have used, in milliseconds. */
+  readonly cpuMillis: number;
+}
+
 export interface Running {
   readonly id: string;
   readonly startedAt: number;
@@ -121,6 +129,8 @@ export interface Running {
   thaw(): Promise<void>;
   /** Returns the bytes of memory that the command uses, or its limit if the platform cannot measure them. */
   memory(): number;
+  /** Returns what the command's processes use, or undefined if the platform cannot measure it. */
+  use(): ResourceUse | undefined;
   /** Sends SIGTERM to the command. The caller must thaw a frozen command first. */
   terminate(): void;
   /** Sends SIGKILL to every process of the command. */

@@ -168,6 +168,8 @@ export const createMemoryPlatform = (world: World, clock: Clock, ids: Ids, relea
 
     releases: (service) => okAsync(releasesOf(world, service, releasesKept, digestKey)),
 
+    instances: () => okAsync([]),
+
     remove: (name, expected) => {
       const stored = world.services.get(name);
       if (stored === undefined) return errAsync(notFound(`The service '${name}' does not exist.`));

@@ -53,6 +53,9 @@ export const accountLimits = {
 /** Quotas of an account. See `accountLimits` for the defaults. */
 export type AccountLimits = { readonly [K in keyof typeof accountLimits]: number };
 
+/** Deploys in the list of recent deploys. */
+export const deployListLimits = { min: 1, max: 100, default: 20 } as const;
+
 /** Limits of a deploy. Times are in milliseconds. */
 export const deployLimits = {
   buildDeadlineMs: 15 * 60_000,

@@ -148,7 +148,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
   const { cron, http2, source_object: sourceObjects, volumes } = context.capabilities;
   return [
     ...nameIssues(valid.function_name, context.reserved ?? reservedNames),
-    ...aliasIssues(raw["env"], context.envAliases ?? {}),
+    ...aliasIssues(raw["env"], context.envAliases ?? {}, "env"),
     ...timeZoneConflict(raw["schedule"], raw["timezone"]),
     ...("source_object" in valid ? sourceIssues(valid.source_object, context) : (context.archive?.issues ?? [])),
     ...sizeIssues(valid, context.capabilities),

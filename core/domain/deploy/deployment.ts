@@ -8,6 +8,21 @@ import { type Service, type ServiceSpec, shownTemplate, statusOf, writtenFields 
 
 const time = z.string().meta({ format: "date-time" });
 
+/** The schema of the latest fire of a schedule. */
+export const lastFireSchema = z.object({
+  at: time.meta({ description: "The scheduled time." }),
+  status: z.int().nullable().meta({ description: "The status of the service's response; null if it did not respond." }),
+  attempts: z.int().meta({ description: "The number of attempts, including the first." }),
+});
+
+/** The schema of the last deploy of a deployment. */
+export const lastDeploySchema = z.object({
+  deploy_id: z.string(),
+  status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
+  reason: deployReasonSchema.nullable(),
+  finished_at: time.nullable().meta({ description: "When the deploy ended; null while it runs." }),
+});
+
 /** The schema of a deployment in `GET /v1/deployment/list`. */
 export const deploymentSchema = z
   .object({
@@ -37,17 +52,7 @@ export const deploymentSchema = z
     schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
     cron: z
       .object({
-        last: z
-          .object({
-            at: time.meta({ description: "The scheduled time." }),
-            status: z
-              .int()
-              .nullable()
-              .meta({ description: "The status of the service's response; null if it did not respond." }),
-            attempts: z.int().meta({ description: "The number of attempts, including the first." }),
-          })
-          .nullable()
-          .meta({ description: "The latest fire; null before the first." }),
+        last: lastFireSchema.nullable().meta({ description: "The latest fire; null before the first." }),
       })
       .optional()
       .meta({ description: "Present if the deployment has a schedule and the platform records its fires." }),
@@ -59,14 +64,7 @@ export const deploymentSchema = z
       .enum(idleModes)
       .nullable()
       .meta({ description: "How the platform treats an idle instance; null means the platform's default." }),
-    last_deploy: z
-      .object({
-        deploy_id: z.string(),
-        status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
-        reason: deployReasonSchema.nullable(),
-        finished_at: time.nullable().meta({ description: "When the deploy ended; null while it runs." }),
-      })
-      .nullable(),
+    last_deploy: lastDeploySchema.nullable(),
   })
   .readonly();
 

@@ -48,15 +48,15 @@ export const withAliases = (
 const RESERVED = "is set by the platform; choose another name";
 
 /**
- * Returns an issue for each name in `env` that is an alias, because the platform sets aliases.
+ * Returns an issue for each name in a field of variables that is an alias, because the platform sets aliases.
  * @param raw the field as sent; it may break other rules too
  */
-export const aliasIssues = (raw: unknown, aliases: EnvAliases): readonly Issue[] => {
+export const aliasIssues = (raw: unknown, aliases: EnvAliases, field: string): readonly Issue[] => {
   const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
   const names = json.ok && typeof json.value === "object" && json.value !== null ? Object.keys(json.value) : [];
   return names
     .filter((name) => Object.hasOwn(aliases, name))
-    .map((name) => issue(["env", name], RESERVED, "value_error"));
+    .map((name) => issue([field, name], RESERVED, "value_error"));
 };
 
 const textBytes = (text: string): number => new TextEncoder().encode(text).length;

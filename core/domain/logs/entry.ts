@@ -89,6 +89,7 @@ export const deployEntry = (
     status: update.status,
     ...(update.reason === undefined ? {} : { reason: update.reason }),
     ...(update.exit_code === undefined ? {} : { exit_code: update.exit_code }),
+    ...(update.log_tail === undefined ? {} : { log_tail: update.log_tail }),
   },
 });
 

@@ -46,6 +46,7 @@ export const capabilitiesSchema = z
       max: z.int().meta({ description: "The maximum value of `max_instances`." }),
       note: z.string().optional().meta({ description: "Other limits on the number of instances." }),
     }),
+    instance_list: feature.meta({ description: "The platform lists the instances of a deployment with their states." }),
     scale_to_zero: feature,
     min_instances: feature.meta({ description: "A deploy may declare how many instances run without requests." }),
     health: feature.meta({ description: "A deploy may declare a health check." }),

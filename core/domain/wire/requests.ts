@@ -1,12 +1,13 @@
 /** The request fields of all endpoints except the deploy, which `deploy/fields.ts` defines. Keys are wire names. */
 import { z } from "zod";
 import { err, ok } from "../../result.ts";
-import { fieldLimits, logLimits, releaseLimits, sqlLimits } from "../accounts/limits.ts";
+import { deployListLimits, fieldLimits, logLimits, releaseLimits, sqlLimits } from "../accounts/limits.ts";
+import { readEnvironment } from "../deploy/environment.ts";
 import { messageField } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
 import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
-import { integerField, parsedField, readField } from "./fields.ts";
-import { issue } from "./issue.ts";
+import { integerField, jsonField, parsedField, readField } from "./fields.ts";
+import { type Issue, issue } from "./issue.ts";
 import {
   type DeploymentName,
   normalizeDeploymentName,
@@ -31,6 +32,8 @@ const text = (description: string, max: number, example: string) =>
     .meta({ description, examples: [example] });
 
 export const checkNameFields = { name: anyName("The name to check.") } as const;
+
+export const getDeploymentFields = { name: anyName("The deployment.") } as const;
 
 export const deleteFields = { name: anyName("The deployment to delete.") } as const;
 
@@ -68,6 +71,41 @@ export const rollbackFields = {
 } as const;
 
 export const rollbackPlanFields = { name: rollbackFields.name, release: rollbackFields.release } as const;
+
+export const restartFields = { name: anyName("The deployment.") } as const;
+
+/** Parses the names of variables. Accepts any text, because the request fails for a variable that is not set. */
+const readVariableNames = (raw: unknown): { readonly value: readonly string[]; readonly issues: readonly Issue[] } =>
+  Array.isArray(raw) && raw.every((name) => typeof name === "string")
+    ? { value: [...new Set(raw)], issues: [] }
+    : { value: [], issues: [issue([], 'must be a list of names such as ["LOG_LEVEL"]', "value_error")] };
+
+export const setEnvironmentFields = {
+  name: anyName("The deployment."),
+  set: jsonField(
+    (raw) => {
+      const { env, issues } = readEnvironment(raw ?? {});
+      return { value: env, issues };
+    },
+    {
+      description: "The variables to set, each with its value. The other variables keep their values.",
+      examples: [{ LOG_LEVEL: "debug" }],
+      type: ["object", "null"],
+      additionalProperties: { type: "string" },
+    },
+  ),
+  unset: jsonField((raw) => readVariableNames(raw ?? []), {
+    description: "The names of the variables to remove.",
+    examples: [[]],
+    type: ["array", "null"],
+    items: { type: "string" },
+  }),
+} as const;
+
+export const listDeploysFields = {
+  name: anyName("List only the deploys of this deployment; defaults to all deployments.").nullable().optional(),
+  limit: integerField(deployListLimits, "The maximum number of deploys."),
+} as const;
 
 export const cancelFields = { deploy_id: text("The deploy to cancel.", 64, ANY_ID) } as const;
 

@@ -53,6 +53,12 @@ export class RunningDeploys {
     return this.#runs.get(deployId);
   }
 
+  /** Returns the account's deploys that are running or ended recently. */
+  ofAccount(owner: AccountId): RunningDeploy[] {
+    this.#forgetOld();
+    return [...this.#runs.values()].filter((run) => run.owner === owner);
+  }
+
   /** Returns the account's deploys of a name that have not ended. */
   active(owner: AccountId, name: DeploymentName): RunningDeploy[] {
     return this.#active().filter((run) => run.owner === owner && run.name === name);

@@ -3,7 +3,6 @@
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
-import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { flag, option } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
@@ -53,7 +52,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);
   if (plan !== undefined && input.flag("plan")) return showPlan(io, plan, json);
   const response = await send(io, client, deployable);
-  return followRecords(io, client, response, normalizeDeploymentName(deployable.name), json);
+  return followRecords(io, client, response, json);
 };
 
 export const command: Command = {

@@ -2,7 +2,7 @@
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import type { Client } from "../client.ts";
-import { CommandError, type Io, print, printJson } from "../terminal/io.ts";
+import { INTERRUPTED, type Io, print, printJson, say } from "../terminal/io.ts";
 import { planLines } from "./plan.ts";
 import { recordPrinter, Spinner } from "./progress.ts";
 import { deployRecords } from "./records.ts";
@@ -15,26 +15,23 @@ export const showPlan = (io: Io, plan: PlanResponse, json: boolean): number => {
 };
 
 /** Prints the records of a deploy or rollback as they arrive. Resolves to the exit code. */
-export const followRecords = async (
-  io: Io,
-  client: Client,
-  response: Response,
-  name: string,
-  json: boolean,
-): Promise<number> => {
+export const followRecords = async (io: Io, client: Client, response: Response, json: boolean): Promise<number> => {
   const spinner = new Spinner(io);
   const printRecord = recordPrinter(io);
   let final: DeployEvent | undefined;
   try {
-    for await (const record of deployRecords(client, response, name, io.signal)) {
+    for await (const record of deployRecords(client, response, io.signal)) {
       spinner.begin(record.message);
       if (json) printJson(io, record);
       else printRecord(record);
       final = record;
     }
   } catch (error) {
-    if (!io.signal.aborted) throw error;
-    throw new CommandError(`Interrupted, but the server continues. Run 'portside logs ${name}' to see how it ends.`);
+    if (!io.signal.aborted || final === undefined) throw error;
+    const id = final.deploy_id;
+    spinner.clear();
+    say(io, `Detached. Deploy ${id} continues; follow it with 'portside attach ${id}'.`);
+    return INTERRUPTED;
   } finally {
     spinner.end();
   }

@@ -78,7 +78,8 @@ const readProjectFile = (folder: string) => {
   return project;
 };
 
-const variable = (line: string, from: string): [string, string] => {
+/** Splits `NAME=VALUE`. */
+export const readVariable = (line: string, from: string): [string, string] => {
   const equals = line.indexOf("=");
   if (equals < 1) throw new UsageError(`${from}: '${line}' does not have the form NAME=VALUE.`);
   return [line.slice(0, equals).trim(), line.slice(equals + 1)];
@@ -99,7 +100,7 @@ const readEnvFile = (path: string): [string, string][] => {
     .split(/\r?\n/)
     .filter((line) => line.trim() !== "" && !line.trim().startsWith("#"));
   return lines.map((line) => {
-    const [name, value] = variable(line.replace(/^\s*export\s+/, ""), path);
+    const [name, value] = readVariable(line.replace(/^\s*export\s+/, ""), path);
     return [name, unquoted(value)];
   });
 };
@@ -141,7 +142,7 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
     throw new CommandError(`'source' in ${join(folder, PROJECT_FILE)}: ${sourceProblem}`);
   const env = [
     ...(flags.envFile === undefined ? [] : readEnvFile(flags.envFile)),
-    ...flags.env.map((line) => variable(line, "--env")),
+    ...flags.env.map((line) => readVariable(line, "--env")),
   ];
   const fields: Record<string, unknown> = { volumes: {}, ...project?.fields };
   if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };

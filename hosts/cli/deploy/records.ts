@@ -6,16 +6,15 @@ import { CommandError } from "../terminal/io.ts";
 
 const RECONNECTS = 5;
 
-const connectionLost = (name: string, last: DeployEvent | undefined): CommandError => {
+const connectionLost = (last: DeployEvent | undefined): CommandError => {
   const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
-  return new CommandError(`Lost the connection during the ${phase}. Run 'portside logs ${name}' to see how it ended.`);
+  return new CommandError(`Lost the connection during the ${phase}. Run 'portside deploys' to see how it ended.`);
 };
 
 /** Yields a deploy's records. If the connection breaks, reconnects and continues after the last record received. */
 export async function* deployRecords(
   client: Client,
   first: Response,
-  name: string,
   signal: AbortSignal,
 ): AsyncGenerator<DeployEvent> {
   let last: DeployEvent | undefined;
@@ -36,5 +35,5 @@ export async function* deployRecords(
     if (last === undefined || tries === RECONNECTS) break;
     await sleep(500 * (tries + 1), undefined, { signal });
   }
-  throw connectionLost(name, last);
+  throw connectionLost(last);
 }

@@ -43,7 +43,7 @@ export const sendDeploy = async (proof: Proof, change: DeployChange): Promise<De
   const send = () => client.expectOk("/v1/deploy", { body: formBody(fields, source), signal: io.signal });
   const response = await retry(io.signal, send);
   let last: DeployEvent | undefined;
-  for await (const record of deployRecords(client, response, run, io.signal)) {
+  for await (const record of deployRecords(client, response, io.signal)) {
     proof.show(record.message);
     if (record.status === "DEPLOYING" && !ROUTINE.test(record.message)) proof.note(record.message);
     last = record;

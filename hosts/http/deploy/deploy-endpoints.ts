@@ -1,10 +1,11 @@
-/** Deploys: start, plan, follow and cancel them. */
+/** Deploys: start, plan, list, follow and cancel them. */
 
+import { deployListSchema } from "../../../core/domain/deploy/deploy-list.ts";
 import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../core/domain/deploy/fields.ts";
-import { cancelFields, resumeFields } from "../../../core/domain/wire/requests.ts";
+import { cancelFields, listDeploysFields, resumeFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, planSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, post } from "../endpoint.ts";
+import { type Endpoint, get, post } from "../endpoint.ts";
 
 export const deployEndpoints: readonly Endpoint[] = [
   {
@@ -29,6 +30,15 @@ export const deployEndpoints: readonly Endpoint[] = [
     fields: deployFields,
     response: planSchema,
   },
+  get("/v1/deploys", {
+    summary: "List recent and running deploys, newest first.",
+    description:
+      "Contains deploys, rollbacks and the other deploys without a build. The log of a deployment is their record, so " +
+      "old deploys expire with it. Follow or cancel a running deploy with its `deploy_id`.",
+    fields: listDeploysFields,
+    response: deployListSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.listDeploys(principal, request, options),
+  }),
   post("/v1/deploy/cancel", {
     summary: "Cancel a running deploy.",
     description:

@@ -1,7 +1,8 @@
-/** Deployments: check a name, list and delete. */
+/** Deployments: check a name, list, read and delete. */
 import { z } from "zod";
 import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
-import { checkNameFields, deleteFields } from "../../../core/domain/wire/requests.ts";
+import { deploymentDetailsSchema } from "../../../core/domain/deploy/deployment-details.ts";
+import { checkNameFields, deleteFields, getDeploymentFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
 import { type Endpoint, get, post } from "../endpoint.ts";
 
@@ -22,6 +23,15 @@ export const deploymentEndpoints: readonly Endpoint[] = [
       "the names of the variables.",
     response: z.array(deploymentSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
+  }),
+  get("/v1/deployment/get", {
+    summary: "Read a deployment with its instances, its last deploy and its schedule.",
+    description:
+      "Has the fields of the list, and in addition the release that serves, the instances with their states, the " +
+      "outcome of the last deploy in words, and the next fires of the schedule.",
+    fields: getDeploymentFields,
+    response: deploymentDetailsSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),
   }),
   post("/v1/deployment/delete", {
     summary: "Delete a deployment. Its volumes and logs remain.",

@@ -1,12 +1,14 @@
-/** Releases: list and compare them, and roll back to one. */
+/** Releases: list and compare them, roll back to one, and deploy the serving one again. */
 import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { releaseDiffSchema } from "../../../core/domain/deploy/releases/diff.ts";
 import { releasePageSchema } from "../../../core/domain/deploy/releases/release.ts";
 import {
   releaseDiffFields,
   releasesFields,
+  restartFields,
   rollbackFields,
   rollbackPlanFields,
+  setEnvironmentFields,
 } from "../../../core/domain/wire/requests.ts";
 import { rollbackPlanSchema } from "../../../core/domain/wire/responses.ts";
 import { type Endpoint, get, post } from "../endpoint.ts";
@@ -29,7 +31,7 @@ export const releaseEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.compareReleases(principal, request, options),
   }),
   {
-    kind: "rollback",
+    kind: "redeploy",
     method: "POST",
     path: "/v1/deployment/rollback",
     summary: "Restore an earlier release, and stream the rollout's records.",
@@ -39,6 +41,7 @@ export const releaseEndpoints: readonly Endpoint[] = [
       "records are those of a deploy without `BUILDING`. A deploy that is building ends with the reason `superseded`.",
     fields: rollbackFields,
     response: deployEventSchema,
+    start: (controlPlane, principal, request) => controlPlane.rollback(principal, request),
   },
   post("/v1/deployment/rollback/plan", {
     summary: "Show what a rollback would change, without rolling back.",
@@ -47,4 +50,30 @@ export const releaseEndpoints: readonly Endpoint[] = [
     response: rollbackPlanSchema,
     run: (controlPlane, principal, request, options) => controlPlane.planRollback(principal, request, options),
   }),
+  {
+    kind: "redeploy",
+    method: "POST",
+    path: "/v1/deployment/restart",
+    summary: "Restart a deployment, and stream the rollout's records.",
+    description:
+      "Deploys the release that serves again, without a build: new instances replace the present ones, as in a " +
+      "deploy. The result is a new release.",
+    fields: restartFields,
+    response: deployEventSchema,
+    start: (controlPlane, principal, request) => controlPlane.restartDeployment(principal, request),
+  },
+  {
+    kind: "redeploy",
+    method: "POST",
+    path: "/v1/deployment/env",
+    summary: "Set and remove variables of a deployment, and stream the rollout's records.",
+    description:
+      "Deploys the release that serves again with the changed variables, without a build. Variables that the request " +
+      "does not name keep their values. The field `env` of a deploy, in contrast, replaces all variables. The result " +
+      "is a new release.",
+    fields: setEnvironmentFields,
+    needsOneOf: ["set", "unset"],
+    response: deployEventSchema,
+    start: (controlPlane, principal, request) => controlPlane.setEnvironment(principal, request),
+  },
 ];

@@ -5,6 +5,7 @@ import type { ControlPlane, DeployRequest, DeployRun, ReceivedSource } from "../
 import type { Principal } from "../../../core/domain/accounts/account.ts";
 import type { ControlPlaneError } from "../../../core/errors.ts";
 import { hangUp } from "../disconnects.ts";
+import type { RedeployEndpoint } from "../endpoint.ts";
 import { type ReadForm, readForm } from "./form.ts";
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply, principal: Principal) => Promise<unknown>;
@@ -104,8 +105,12 @@ export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError):
     return streamRun(reply, found.value.run, found.value.after);
   };
 
-export const rollbackHandler = (controlPlane: ControlPlane, sendError: SendError): Handler =>
+export const redeployHandler = (
+  controlPlane: ControlPlane,
+  { start }: RedeployEndpoint,
+  sendError: SendError,
+): Handler =>
   async function handle(request, reply, principal) {
-    const run = await controlPlane.rollback(principal, (request.body ?? {}) as Record<string, unknown>);
+    const run = await start(controlPlane, principal, (request.body ?? {}) as Record<string, unknown>);
     return run.isErr() ? sendError(reply, run.error) : streamRun(reply, run.value, 0);
   };

@@ -1,6 +1,7 @@
 /** The server's side of the engine's socket: calls an engine in another process. */
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { InstanceStatus } from "../../../../core/domain/deploy/instance-status.ts";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { isWritable } from "../../../../core/domain/logs/entry.ts";
 import { unavailable } from "../../../../core/errors.ts";
@@ -90,6 +91,7 @@ export const connectEngine = async (
       },
       end: async (candidate) => void (await call("end", { candidate })),
       apply: async () => (await call("apply", {})) as AppliedState,
+      instances: async (service) => (await call("instances", { service })) as readonly InstanceStatus[],
     },
     logs: {
       append: (entries) => {

@@ -170,7 +170,7 @@ export const releaseRowOf = (stored: StoredRelease, servingRevision: string | nu
   rolled_back_to: stored.rolledBackTo,
 });
 
-/** The deployment of a request for releases. */
+/** Identifies the deployment whose releases or instances a platform returns. */
 export interface ReleasedService {
   readonly name: ServiceTemplate["name"];
   readonly owner: AccountId;

@@ -54,8 +54,8 @@ export interface PresentVolumes {
 
 const missingVolume = (release: number, name: VolumeName, trashed: readonly string[]): string =>
   trashed.includes(name)
-    ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then roll back again.`
-    : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then roll back again.`;
+    ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then try again.`
+    : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then try again.`;
 
 /** Returns why a rollback to the release is currently impossible, or undefined if it is possible. */
 export const rollbackProblem = (

@@ -12,6 +12,7 @@ import { inputs, MAX_BODY } from "../../../../adapters/local/engine/socket/proto
 import { type ServedEngine, serveEngine } from "../../../../adapters/local/engine/socket/serve-engine.ts";
 import { clientPath } from "../../../../adapters/local/engine/socket/socket-path.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { InstanceStatus } from "../../../../core/domain/deploy/instance-status.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -32,6 +33,11 @@ const entry: NewLogEntry = {
   json: { event: "deploy", message: "line\u2028separator" },
 };
 
+const instance: InstanceStatus = {
+  ...{ id: "i1", revision: candidate.revision, state: "ready", startedAt: candidate.createdAt },
+  ...{ memoryBytes: 1024, cpuPercent: null },
+};
+
 const fakeEngine = () => {
   const candidates: (typeof candidate)[] = [];
   const served = {
@@ -41,6 +47,7 @@ const fakeEngine = () => {
       start: vi.fn<ServedEngine["engine"]["start"]>(async () => undefined),
       end: vi.fn<ServedEngine["engine"]["end"]>(async () => undefined),
       apply: vi.fn<ServedEngine["engine"]["apply"]>(async () => ({ ports: { app: 4000 } })),
+      instances: vi.fn<ServedEngine["engine"]["instances"]>(async () => [instance]),
       get candidates() {
         return [...candidates];
       },
@@ -92,6 +99,9 @@ test("passes every call with its input and its result", async () => {
   await remote.engine.end(candidate);
   expect(engine.engine.end).toHaveBeenCalledWith(candidate);
   expect(await remote.engine.apply()).toEqual({ ports: { app: 4000 } });
+  const ours = { name: candidate.name, owner: entry.owner };
+  expect(await remote.engine.instances(ours)).toEqual([instance]);
+  expect(engine.engine.instances).toHaveBeenCalledWith(ours);
   expect((await remote.logs.append([entry])).isOk()).toBe(true);
   expect(engine.logs.append).toHaveBeenCalledWith([entry]);
   engine.logs.append.mockReturnValueOnce(errAsync(unavailable("The log cannot be written.", 5)));

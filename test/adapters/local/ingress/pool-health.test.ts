@@ -53,13 +53,16 @@ test("replaces an instance after consecutive failures only, while others take it
 });
 
 test("an unhealthy instance may finish its requests, within the drain time", async () => {
-  const { acquire, up, sick } = checkedPool();
+  const { pool, acquire, up, sick } = checkedPool();
   const waiting = [acquire(), acquire()];
   const [first, second] = [await up(), await up()];
   const [brief] = await Promise.all(waiting.map(leaseOf));
+  const states = () => pool.instances.map(({ state }) => state);
+  expect(states()).toEqual(["ready", "ready"]);
   for (const { id } of [first, second]) sick.add(id);
   await vi.advanceTimersByTimeAsync(3100);
   expect([first.stopped, second.stopped]).toEqual([false, false]);
+  expect(states()).toEqual(["unhealthy", "unhealthy"]);
   brief?.release();
   await vi.advanceTimersByTimeAsync(100);
   expect([first.stopped, second.stopped]).toEqual([true, false]);

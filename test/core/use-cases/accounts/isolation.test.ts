@@ -61,11 +61,18 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const usage = (await controlPlane.getAccountUsage(other))._unsafeUnwrap();
     expect(Object.values(usage).map(({ used }) => used)).toEqual(Object.values(usage).map(() => 0));
   },
+  listDeploys: async (controlPlane, other) => {
+    expect((await controlPlane.listDeploys(other, {}))._unsafeUnwrap()).toEqual({ deploys: [], partial: false });
+    expect((await controlPlane.listDeploys(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   listDeployments: async (controlPlane, other) => {
     expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
   },
   deleteDeployment: async (controlPlane, other) => {
     expect((await controlPlane.deleteDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  getDeployment: async (controlPlane, other) => {
+    expect((await controlPlane.getDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
   listReleases: async (controlPlane, other) => {
     expect((await controlPlane.listReleases(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
@@ -81,6 +88,13 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   rollback: async (controlPlane, other) => {
     const release = { name: "app", release: 1 };
     expect((await controlPlane.rollback(other, release))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  restartDeployment: async (controlPlane, other) => {
+    expect((await controlPlane.restartDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  setEnvironment: async (controlPlane, other) => {
+    const change = { name: "app", set: { TOKEN: "theirs" } };
+    expect((await controlPlane.setEnvironment(other, change))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");

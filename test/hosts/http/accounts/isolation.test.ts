@@ -21,12 +21,14 @@ const nothingOfOthers: Case = { own: (answer) => expect(answer).toEqual([]) };
 const cases: Readonly<Record<string, Case>> = {
   "POST /v1/deploy": refused(403),
   "POST /v1/deploy/plan": refused(403),
+  "GET /v1/deploys": { own: (answer) => expect(answer).toEqual({ deploys: [], partial: false }) },
   "POST /v1/deploy/cancel": refused(403),
   "GET /v1/deploy/:deploy_id": refused(403),
   "GET /v1/deployment/check-name": {
     own: (answer) => expect(answer).toEqual({ available: false, reason: "the name is taken; choose another" }),
   },
   "GET /v1/deployment/list": nothingOfOthers,
+  "GET /v1/deployment/get": refused(403),
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
   "GET /v1/account/usage": {
@@ -36,6 +38,8 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/deployment/release-diff": refused(403),
   "POST /v1/deployment/rollback": refused(403),
   "POST /v1/deployment/rollback/plan": refused(403),
+  "POST /v1/deployment/restart": refused(403),
+  "POST /v1/deployment/env": refused(403),
   "GET /v1/volume/list": nothingOfOthers,
   "POST /v1/volume/delete": refused(403),
   "GET /v1/volume/objects": refused(403),

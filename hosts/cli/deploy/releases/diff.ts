@@ -1,8 +1,8 @@
 /** `portside diff NAME [FROM] [TO]` */
-import { formatValue } from "../../../core/domain/deploy/plan.ts";
-import type { ReleaseDiff } from "../../../core/domain/deploy/releases/diff.ts";
-import { clientFor } from "../client.ts";
-import { type Command, clientOptions, printResult } from "../command.ts";
+import { formatValue } from "../../../../core/domain/deploy/plan.ts";
+import type { ReleaseDiff } from "../../../../core/domain/deploy/releases/diff.ts";
+import { clientFor } from "../../client.ts";
+import { type Command, clientOptions, printResult } from "../../command.ts";
 
 const changeLine = ({ field, change, from, to }: ReleaseDiff["changes"][number]): string =>
   field.startsWith("env.") ? `${field}: ${change}` : `${field}: ${formatValue(from)} → ${formatValue(to)}`;

@@ -1,11 +1,10 @@
 /** `portside rollback NAME [RELEASE]` */
-import type { PlanResponse } from "../../../core/control-plane.ts";
-import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
-import { flag } from "../arguments.ts";
-import { clientFor } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
-import { followRecords, showPlan } from "./follow.ts";
-import { messageOption } from "./project.ts";
+import type { PlanResponse } from "../../../../core/control-plane.ts";
+import { flag } from "../../arguments.ts";
+import { clientFor } from "../../client.ts";
+import { type Command, clientOptions } from "../../command.ts";
+import { followRecords, showPlan } from "../follow.ts";
+import { messageOption } from "../project.ts";
 
 export const command: Command = {
   usage: "rollback NAME [RELEASE] [--message TEXT] [--plan]",
@@ -27,6 +26,6 @@ export const command: Command = {
     }
     const body = { ...request, message: input.text("message") ?? null };
     const response = await client.expectOk("/v1/deployment/rollback", { json: body, signal: io.signal });
-    return followRecords(io, client, response, normalizeDeploymentName(name), json);
+    return followRecords(io, client, response, json);
   },
 };

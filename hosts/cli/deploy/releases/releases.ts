@@ -1,12 +1,12 @@
 /** `portside releases NAME` */
-import { releaseLimits } from "../../../core/domain/accounts/limits.ts";
-import type { ReleaseRow } from "../../../core/domain/deploy/releases/release.ts";
-import { option } from "../arguments.ts";
-import { clientFor } from "../client.ts";
-import { type Command, clientOptions, printList } from "../command.ts";
-import { paint } from "../terminal/colour.ts";
-import { safeText } from "../terminal/safe-text.ts";
-import { ago } from "../terminal/table.ts";
+import { releaseLimits } from "../../../../core/domain/accounts/limits.ts";
+import type { ReleaseRow } from "../../../../core/domain/deploy/releases/release.ts";
+import { option } from "../../arguments.ts";
+import { clientFor } from "../../client.ts";
+import { type Command, clientOptions, printList } from "../../command.ts";
+import { paint } from "../../terminal/colour.ts";
+import { safeText } from "../../terminal/safe-text.ts";
+import { ago } from "../../terminal/table.ts";
 
 const colours = { serving: "green", replaced: "dim", pruned: "red" } as const;
 

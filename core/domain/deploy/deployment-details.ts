@@ -1,0 +1,96 @@
+/** A single deployment with its instances, its last deploy and its schedule: `GET /v1/deployment/get`. */
+import { z } from "zod";
+import type { LogEntry } from "../logs/entry.ts";
+import { nextFires } from "../schedules/fire-times.ts";
+import { type Instant, timestampOf } from "../wire/instant.ts";
+import { type Deployment, deploymentSchema, lastDeploySchema, lastFireSchema } from "./deployment.ts";
+import type { DeployUpdate } from "./events.ts";
+import { type InstanceStatus, instanceRowOf, instanceSchema } from "./instance-status.ts";
+
+/** The number of scheduled fires that the response contains. */
+const FIRES = 5;
+
+/** The schema of the response of `GET /v1/deployment/get`. */
+export const deploymentDetailsSchema = deploymentSchema
+  .unwrap()
+  .extend({
+    release: z.int().nullable().meta({
+      description: "The number of the release that serves; null if none does or the provider keeps no releases.",
+    }),
+    instances: z.array(instanceSchema).nullable().meta({
+      description: "The instances, oldest first; null if the provider cannot list them.",
+    }),
+    last_deploy: lastDeploySchema
+      .extend({
+        message: z.string().nullable().meta({ description: "The last record's message; null if it is unknown." }),
+        log_tail: z.array(z.string()).meta({ description: "The last lines of output of a deploy that failed." }),
+      })
+      .nullable(),
+    cron: z
+      .object({
+        next_fires: z
+          .array(z.string().meta({ format: "date-time" }))
+          .meta({ description: "The scheduled times of the next fires." }),
+        last: lastFireSchema.nullable().meta({
+          description: "The latest fire; null before the first, or if the platform does not record fires.",
+        }),
+      })
+      .nullable()
+      .meta({ description: "Null if the deployment has no schedule." }),
+  })
+  .readonly();
+
+/** A single deployment as clients see it. */
+export type DeploymentDetails = z.output<typeof deploymentDetailsSchema>;
+
+/** What the last record of a deploy says. */
+export interface DeployReport {
+  readonly message: string | null;
+  readonly logTail: readonly string[];
+}
+
+/** The report of a deploy whose last record is unknown. */
+export const noReport: DeployReport = { message: null, logTail: [] };
+
+/** Returns the report of a record. */
+export const reportOfRecord = ({ message, log_tail }: DeployUpdate): DeployReport => ({
+  message,
+  logTail: log_tail ?? [],
+});
+
+/** Returns the report of a deploy's log entry, which `deployEntry` created. */
+export const reportOfEntry = ({ json }: LogEntry): DeployReport => {
+  const { message, log_tail: tail } = json ?? {};
+  return {
+    message: typeof message === "string" ? message : null,
+    logTail: Array.isArray(tail) ? tail.filter((line) => typeof line === "string") : [],
+  };
+};
+
+/** What a single deployment has in addition to its row in the list. */
+export interface DeploymentFacts {
+  readonly release: number | null;
+  /** Null if the provider cannot list them. */
+  readonly instances: readonly InstanceStatus[] | null;
+  readonly lastReport: DeployReport;
+}
+
+/** Returns the client view of a single deployment. */
+export const deploymentDetailsOf = (
+  row: Deployment,
+  { release, instances, lastReport }: DeploymentFacts,
+  now: Instant,
+): DeploymentDetails => ({
+  ...row,
+  release,
+  instances: instances?.map(instanceRowOf).sort((a, b) => (a.started_at < b.started_at ? -1 : 1)) ?? null,
+  last_deploy: row.last_deploy && {
+    ...row.last_deploy,
+    message: lastReport.message,
+    log_tail: [...lastReport.logTail],
+  },
+  cron: row.schedule && {
+    next_fires: nextFires(row.schedule, now, FIRES).map(timestampOf),
+    last: row.cron?.last ?? null,
+  },
+});

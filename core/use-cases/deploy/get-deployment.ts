@@ -1,0 +1,114 @@
+/** The use case that returns a single deployment with its instances, its last deploy and its schedule. */
+import { type Deployment, deploymentOf, firstDeploymentOf } from "../../domain/deploy/deployment.ts";
+import {
+  type DeploymentDetails,
+  type DeployReport,
+  deploymentDetailsOf,
+  noReport,
+  reportOfEntry,
+  reportOfRecord,
+} from "../../domain/deploy/deployment-details.ts";
+import type { InstanceStatus } from "../../domain/deploy/instance-status.ts";
+import type { Service } from "../../domain/deploy/service-template.ts";
+import { before } from "../../domain/logs/cursor.ts";
+import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
+import { type Instant, parseInstant, plusMillis, timestampOf } from "../../domain/wire/instant.ts";
+import type { DeploymentName } from "../../domain/wire/names.ts";
+import { getDeploymentFields } from "../../domain/wire/requests.ts";
+import { type ControlPlaneError, internal, notFound } from "../../errors.ts";
+import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
+import { type Caller, useCase } from "../pipeline/use-case.ts";
+import { findName } from "./find-name.ts";
+import { findReleases } from "./releases/find-releases.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
+
+/** The clock of a store may be behind the clock of this process by this much. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** How long the search for the last deploy's entry may take. The response does not depend on it. */
+const REPORT_TIMEOUT_MS = 2000;
+
+/** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */
+const readReport = async (
+  { context, principal, options }: Caller,
+  service: DeploymentName,
+  { deploy_id, finished_at }: NonNullable<Deployment["last_deploy"]>,
+): Promise<DeployReport> => {
+  const endedAt = finished_at === null ? undefined : parseInstant(finished_at);
+  const filter = parseLogFilter(
+    `logName="platform" AND jsonPayload.event="deploy" AND jsonPayload.status=("DONE" OR "ERROR") AND jsonPayload.deploy_id=${JSON.stringify(deploy_id)}`,
+    context.ports.compilePattern,
+  );
+  if (endedAt === undefined || filter.isErr()) return noReport;
+  const query = { filter: filter.value, limit: 1, timeoutMs: REPORT_TIMEOUT_MS };
+  const since = before(plusMillis(endedAt, -CLOCK_SKEW_MS));
+  const found = await context.ports.provider.logs.after({ owner: principal.account, service }, since, query, options);
+  const entry = found.isOk() ? found.value.entries[0] : undefined;
+  return entry === undefined ? noReport : reportOfEntry(entry);
+};
+
+/** Returns what the last record of the last deploy says. */
+const lastReport = async (caller: Caller, name: DeploymentName, { last_deploy }: Deployment): Promise<DeployReport> => {
+  if (last_deploy === null) return noReport;
+  const record = caller.context.deploys.find(last_deploy.deploy_id)?.lastRecord;
+  return record === undefined ? readReport(caller, name, last_deploy) : reportOfRecord(record);
+};
+
+const servingRelease = (caller: Caller, service: Service): ResultAsync<number | null, ControlPlaneError> => {
+  if (!caller.context.ports.provider.capabilities.releases.supported) return okAsync(null);
+  const serving = service.serving[0]?.id;
+  return findReleases(caller, service).map(
+    (releases) => releases.find(({ revision }) => revision === serving)?.release ?? null,
+  );
+};
+
+const findInstances = (
+  { context, options }: Caller,
+  { name, owner }: Service,
+): ResultAsync<readonly InstanceStatus[] | null, ControlPlaneError> => {
+  const { capabilities, services } = context.ports.provider;
+  if (!capabilities.instance_list.supported) return okAsync(null);
+  return (
+    services.instances?.({ name, owner }, options) ??
+    errAsync(internal("The provider declares the capability `instance_list`, but does not return any."))
+  );
+};
+
+const detailsOfService = (caller: Caller, service: Service, now: Instant) =>
+  safeTry<DeploymentDetails, ControlPlaneError>(async function* () {
+    const row = deploymentOf(service);
+    const release = yield* await servingRelease(caller, service);
+    const instances = yield* await findInstances(caller, service);
+    return ok(
+      deploymentDetailsOf(row, { release, instances, lastReport: await lastReport(caller, service.name, row) }, now),
+    );
+  });
+
+/** The platform does not know a deployment during its first build. */
+const detailsOfFirstDeploy = async (caller: Caller, run: RunningDeploy, now: Instant): Promise<DeploymentDetails> => {
+  const { region, instance_list } = caller.context.ports.provider.capabilities;
+  // `firstDeploys` returns only runs that create a service.
+  const spec = run.first as NonNullable<RunningDeploy["first"]>;
+  const row = firstDeploymentOf({ spec, deployId: run.deployId, region, beganAt: timestampOf(run.beganAt) });
+  const instances = instance_list.supported ? [] : null;
+  return deploymentDetailsOf(
+    row,
+    { release: null, instances, lastReport: await lastReport(caller, run.name, row) },
+    now,
+  );
+};
+
+/** Returns a single deployment. */
+export const getDeployment = useCase({
+  fields: getDeploymentFields,
+  authorize: (call) => findName(call, call.input.name),
+  run: async (call, state) => {
+    const { context, principal, input } = call;
+    const now = context.ports.clock.now();
+    if (state.kind === "held") return detailsOfService(call, state.service, now);
+    const first = context.deploys.firstDeploys(principal.account).find(({ name }) => name === input.name);
+    return first === undefined
+      ? err(notFound(`The deployment '${input.name}' does not exist.`))
+      : ok(await detailsOfFirstDeploy(call, first, now));
+  },
+});

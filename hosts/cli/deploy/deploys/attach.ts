@@ -1,0 +1,21 @@
+/** `portside attach DEPLOY_ID` */
+import { clientFor } from "../../client.ts";
+import { type Command, clientOptions } from "../../command.ts";
+import { followRecords } from "../follow.ts";
+
+export const command: Command = {
+  usage: "attach DEPLOY_ID",
+  options: clientOptions,
+  positionals: { min: 1, max: 1 },
+  examples: ["attach k3zq0b9fw2m7c1t8x5ya"],
+  notes: [
+    "Prints all records of a deploy that runs or ended within the last hour. 'portside deploys' lists the ids. Ctrl-C",
+    "detaches, and the deploy continues.",
+  ],
+  run: async (input, io) => {
+    const [id = ""] = input.positionals;
+    const client = clientFor(input, io);
+    const response = await client.expectOk(`/v1/deploy/${encodeURIComponent(id)}`, { signal: io.signal });
+    return followRecords(io, client, response, input.flag("json"));
+  },
+};

@@ -1,0 +1,16 @@
+/** `portside cancel DEPLOY_ID` */
+import { clientFor } from "../../client.ts";
+import { type Command, clientOptions, printResult } from "../../command.ts";
+
+export const command: Command = {
+  usage: "cancel DEPLOY_ID",
+  options: clientOptions,
+  positionals: { min: 1, max: 1 },
+  examples: ["cancel k3zq0b9fw2m7c1t8x5ya"],
+  notes: ["A deploy whose traffic has moved can no longer be cancelled. 'portside deploys' lists the ids."],
+  run: async (input, io) => {
+    const json = { deploy_id: input.positionals[0] ?? "" };
+    const answer = await clientFor(input, io).call<{ detail: string }>("/v1/deploy/cancel", { json });
+    return printResult(input, io, answer, answer.detail);
+  },
+};

@@ -1,0 +1,18 @@
+/** `portside restart NAME` */
+import { clientFor } from "../../client.ts";
+import { type Command, clientOptions } from "../../command.ts";
+import { followRecords } from "../follow.ts";
+
+export const command: Command = {
+  usage: "restart NAME",
+  options: clientOptions,
+  positionals: { min: 1, max: 1 },
+  examples: ["restart hello"],
+  notes: ["New instances of the same release replace the present ones, without a build and without a failed request."],
+  run: async (input, io) => {
+    const [name = ""] = input.positionals;
+    const client = clientFor(input, io);
+    const response = await client.expectOk("/v1/deployment/restart", { json: { name }, signal: io.signal });
+    return followRecords(io, client, response, input.flag("json"));
+  },
+};

@@ -1,0 +1,100 @@
+/** A single deployment: what it has in addition to its row in the list. */
+import { expect, test } from "vitest";
+import { delayed } from "../../../../adapters/memory/index.ts";
+import { missing } from "../../../../core/domain/wire/capabilities.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import { errAsync } from "../../../../core/result.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import {
+  accepted,
+  deployed,
+  ended,
+  listed,
+  type MemoryPlatform,
+  recordsOf,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+const get = (platform: MemoryPlatform, name = "app", account?: string) =>
+  whileTicking(platform.clock, platform.controlPlane.getDeployment(platform.principal(account), { name }));
+
+const details = async (platform: MemoryPlatform) => (await get(platform))._unsafeUnwrap();
+
+test("has every field of the list, the release, and the outcome of the last deploy", async () => {
+  const platform = startMemory();
+  await deployed(platform, { env: { TOKEN: "s3cret" } });
+  await deployed(platform, { port: 3000 });
+  const { last_deploy, cron, release, instances, ...rest } = await details(platform);
+  const [{ last_deploy: listedDeploy, ...row } = { last_deploy: null }] = await listed(platform);
+  expect(rest).toEqual(row);
+  expect({ cron, release, instances }).toEqual({ cron: null, release: 2, instances: [] });
+  expect(last_deploy).toEqual({
+    ...listedDeploy,
+    message: "Revision app-00002 serves all traffic",
+    log_tail: [],
+  });
+  expect(JSON.stringify(rest)).not.toContain("s3cret");
+});
+
+test("has the next fires of the schedule in its time zone", async () => {
+  const platform = startMemory();
+  await deployed(platform, { schedule: "0 9 * * *", timezone: "Europe/Paris" });
+  const { cron } = await details(platform);
+  expect(cron?.last).toBeNull();
+  expect(cron?.next_fires).toHaveLength(5);
+  const times = cron?.next_fires.map((fire) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Paris", timeStyle: "short" }).format(new Date(fire)),
+  );
+  expect(new Set(times)).toEqual(new Set(["09:00"]));
+});
+
+test("reads the outcome from the log if this process does not know the deploy", async () => {
+  const platform = startMemory();
+  await ended(platform);
+  const before = await details(platform);
+  const restarted = startMemory({ memory: platform.memory, clock: platform.clock });
+  await platform.clock.advance(7_200_000);
+  expect((await details(restarted)).last_deploy).toEqual(before.last_deploy);
+  expect(before.last_deploy?.message).toBe("Revision app-00001 serves all traffic");
+});
+
+test("has no message if the log cannot be read", async () => {
+  const platform = startMemory();
+  await deployed(platform);
+  const logs = { ...platform.memory.provider.logs, after: () => errAsync(unavailable("The log is down.")) };
+  const { memory, clock } = platform;
+  const restarted = startMemory({ memory, clock, around: () => ({ logs }) });
+  expect((await details(restarted)).last_deploy).toMatchObject({ status: "DONE", message: null, log_tail: [] });
+});
+
+test("exists during the first build, which another account cannot see", async () => {
+  const platform = startMemory({
+    around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }),
+  });
+  const run = await accepted(platform);
+  const first = (await platform.controlPlane.getDeployment(platform.principal(), { name: "app" }))._unsafeUnwrap();
+  expect(first).toMatchObject({
+    status: "DEPLOYING",
+    url: "",
+    release: null,
+    instances: [],
+    last_deploy: { deploy_id: run.deployId, status: "BUILDING", message: "Deploying as 'app'" },
+  });
+  expect((await get(platform, "app", "other"))._unsafeUnwrapErr().kind).toBe("not_found");
+  await recordsOf(platform, run);
+  expect((await get(platform, "app", "other"))._unsafeUnwrapErr().kind).toBe("forbidden");
+});
+
+test("fails with not_found for an unknown name", async () => {
+  expect((await get(startMemory()))._unsafeUnwrapErr()).toMatchObject({
+    kind: "not_found",
+    message: "The deployment 'app' does not exist.",
+  });
+});
+
+test("has null for what the provider does not keep", async () => {
+  const capabilities = { releases: missing("no releases here"), instance_list: missing("no instances here") };
+  const platform = startMemory({ capabilities });
+  await deployed(platform);
+  expect(await details(platform)).toMatchObject({ release: null, instances: null, status: "READY" });
+});
