@@ -102,8 +102,10 @@ export const setEnvironmentFields = {
   }),
 } as const;
 
+const ONE_DEPLOYMENT = "List only the deploys of this deployment; defaults to all deployments.";
+
 export const listDeploysFields = {
-  name: anyName("List only the deploys of this deployment; defaults to all deployments.").nullable().optional(),
+  name: anyName(ONE_DEPLOYMENT).nullable().optional().meta({ description: ONE_DEPLOYMENT }),
   limit: integerField(deployListLimits, "The maximum number of deploys."),
 } as const;
 
