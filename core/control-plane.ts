@@ -43,6 +43,7 @@ import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
+import { fireSchedule, type RequestedFire } from "./use-cases/schedules/fire-schedule.ts";
 import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
@@ -115,6 +116,8 @@ export interface ControlPlane {
   restartDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
   /** Sets and removes variables, and starts a redeploy with them. */
   setEnvironment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  /** Starts a fire of a deployment's schedule. Does not wait for its outcome. */
+  fireSchedule(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RequestedFire>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
   deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
@@ -205,6 +208,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     rollback: bind(rollback),
     restartDeployment: bind(restartDeployment),
     setEnvironment: bind(setEnvironment),
+    fireSchedule: bind(fireSchedule),
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
     runSql: bind(runSql),

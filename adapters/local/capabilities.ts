@@ -113,7 +113,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   },
   source_object: offered(),
   deadlines: deadlinesIn(deployLimits),
-  cron: { schedules: offered(), max_seconds: MAX_FIRE_SECONDS },
+  cron: { schedules: offered(), fire: offered(), max_seconds: MAX_FIRE_SECONDS },
   logs: {
     newest: offered(),
     since: offered(),

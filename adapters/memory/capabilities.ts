@@ -46,7 +46,11 @@ export const memoryCapabilities: Capabilities = {
   },
   source_object: offered(),
   deadlines: deadlinesIn(deployLimits),
-  cron: { schedules: offered("schedules are stored but never fire"), max_seconds: 1800 },
+  cron: {
+    schedules: offered("schedules are stored but never fire"),
+    fire: offered("without a response, because no service runs"),
+    max_seconds: 1800,
+  },
   logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
   sql: { queries: sqlQueries(), lag_seconds: 0 },
   subscription: offered(),

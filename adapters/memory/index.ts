@@ -66,14 +66,15 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   const world = createWorld();
   const sql = createMemorySql(world);
   const storage = createMemoryStorage(world, clock, logger);
+  const logs = createMemoryLogs(world, clock, compileRe2);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: { ...memoryCapabilities, ...config.capabilities },
     services: createMemoryPlatform(world, clock, ids, releasesKept),
     builder: createMemoryBuilder(world),
     volumes: createMemoryVolumes(world, clock, ids, storage),
-    scheduler: createMemoryScheduler(world),
-    logs: createMemoryLogs(world, clock, compileRe2),
+    scheduler: createMemoryScheduler(world, clock, logs),
+    logs,
     sql,
     spool: createMemorySpool(),
     check: () => okAsync(undefined),

@@ -3,6 +3,7 @@ import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
+import type { LastFire } from "../../core/domain/schedules/fire-policy.ts";
 import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { KeyRecord } from "../shared/accounts/key-record.ts";
@@ -69,6 +70,8 @@ export interface World {
   readonly volumes: Map<string, StoredBucket>;
   /** Schedules by account and name. */
   readonly schedules: Map<string, CronJob>;
+  /** The latest requested fire of each schedule, by account and name. */
+  readonly fires: Map<string, LastFire>;
   /** Charges for running services, by account. */
   readonly charges: Map<AccountId, readonly BillingRow[]>;
   /** Incremented by every write; the source of ETags. */
@@ -84,6 +87,7 @@ export const createWorld = (): World => ({
   keys: new Map(),
   volumes: new Map(),
   schedules: new Map(),
+  fires: new Map(),
   charges: new Map(),
   writes: 0,
 });

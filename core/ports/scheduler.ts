@@ -2,7 +2,7 @@
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { CronJob } from "../domain/schedules/cron-job.ts";
 import type { DeploymentName } from "../domain/wire/names.ts";
-import type { Unavailable } from "../errors.ts";
+import type { NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
@@ -23,6 +23,14 @@ export interface Scheduler {
    * delays of `fireLimits`, unless the next scheduled time is earlier. Fires may overlap.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
+  /**
+   * Starts a fire of a service's schedule now, with the present time as its scheduled time, and does not wait for its
+   * outcome. The fire follows the rules of scheduled fires, and does not delay them. Fails with `not_found` if the
+   * service has no schedule. Must be present if the provider declares `cron.fire`.
+   *
+   * Each attempt's log entry and the service's `lastFire` must contain the id.
+   */
+  fire?(service: ScheduledService, fireId: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
   /**
    * Removes the schedule of a service. Succeeds if the service has no schedule. Must not end fires that have started.
    */

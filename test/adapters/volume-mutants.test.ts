@@ -264,6 +264,12 @@ const scheduleMutants: Mutants<ProviderSubject> = {
       find: (service) => port.find(service).map((job) => (job === null ? null : { ...job, token: "" })),
     })),
   },
+  "requested fires": {
+    "scheduler that fires without a schedule": scheduler(() => ({ fire: done })),
+    "scheduler that gives the fire another id": scheduler((port) => ({
+      fire: (service, fireId) => port.fire?.(service, `${fireId}-2`) ?? done(),
+    })),
+  },
 };
 
 mutantTests("VolumeStore", volumeStoreCases, storeMutants);

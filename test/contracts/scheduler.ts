@@ -1,8 +1,10 @@
 /** The contract suite of `Scheduler` for stored schedules; fires are tested with running services. */
 import { expect } from "vitest";
+import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
-import { expectOk } from "./support.ts";
+import { expectError, expectOk, running, serviceOf } from "./support.ts";
 
 type Case = ContractCase<ProviderSubject>;
 
@@ -56,9 +58,39 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
   },
 ];
 
+const fireCases: readonly Case[] = [
+  {
+    group: "requested fires",
+    name: "a fire is logged with its id, and fails without a schedule or for another account",
+    when: ({ cron }) => cron.fire.supported,
+    run: async (subject) => {
+      const { scheduler, logs } = subject.provider;
+      if (scheduler.fire === undefined) throw new Error("the provider declares cron.fire without the method");
+      const { name, owner, ready } = await running(subject);
+      expect((await expectError(scheduler.fire({ name, owner }, "none"))).kind).toBe("not_found");
+      await expectOk(scheduler.put(jobFor(subject, { name, owner, url: ready.url })));
+      const other = { name, owner: subject.account() };
+      expect((await expectError(scheduler.fire(other, "theirs"))).kind).toBe("not_found");
+      await expectOk(scheduler.fire({ name, owner }, "mine"));
+      const query = { filter: everything, limit: 100, timeoutMs: 10_000 };
+      const fired = async () =>
+        (await expectOk(logs.newest({ owner, service: name }, query))).entries
+          .filter(({ json }) => json?.["event"] === "cron")
+          .map(({ json }) => json?.["fire_id"]);
+      await expect.poll(fired).toContain("mine");
+      expect(new Set(await fired())).toEqual(new Set(["mine"]));
+      await expect.poll(async () => (await serviceOf(subject, name)).lastFire?.fireId).toBe("mine");
+      await expectOk(scheduler.remove({ name, owner }));
+    },
+  },
+];
+
 /** The contract suite of `Scheduler`. */
-export const schedulerCases: readonly Case[] = cases.map((one) => ({
-  group: "schedules",
-  when: ({ cron }) => cron.schedules.supported,
-  ...one,
-}));
+export const schedulerCases: readonly Case[] = [
+  ...cases.map((one) => ({
+    group: "schedules",
+    when: ({ cron }: Capabilities) => cron.schedules.supported,
+    ...one,
+  })),
+  ...fireCases,
+];

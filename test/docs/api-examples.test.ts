@@ -47,9 +47,9 @@ const statusOf = (name: string): string => {
 test.for(sections)("$name", async ({ name, command }, context) => {
   needs(context, "curl");
   await api.call("POST", "/v1/volume/create", { json: { name: "my-volume" } });
-  // A rollback and a comparison need two releases. The previous sections deleted the deployment.
-  for (const text of /release|rollback|restart|env$/.test(name) ? ["first", "second"] : [])
-    await api.deploy({ function_name: "my-app", volumes: "{}" }, sourceOf({ "index.js": text }));
+  // A rollback and a comparison need two releases, and a fire needs a schedule. Other sections delete the deployment.
+  for (const text of /release|rollback|restart|env$|fire/.test(name) ? ["first", "second"] : [])
+    await api.deploy({ function_name: "my-app", volumes: "{}", schedule: "0 9 * * *" }, sourceOf({ "index.js": text }));
   const line = `${command} -sS -o /dev/null -w '%{http_code}'`;
   const { stdout } = await promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
   expect(stdout).toBe(statusOf(name));

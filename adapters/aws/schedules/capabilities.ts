@@ -1,5 +1,5 @@
 /** Capabilities and limits of EventBridge Scheduler, with reasons. */
-import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
+import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import { maxFireSeconds } from "./job.ts";
 
 export const awsCron: Capabilities["cron"] = {
@@ -8,5 +8,6 @@ export const awsCron: Capabilities["cron"] = {
       "skipped times do not fire, and when clocks go back, repeated times fire once; " +
       "retries end 15 minutes after the fire",
   ),
+  fire: missing("EventBridge Scheduler starts fires only at their scheduled times"),
   max_seconds: maxFireSeconds,
 };

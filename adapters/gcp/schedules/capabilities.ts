@@ -1,5 +1,5 @@
 /** Capabilities and limits of Cloud Scheduler, with reasons. */
-import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
+import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import { maxFireSeconds } from "./job.ts";
 
 export const gcpCron: Capabilities["cron"] = {
@@ -7,5 +7,6 @@ export const gcpCron: Capabilities["cron"] = {
     "by Cloud Scheduler: X-CloudScheduler-ScheduleTime holds the scheduled time, because a job's headers are fixed; " +
       "a fire waits for the previous run, and any response other than 2xx causes a retry",
   ),
+  fire: missing("the Google Cloud provider starts fires only at their scheduled times"),
   max_seconds: maxFireSeconds,
 };

@@ -13,6 +13,7 @@ import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/serv
 import type { Severity } from "../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { ScheduledService } from "../../../core/ports/scheduler.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
 import { INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
@@ -75,12 +76,14 @@ export interface Engine {
   apply(): Promise<AppliedState>;
   /** Returns the instances of the account's service, which include those of a running rollout. */
   instances(service: ReleasedService): Promise<readonly InstanceStatus[]>;
+  /** Starts a fire of a schedule now. Resolves to false if the service has no schedule. */
+  fire(service: ScheduledService, fireId: string): Promise<boolean>;
 }
 
 export interface EngineDeps {
   readonly config: LocalConfig;
   readonly state: Pick<StoredState, "services" | "jobs" | "hasChanged" | "rollingTemplate">;
-  readonly timers: Pick<CronTimers, "apply">;
+  readonly timers: Pick<CronTimers, "apply" | "request">;
   readonly ingress: Ingress;
   readonly images: Pick<ImageStore, "find">;
   readonly instances: InstanceDeps;
@@ -177,6 +180,10 @@ export class LocalEngine implements Engine {
     for (const { template, revision, pool } of this.#deps.ingress.route(name)?.revisions ?? [])
       if (template.owner === owner) found.push(...pool.instances.map((one) => ({ ...one, revision })));
     return reportInstances(found);
+  }
+
+  async fire(service: ScheduledService, fireId: string): Promise<boolean> {
+    return this.#deps.timers.request(service, fireId);
   }
 
   /** Calls run one after another, so that each one starts from the result of the previous one. */

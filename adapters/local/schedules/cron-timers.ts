@@ -131,6 +131,15 @@ export class CronTimers {
       this.#noting("store the result of a fire", (lastFires) => lastFires.note(service, fire));
   }
 
+  /** Starts a fire of a schedule now. Returns false if the service has no schedule. */
+  request(service: ScheduledService, fireId: string): boolean {
+    const job = this.#timers.get(keyOf(service))?.job;
+    if (job === undefined) return false;
+    const now = this.#deps.clock.now();
+    this.#continue(job, { scheduled: now, attempts: 0, at: now, fireId });
+    return true;
+  }
+
   /** Continues a fire that another engine's timers passed to `left`, unless the schedule was deleted. */
   resume(service: FiredService, fire: PendingFire): void {
     const job = this.#jobOf(service);

@@ -2,15 +2,11 @@
 import { Agent, request } from "undici";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
-import {
-  attemptSeverity,
-  isFailedAttempt,
-  type LastFire,
-  retryAt,
-} from "../../../core/domain/schedules/fire-policy.ts";
+import { isFailedAttempt, type LastFire, retryAt } from "../../../core/domain/schedules/fire-policy.ts";
 import { nextFire } from "../../../core/domain/schedules/fire-times.ts";
 import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
+import { fireEntry } from "../../shared/schedules/fire-entry.ts";
 
 /** A fire that waits for its next attempt. */
 export interface PendingFire {
@@ -20,6 +16,8 @@ export interface PendingFire {
   readonly attempts: number;
   /** When the next attempt is due. */
   readonly at: Instant;
+  /** The id of a fire that a client requested. Absent: a scheduled fire. */
+  readonly fireId?: string | undefined;
 }
 
 /** The result of an attempt. */
@@ -53,40 +51,16 @@ const post = async (
   }
 };
 
-const entryOf = (
-  { owner, name, schedule }: CronJob,
-  scheduled: Instant,
-  attempt: { readonly number: number; readonly status: number | undefined; readonly millis: number },
-  retry: Instant | undefined,
-): NewLogEntry => {
-  const { number, status, millis } = attempt;
-  const failed = isFailedAttempt(status);
-  const outcome = status === undefined ? "no response" : `status ${status}`;
-  const next = retry === undefined ? (failed ? "; no more retries" : "") : `; next attempt at ${timestampOf(retry)}`;
-  return {
-    owner,
-    service: name,
-    logName: "platform",
-    severity: attemptSeverity(status, retry),
-    json: {
-      event: "cron",
-      message: `The schedule '${schedule.cron}' fired: ${outcome} after ${millis} ms${next}`,
-      scheduled: timestampOf(scheduled),
-      attempt: number,
-      ...(status === undefined ? {} : { status }),
-      latency_ms: millis,
-    },
-  };
-};
-
 /** Makes the next attempt of a fire. If `ended` aborts, the attempt counts as an attempt without a response. */
 export const attempt = async (
   { now }: Pick<Clock, "now">,
   url: string,
   job: CronJob,
-  { scheduled, attempts }: PendingFire,
+  pending: PendingFire,
   ended: AbortSignal,
 ): Promise<Attempt> => {
+  const { scheduled, attempts, fireId } = pending;
+  const requested = fireId === undefined ? {} : { fireId };
   const number = attempts + 1;
   const begun = performance.now();
   const status = await post(url, job, scheduled, ended);
@@ -94,9 +68,10 @@ export const attempt = async (
   const policy = { attempts: number, endedAt, nextFire: nextFire(job.schedule, scheduled) };
   const at = isFailedAttempt(status) ? retryAt(policy) : undefined;
   const millis = Math.round(performance.now() - begun);
+  const fire: LastFire = { at: timestampOf(scheduled), status: status ?? null, attempts: number, ...requested };
   return {
-    entry: entryOf(job, scheduled, { number, status, millis }, at),
-    fire: { at: timestampOf(scheduled), status: status ?? null, attempts: number },
-    retry: at === undefined ? undefined : { scheduled, attempts: number, at },
+    entry: fireEntry(job, fire, millis, at),
+    fire,
+    retry: at === undefined ? undefined : { scheduled, attempts: number, at, ...requested },
   };
 };

@@ -1,9 +1,9 @@
 /** The local Scheduler. It stores schedules in the state, and the engine fires them. */
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
-import type { Unavailable } from "../../../core/errors.ts";
+import { notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
 import type { Logger } from "../../../core/ports/system.ts";
-import { ResultAsync } from "../../../core/result.ts";
+import { err, ok, ResultAsync } from "../../../core/result.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -11,9 +11,11 @@ import type { ScheduleRows } from "../state/schedules.ts";
 
 export interface SchedulerDeps {
   readonly rows: ScheduleRows;
-  readonly engine: Pick<Engine, "apply">;
+  readonly engine: Pick<Engine, "apply" | "fire">;
   readonly logger: Logger;
 }
+
+type Fire = NonNullable<Scheduler["fire"]>;
 
 const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
 
@@ -48,6 +50,20 @@ export class LocalScheduler implements Scheduler {
       this.#deps.rows.remove(service);
       await this.#deps.engine.apply();
     });
+  }
+
+  fire(...[{ owner, name }, fireId]: Parameters<Fire>): ReturnType<Fire> {
+    const fired = ResultAsync.fromPromise(this.#deps.engine.fire({ owner, name }, fireId), (cause) => {
+      this.#deps.logger.error("could not start a fire", { name, cause });
+      return unavailable(
+        "The engine did not start the fire. If it is older than this server, run 'portside upgrade'; otherwise try again.",
+        5,
+        cause,
+      );
+    });
+    return fired.andThen((hasSchedule) =>
+      hasSchedule ? ok(undefined) : err(notFound(`The service '${name}' has no schedule.`)),
+    );
   }
 
   find(...[service]: Parameters<Scheduler["find"]>): ReturnType<Scheduler["find"]> {

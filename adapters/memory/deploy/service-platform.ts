@@ -41,6 +41,7 @@ const serviceOf = (world: World, name: DeploymentName, stored: StoredService): S
   region: "memory",
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt,
+  lastFire: structuredClone(world.fires.get(scopeKey(stored.owner, name)) ?? null),
   lastDeploy: structuredClone(world.outcomes.get(scopeKey(stored.owner, name)) ?? null),
 });
 

@@ -1,5 +1,6 @@
 /** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
 import { z } from "zod";
+import type { LastFire } from "../schedules/fire-policy.ts";
 import type { Timestamp } from "../wire/instant.ts";
 import { healthCheckSchema } from "./health.ts";
 import { idleModes } from "./idle.ts";
@@ -10,6 +11,10 @@ const time = z.string().meta({ format: "date-time" });
 
 /** The schema of the latest fire of a schedule. */
 export const lastFireSchema = z.object({
+  fire_id: z
+    .string()
+    .nullable()
+    .meta({ description: "The id of a fire that a client requested; null for a scheduled one." }),
   at: time.meta({ description: "The scheduled time." }),
   status: z.int().nullable().meta({ description: "The status of the service's response; null if it did not respond." }),
   attempts: z.int().meta({ description: "The number of attempts, including the first." }),
@@ -108,6 +113,13 @@ const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
   };
 };
 
+const lastFireOf = ({ fireId, at, status, attempts }: LastFire): z.output<typeof lastFireSchema> => ({
+  fire_id: fireId ?? null,
+  at,
+  status,
+  attempts,
+});
+
 /** If the deploy itself failed, its reason takes precedence over `broken`. */
 const lastDeployOf = ({ lastDeploy: last, broken }: Service): Deployment["last_deploy"] => {
   if (last === null) return null;
@@ -131,7 +143,7 @@ export const deploymentOf = (service: Service): Deployment => {
     revision: service.serving[0]?.id ?? null,
     created_at: service.createdAt,
     updated_at: service.updatedAt,
-    cron: template.schedule === null || lastFire === undefined ? undefined : { last: lastFire },
+    cron: template.schedule === null || lastFire === undefined ? undefined : { last: lastFire && lastFireOf(lastFire) },
     last_deploy: lastDeployOf(service),
   });
 };

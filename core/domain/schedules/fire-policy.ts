@@ -25,6 +25,8 @@ export interface LastFire {
   /** The HTTP status; null if the service did not respond in time. */
   readonly status: number | null;
   readonly attempts: number;
+  /** The id of a fire that a client requested. Absent: a scheduled fire. */
+  readonly fireId?: string | undefined;
 }
 
 /** A fire whose latest attempt failed. */

@@ -99,6 +99,7 @@ export const capabilitiesSchema = z
     }),
     cron: z.object({
       schedules: feature,
+      fire: feature.meta({ description: "A client can start a fire at any time." }),
       max_seconds: z.int().meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
     }),
     logs: z.object({

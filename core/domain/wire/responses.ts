@@ -62,6 +62,13 @@ export const rollbackPlanSchema = planSchema
   .extend({ release: z.int().meta({ description: "The release that the rollback restores." }) })
   .readonly();
 
+/** The response to a request for a fire. */
+export const fireSchema = z
+  .object({
+    fire_id: z.string().meta({ description: "The id of the fire, in `cron.last` and in the log." }),
+  })
+  .readonly();
+
 export const limitsSchema = z.object({
   deployments: z.int().meta({ description: "The maximum number of deployments." }),
   instances: z.int().meta({

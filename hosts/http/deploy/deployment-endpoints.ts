@@ -1,9 +1,9 @@
-/** Deployments: check a name, list, read and delete. */
+/** Deployments: check a name, list, read and delete, and fire a schedule. */
 import { z } from "zod";
 import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
 import { deploymentDetailsSchema } from "../../../core/domain/deploy/deployment-details.ts";
-import { checkNameFields, deleteFields, getDeploymentFields } from "../../../core/domain/wire/requests.ts";
-import { detailSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
+import { checkNameFields, deleteFields, fireFields, getDeploymentFields } from "../../../core/domain/wire/requests.ts";
+import { detailSchema, fireSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
 import { type Endpoint, get, post } from "../endpoint.ts";
 
 export const deploymentEndpoints: readonly Endpoint[] = [
@@ -32,6 +32,16 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     fields: getDeploymentFields,
     response: deploymentDetailsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),
+  }),
+  post("/v1/deployment/fire", {
+    summary: "Start a fire of a deployment's schedule now.",
+    description:
+      "The fire is a `POST /cron` with the present time as its scheduled time, and is retried like a scheduled fire. The " +
+      "response does not wait for the outcome, which `GET /v1/deployment/get` and the log contain with the id. Fails " +
+      "with 409 if the deployment has no schedule.",
+    fields: fireFields,
+    response: fireSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.fireSchedule(principal, request, options),
   }),
   post("/v1/deployment/delete", {
     summary: "Delete a deployment. Its volumes and logs remain.",

@@ -34,6 +34,7 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "GET /v1/deployment/check-name": ({ name }) => ({ path: `/v1/deployment/check-name?name=${name}` }),
   "GET /v1/deployment/list": () => ({ path: "/v1/deployment/list" }),
   "GET /v1/deployment/get": ({ name }) => ({ path: `/v1/deployment/get?name=${name}` }),
+  "POST /v1/deployment/fire": ({ name }) => ({ path: "/v1/deployment/fire", json: { name } }),
   "POST /v1/deployment/delete": ({ name }) => ({ path: "/v1/deployment/delete", json: { name } }),
   "POST /v1/deployment/logs": ({ name }) => ({ path: "/v1/deployment/logs", json: { deployment_name: name } }),
   "GET /v1/deployment/releases": ({ name }) => ({ path: `/v1/deployment/releases?name=${name}` }),

@@ -9,7 +9,7 @@ export const fullCapabilities: Capabilities = {
   runs: offered(),
   volumes: { ...memoryCapabilities.volumes, mounts: offered(), store: offered() },
   source_object: offered(),
-  cron: { schedules: offered(), max_seconds: 1800 },
+  cron: { schedules: offered(), fire: offered(), max_seconds: 1800 },
   logs: { ...memoryCapabilities.logs, since: offered(), query: offered() },
   sql: { queries: offered(), lag_seconds: 0 },
   subscription: offered(),
@@ -42,7 +42,7 @@ export const minimalCapabilities: Capabilities = {
     read_only: missing("no read-only mounts here"),
   },
   source_object: missing("no source objects here"),
-  cron: { schedules: missing("no schedules here"), max_seconds: 60 },
+  cron: { schedules: missing("no schedules here"), fire: missing("no fires here"), max_seconds: 60 },
   sql: { queries: missing("no SQL here"), lag_seconds: 0 },
   logs: { ...fullCapabilities.logs, since: missing("no cursors here"), query: missing("no filters here") },
 };

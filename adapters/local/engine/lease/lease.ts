@@ -50,8 +50,8 @@ const apply = ({ files, timers }: Held, report: EngineReport): Promise<void> | u
     files.ledger.write(report.increments.map((one) => ({ ...one, grains: BigInt(one.grains) })));
   else if (report.kind === "fire") timers.note(report.service, report.fire);
   else {
-    const { scheduled, attempts, at } = report.fire;
-    timers.resume(report.service, { scheduled: BigInt(scheduled) as Instant, attempts, at: BigInt(at) as Instant });
+    const { scheduled, at, ...rest } = report.fire;
+    timers.resume(report.service, { ...rest, scheduled: BigInt(scheduled) as Instant, at: BigInt(at) as Instant });
   }
   return undefined;
 };
@@ -116,8 +116,8 @@ export class Lease {
   }
 
   /** Passes a fire that waits for a retry to the engine with the lease. */
-  left(service: FiredService, { scheduled, attempts, at }: PendingFire): void {
-    const fire = { scheduled: String(scheduled), attempts, at: String(at) };
+  left(service: FiredService, { scheduled, at, ...rest }: PendingFire): void {
+    const fire = { ...rest, scheduled: String(scheduled), at: String(at) };
     void this.#outbox.push({ kind: "retry", service: serviceOf(service), fire });
   }
 

@@ -91,6 +91,7 @@ export const connectEngine = async (
       },
       end: async (candidate) => void (await call("end", { candidate })),
       apply: async () => (await call("apply", {})) as AppliedState,
+      fire: async (service, fireId) => (await call("fire", { service, fireId })) === true,
       instances: async (service) => (await call("instances", { service })) as readonly InstanceStatus[],
     },
     logs: {

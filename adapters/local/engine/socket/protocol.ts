@@ -21,6 +21,7 @@ export const inputs = {
   start: z.strictObject({ candidate, listenMillis: z.number().positive() }),
   end: z.strictObject({ candidate }),
   apply: z.strictObject({}),
+  fire: z.strictObject({ service: z.strictObject({ name, owner }), fireId: text }),
   instances: z.strictObject({ service: z.strictObject({ name, owner }) }),
   append: z.strictObject({ entries: z.array(entry) }),
   writeAll: z.strictObject({ owner }),

@@ -41,6 +41,7 @@ const integer = z.string().regex(/^-?\d{1,30}$/);
 const service = z.strictObject({ owner, name, createdAt: timestamp });
 const increment = z.strictObject({ owner: text, deployment: text, day: text, sku: z.enum(skus), grains: integer });
 const attempts = z.int().nonnegative();
+const fireId = text.optional();
 
 /** A report that only the engine with the lease can store or act on. Other engines forward it. */
 export const report = z.discriminatedUnion("kind", [
@@ -50,13 +51,13 @@ export const report = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("fire"),
     service,
-    fire: z.strictObject({ at: timestamp, status: z.int().nullable(), attempts }),
+    fire: z.strictObject({ at: timestamp, status: z.int().nullable(), attempts, fireId }),
   }),
   /** A fire that waits for its next attempt. */
   z.strictObject({
     kind: z.literal("retry"),
     service,
-    fire: z.strictObject({ scheduled: integer, attempts, at: integer }),
+    fire: z.strictObject({ scheduled: integer, attempts, at: integer, fireId }),
   }),
 ]);
 

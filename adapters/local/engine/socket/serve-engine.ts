@@ -35,7 +35,7 @@ export type ServedEngine = Pick<
   OpenedEngine,
   "ingressPort" | "storagePort" | "checkFiles" | "losesLogs" | "metrics"
 > & {
-  readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "instances" | "candidates">;
+  readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "instances" | "fire" | "candidates">;
   readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
   readonly lease: Pick<OpenedEngine["lease"], "receive">;
   /** Replaces this engine with a new process. Returns the new process id. */
@@ -62,6 +62,7 @@ const handlersOf = (
     (await engine.start(candidate, { listenMillis, signal, say })) ?? null,
   end: async ({ candidate }) => engine.end(candidate),
   apply: async () => engine.apply(),
+  fire: async ({ service, fireId }) => engine.fire(service, fireId),
   instances: async ({ service }) => engine.instances(service),
   append: async ({ entries }) => (await logs.append(entries)).isOk(),
   writeAll: async ({ owner }) => logs.writeAll(owner),

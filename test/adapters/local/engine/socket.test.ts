@@ -47,6 +47,7 @@ const fakeEngine = () => {
       start: vi.fn<ServedEngine["engine"]["start"]>(async () => undefined),
       end: vi.fn<ServedEngine["engine"]["end"]>(async () => undefined),
       apply: vi.fn<ServedEngine["engine"]["apply"]>(async () => ({ ports: { app: 4000 } })),
+      fire: vi.fn<ServedEngine["engine"]["fire"]>(async () => true),
       instances: vi.fn<ServedEngine["engine"]["instances"]>(async () => [instance]),
       get candidates() {
         return [...candidates];
@@ -101,6 +102,10 @@ test("passes every call with its input and its result", async () => {
   expect(await remote.engine.apply()).toEqual({ ports: { app: 4000 } });
   const ours = { name: candidate.name, owner: entry.owner };
   expect(await remote.engine.instances(ours)).toEqual([instance]);
+  expect(await remote.engine.fire(ours, "f1")).toBe(true);
+  expect(engine.engine.fire).toHaveBeenCalledWith(ours, "f1");
+  engine.engine.fire.mockResolvedValueOnce(false);
+  expect(await remote.engine.fire(ours, "f2")).toBe(false);
   expect(engine.engine.instances).toHaveBeenCalledWith(ours);
   expect((await remote.logs.append([entry])).isOk()).toBe(true);
   expect(engine.logs.append).toHaveBeenCalledWith([entry]);
@@ -126,8 +131,9 @@ const batch: Parameters<ReturnType<typeof batchSender>>[0] = {
       kind: "usage",
       increments: [{ owner: "acme", deployment: "app", day: "2026-01-01", sku: "cpu", grains: "9".repeat(19) }],
     },
-    { kind: "fire", service, fire: { at: candidate.createdAt, status: null, attempts: 4 } },
+    { kind: "fire", service, fire: { at: candidate.createdAt, status: null, attempts: 4, fireId: "f1" } },
     { kind: "retry", service, fire: { scheduled: "-1", attempts: 0, at: "0" } },
+    { kind: "retry", service, fire: { scheduled: "1", attempts: 1, at: "2", fireId: "f1" } },
   ],
 };
 

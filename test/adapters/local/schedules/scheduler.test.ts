@@ -15,6 +15,7 @@ import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../../core/domain/schedules/cron-job.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import type { ScheduledService } from "../../../../core/ports/scheduler.ts";
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
 import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
@@ -83,6 +84,7 @@ const start = async (deployed: readonly CronJob[] = []) => {
       timers.apply(rows.all().map((one) => ({ ...one, createdAt })));
       return { ports: {} };
     },
+    fire: async (service: ScheduledService, fireId: string) => timers.request(service, fireId),
   };
   const scheduler = new LocalScheduler({ rows, engine, logger });
   await scheduler.open(deployed);
@@ -109,6 +111,33 @@ const start = async (deployed: readonly CronJob[] = []) => {
     lastFire: () => lastFireReader(file, logger)({ ...job(""), createdAt }),
   };
 };
+
+test("a requested fire starts now, is retried, and delays no scheduled fire; its id is in the log and the result", async () => {
+  answers = [500, 204, 204];
+  const { scheduler, pass, entries, outcomes, close, lastFire } = await start();
+  (await scheduler.put(job("5 0 * * *")))._unsafeUnwrap();
+  (await scheduler.fire({ ...job(""), owner: "other" as AccountId }, "f0"))._unsafeUnwrapErr();
+  expect((await scheduler.fire(job(""), "f1")).isOk()).toBe(true);
+  await pass(0, 1);
+  expect(lastFire()).toEqual({ at: "2026-01-01T00:00:30+00:00", status: 500, attempts: 1, fireId: "f1" });
+  await pass(5000, 2);
+  expect(outcomes()).toEqual([
+    ["WARNING", 1, 500],
+    ["INFO", 2, 204],
+  ]);
+  for (const { json } of entries)
+    expect(json).toMatchObject({
+      fire_id: "f1",
+      message: expect.stringContaining("'5 0 * * *' fired on request: status"),
+    });
+  await pass(5 * MINUTE, 3);
+  expect(times()).toEqual([...Array(2).fill("2026-01-01T00:00:30+00:00"), "2026-01-01T00:05:00+00:00"]);
+  expect(lastFire()).toEqual({ at: "2026-01-01T00:05:00+00:00", status: 204, attempts: 1 });
+  expect(entries.at(-1)?.json).not.toHaveProperty("fire_id");
+  (await scheduler.remove(job("")))._unsafeUnwrap();
+  expect((await scheduler.fire(job(""), "f2"))._unsafeUnwrapErr()).toMatchObject({ kind: "not_found" });
+  close();
+});
 
 const times = () => fires.map((headers) => headers["x-cron-time"]);
 

@@ -67,7 +67,9 @@ test("does not contain values of the environment", () => {
 test("shows the latest fire of a scheduled deployment if the provider reports it", () => {
   const lastFire = { at: "2026-01-01T00:00:00+00:00" as Timestamp, status: 404, attempts: 1 };
   const row = deploymentOf({ ...serving, lastFire });
-  expect(deploymentSchema.parse(row).cron).toEqual({ last: lastFire });
+  expect(deploymentSchema.parse(row).cron).toEqual({ last: { ...lastFire, fire_id: null } });
+  const requested = deploymentOf({ ...serving, lastFire: { ...lastFire, fireId: "f1" } });
+  expect(requested.cron).toEqual({ last: { ...lastFire, fire_id: "f1" } });
   expect(deploymentOf({ ...serving, lastFire: null }).cron).toEqual({ last: null });
   const unscheduled = serviceOf({ ...template, schedule: null });
   expect(deploymentOf({ ...unscheduled, lastFire })).not.toHaveProperty("cron");

@@ -96,6 +96,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const change = { name: "app", set: { TOKEN: "theirs" } };
     expect((await controlPlane.setEnvironment(other, change))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  fireSchedule: async (controlPlane, other) => {
+    expect((await controlPlane.fireSchedule(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },

@@ -75,7 +75,9 @@ test("announces adjustments and unenforced features before the rollout", async (
 });
 
 test("announces when the schedule is set and when it is removed", async () => {
-  const platform = startMemory({ capabilities: { cron: { schedules: offered(), max_seconds: 1800 } } });
+  const platform = startMemory({
+    capabilities: { cron: { schedules: offered(), fire: offered(), max_seconds: 1800 } },
+  });
   const set = await deployed(platform, { schedule: "0 9 * * *", timezone: "Europe/Paris" });
   expect(recordTexts(set).at(-2)).toBe("DEPLOYING Scheduled: 0 9 * * * (Europe/Paris)");
   const removed = await deployed(platform);

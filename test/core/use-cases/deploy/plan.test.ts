@@ -8,7 +8,7 @@ const fields = { function_name: "my_app", volumes: {} };
 
 test("has sentences and data, and needs no source", async () => {
   const { controlPlane, principal } = startMemory({
-    capabilities: { cron: { schedules: offered(), max_seconds: 30 } },
+    capabilities: { cron: { schedules: offered(), fire: offered(), max_seconds: 30 } },
   });
   const answer = await controlPlane.plan(principal(), {
     fields: { ...fields, cpu: "3", memory: "1Gi", schedule: "0 9 * * *", timezone: "Europe/Paris", timeout: "60" },

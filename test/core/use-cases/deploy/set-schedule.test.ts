@@ -215,7 +215,7 @@ describe("removing a deployment", () => {
 
 test("without the capability, rejects a deploy with a schedule, and never calls the scheduler", async () => {
   const platform = startMemory({
-    capabilities: { cron: { schedules: missing("no clock here"), max_seconds: 0 } },
+    capabilities: { cron: { schedules: missing("no clock here"), fire: missing("no clock here"), max_seconds: 0 } },
     around: ({ scheduler }) => ({ scheduler: faulty(scheduler, () => ({ error: unavailable("There is none.") })) }),
   });
   await deployed(platform);

@@ -30,7 +30,8 @@ test("shows five fires across a clock change", () => {
 test("shows the last fire with its result", () => {
   const { io } = terminal({ env: { FORCE_COLOR: "1" } });
   const at = timestampOf(instantOfMillis(Date.now() - 3_600_000 * 3));
-  const shown = (status: number | null) => formatLastFire(io, { cron: { last: { at, status, attempts: 1 } } });
+  const shown = (status: number | null) =>
+    formatLastFire(io, { cron: { last: { fire_id: null, at, status, attempts: 1 } } });
   expect(shown(204)).toBe("\u001b[32mstatus 204\u001b[39m, 3 h ago");
   expect(shown(404)).toBe("\u001b[31mstatus 404\u001b[39m, 3 h ago");
   expect(shown(null)).toBe("\u001b[31mno answer\u001b[39m, 3 h ago");

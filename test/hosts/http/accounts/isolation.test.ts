@@ -29,6 +29,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "GET /v1/deployment/list": nothingOfOthers,
   "GET /v1/deployment/get": refused(403),
+  "POST /v1/deployment/fire": refused(403),
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
   "GET /v1/account/usage": {

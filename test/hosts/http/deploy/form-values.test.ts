@@ -7,7 +7,7 @@ import { problemsOf } from "../../../support/http/refusals.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 beforeAll(async () => {
-  api = await serveMemory({ capabilities: { cron: { schedules: offered(), max_seconds: 1800 } } });
+  api = await serveMemory({ capabilities: { cron: { schedules: offered(), fire: offered(), max_seconds: 1800 } } });
 });
 afterAll(() => api[Symbol.asyncDispose]());
 

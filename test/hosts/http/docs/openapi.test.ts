@@ -217,9 +217,10 @@ describe("consistent with the contract", () => {
     const form = Object.fromEntries(
       Object.entries(deploy).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
     );
-    // A rollback needs an earlier release.
-    await own.deploy(form, nodeSource(helloServer()));
-    const [deployed] = (await own.deploy(form, nodeSource(helloServer()))).text.split("\n");
+    // A rollback needs an earlier release, and a fire needs a schedule.
+    const scheduled = { ...form, schedule: "0 9 * * *" };
+    await own.deploy(scheduled, nodeSource(helloServer()));
+    const [deployed] = (await own.deploy(scheduled, nodeSource(helloServer()))).text.split("\n");
     const { deploy_id } = JSON.parse(deployed as string);
     const { id } = (await own.call("POST", "/v1/key/create", { json: { label: "other" } })).json;
     const made = { "/v1/deploy/cancel": { deploy_id }, "/v1/key/revoke": { id } } as Record<string, object>;

@@ -1,0 +1,28 @@
+/** `portside cron run NAME` */
+import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, printResult } from "../command.ts";
+import { UsageError } from "../terminal/io.ts";
+
+export const command: Command = {
+  usage: "cron run NAME",
+  options: clientOptions,
+  positionals: { min: 2, max: 2 },
+  choices: ["run"],
+  examples: ["cron run hello"],
+  notes: [
+    "Starts a fire of the schedule now, and does not wait for its outcome. 'portside status NAME' shows the outcome.",
+  ],
+  run: async (input, io) => {
+    const [word = "", name = ""] = input.positionals;
+    if (word !== "run") throw new UsageError(`Unknown subcommand 'cron ${word}'. Use run.`);
+    const fire = await clientFor(input, io).call<{ fire_id: string }>("/v1/deployment/fire", { json: { name } });
+    const own = normalizeDeploymentName(name);
+    return printResult(
+      input,
+      io,
+      fire,
+      `Started the fire ${fire.fire_id}. Run 'portside status ${own}' to see the outcome.`,
+    );
+  },
+};
