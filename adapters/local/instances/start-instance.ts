@@ -207,8 +207,8 @@ const openBusySocket = async (
 };
 
 /**
- * Returns a failure if the container engine is missing, no user is free, a volume cannot be mounted, or the machine has
- * run out of a resource, such as disk space or processes.
+ * Returns a failure if the container engine is missing, no user is free, a volume cannot be mounted, a secret cannot be
+ * read, or the machine has run out of a resource, such as disk space or processes.
  */
 const launchInstance = async (
   deps: InstanceDeps,
@@ -220,6 +220,8 @@ const launchInstance = async (
   const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
   const programs = [deps.toolchain.node, deps.toolchain.shims];
   const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
+  const secrets = deps.secrets.resolve(spec.template);
+  if (secrets.isErr()) return secrets.error;
   const user = built === undefined ? undefined : userFor(deps, spec.template.owner);
   if (typeof user === "object") return user;
   // An earlier run of the server may have built the files as another user.
@@ -232,7 +234,13 @@ const launchInstance = async (
   try {
     const id = deps.ids.id();
     busySocket = await openBusySocket(deps, spec, id, target.kind === "container" ? "any" : user || "own");
-    const instance = launchService(deps, spec, { id, hostPort: await freePort(), mounts, busySocket });
+    const instance = launchService(deps, spec, {
+      id,
+      hostPort: await freePort(),
+      mounts,
+      secrets: secrets.value,
+      busySocket,
+    });
     await begins(instance, options);
     return instance;
   } catch (cause) {

@@ -1,5 +1,6 @@
 /** A rollback: which release it restores, what it declares, and why it is refused. */
 import type { Result } from "../../../result.ts";
+import { writeReferences } from "../../secrets/references.ts";
 import type { Issue } from "../../wire/issue.ts";
 import type { VolumeName } from "../../wire/names.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../declaration.ts";
@@ -37,10 +38,11 @@ export const defaultRollbackTarget = <R extends Pick<Release, "release" | "rolle
  * example because a quota is lower than at its deploy.
  */
 export const declareRelease = (
-  { template }: Release,
+  { template }: Pick<Release, "template">,
   context: DeclareContext,
 ): Result<DeployDeclaration, readonly Issue[]> => {
-  const { name, env } = template;
+  const { name, secrets } = template;
+  const env = Object.fromEntries([...Object.entries(template.env), ...Object.entries(writeReferences(secrets))]);
   const written = { ...writtenFields(template), function_name: name, env };
   return declareDeploy(written, { ...context, sourceOptional: true });
 };

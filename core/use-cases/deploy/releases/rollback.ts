@@ -11,21 +11,23 @@ import {
   type PresentVolumes,
   rollbackProblem,
 } from "../../../domain/deploy/releases/rollback.ts";
+import { restorePins } from "../../../domain/secrets/references.ts";
 import type { DeploymentName } from "../../../domain/wire/names.ts";
 import { rollbackFields, rollbackPlanFields } from "../../../domain/wire/requests.ts";
 import type { rollbackPlanSchema } from "../../../domain/wire/responses.ts";
 import { type ControlPlaneError, conflict, invalidInput } from "../../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../../result.ts";
 import { type Caller, useCase } from "../../pipeline/use-case.ts";
+import { storedSecrets } from "../../secrets/pin-secrets.ts";
 import { restorableVolumes } from "../../volumes/volumes.ts";
 import { applyPlan, findAuthor } from "../apply-plan.ts";
 import { ownService } from "../find-name.ts";
 import { endedEarly, type PhaseResult, type RunContext } from "../phase.ts";
 import { declareContext, failureOfError, planResponseOf, preparePlan, queueProblem } from "../plan.ts";
 import type { RolledOut } from "../roll-out.ts";
-import { runToEnd } from "../run-to-end.ts";
 import type { DeployRun } from "../running-deploy.ts";
 import { findReleases, noRelease } from "./find-releases.ts";
+import { startUnbuilt } from "./start-unbuilt.ts";
 
 /** The response of a rollback's plan. */
 export type RollbackPlanResponse = z.output<typeof rollbackPlanSchema>;
@@ -70,6 +72,11 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
+const refusedSecret = (message: string): Refused => ({
+  kind: "refused",
+  failure: { reason: "secret_unavailable", message },
+});
+
 /** Chooses the release, and plans its rollout by the present rules. Changes nothing. */
 const prepareRollback = (caller: Caller, name: DeploymentName, number: number | null | undefined) =>
   safeTry<PreparedRollback, ControlPlaneError | Refused>(async function* () {
@@ -78,9 +85,12 @@ const prepareRollback = (caller: Caller, name: DeploymentName, number: number | 
     const present = yield* await presentVolumes(caller, target);
     const failure = rollbackProblem(target, present);
     if (failure !== undefined) return err<never, Refused>({ kind: "refused", failure });
+    const { secrets: pinned } = target.template;
+    const stored = yield* await storedSecrets(caller, pinned);
+    const secrets = yield* restorePins(target.release, pinned, stored).mapErr(refusedSecret);
     const declaration = yield* declareRelease(target, declareContext(caller.context)).mapErr(invalidInput);
-    const plan = yield* await preparePlan(caller, declaration);
-    return ok({ target, plan, notes: describeRollback(target, present.volumes) });
+    const plan = yield* await preparePlan(caller, declaration, secrets.pins);
+    return ok({ target, plan, notes: [...secrets.notes, ...describeRollback(target, present.volumes)] });
   });
 
 /** Prepares a rollback for a client, which sees a refusal as a conflict. */
@@ -143,16 +153,14 @@ export const rollback = useCase({
       const { deploys } = context;
       const full = queueProblem(context, deploys.rollouts, name);
       if (full !== undefined) return err(full);
-      const run = deploys.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
-      const runContext: RunContext = { ...context, run, principal };
       const { release } = target;
-      void runToEnd(runContext, {
+      const run = startUnbuilt({ context, principal }, name, {
         permit: deploys.rollouts.acquire(name),
         first: deploying(`Rolling back '${name}' to release ${release}`),
         waiting: deploying(`Waiting for a running rollout of '${name}'`),
         began: deploying("A rollback began"),
-        phases: () => runPhases(runContext, release, message ?? null),
-      }).then(() => run.settle());
+        phases: (runContext) => runPhases(runContext, release, message ?? null),
+      });
       return ok<DeployRun>(run);
     }),
 });
