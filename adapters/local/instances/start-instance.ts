@@ -7,6 +7,7 @@ import { mountVolumes } from "../sandbox/mounts.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { withoutScope } from "../sandbox/scope.ts";
 import { NoUserLeft } from "../sandbox/users/account-users.ts";
+import type { SecretValues } from "../secrets/resolve-secrets.ts";
 import { chownFolder } from "../tenant-files/chown-tree.ts";
 import { BusySocket, type SocketUser } from "./busy-socket.ts";
 import { describeExit } from "./describe-exit.ts";
@@ -207,12 +208,13 @@ const openBusySocket = async (
 };
 
 /**
- * Returns a failure if the container engine is missing, no user is free, a volume cannot be mounted, a secret cannot be
- * read, or the machine has run out of a resource, such as disk space or processes.
+ * Returns a failure if the container engine is missing, no user is free, a volume cannot be mounted, or the machine has
+ * run out of a resource, such as disk space or processes.
  */
 const launchInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
+  secrets: SecretValues,
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
   const { image } = spec;
@@ -220,8 +222,6 @@ const launchInstance = async (
   const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
   const programs = [deps.toolchain.node, deps.toolchain.shims];
   const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
-  const secrets = deps.secrets.resolve(spec.template);
-  if (secrets.isErr()) return secrets.error;
   const user = built === undefined ? undefined : userFor(deps, spec.template.owner);
   if (typeof user === "object") return user;
   // An earlier run of the server may have built the files as another user.
@@ -238,7 +238,7 @@ const launchInstance = async (
       id,
       hostPort: await freePort(),
       mounts,
-      secrets: secrets.value,
+      secrets,
       busySocket,
     });
     await begins(instance, options);
@@ -264,8 +264,10 @@ export const startInstance = async (
   spec: InstanceSpec,
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
+  const secrets = deps.secrets.resolve(spec.template);
+  if (secrets.isErr()) return secrets.error;
   for (let tries = 1; ; tries++) {
-    const instance = await launchInstance(deps, spec, options);
+    const instance = await launchInstance(deps, spec, secrets.value, options);
     if ("reason" in instance) return instance;
     const deadline = Date.now() + options.listenMillis;
     const listening = await awaitListening(deps, spec, instance, options);

@@ -14,6 +14,10 @@ export interface SecretUse {
 const pinsIn = ({ secrets = {} }: Pick<ServiceTemplate, "secrets">, name: SecretName): PinnedSecret[] =>
   Object.values(secrets).filter((pinned) => pinned.name === name);
 
+/** Returns the versions of a secret that a template pins. */
+export const versionsIn = (template: Pick<ServiceTemplate, "secrets">, name: SecretName): readonly number[] =>
+  pinsIn(template, name).map(({ version }) => version);
+
 /** The templates whose instances may start: those of revisions that receive traffic, and the one that is rolling out. */
 const usedTemplates = ({ serving, rollingOut }: Service): ServiceTemplate[] => [
   ...serving.map(({ template }) => template),
@@ -23,7 +27,7 @@ const usedTemplates = ({ serving, rollingOut }: Service): ServiceTemplate[] => [
 /** Returns the uses of a secret, without duplicates, in the order of `services`. */
 export const usesOf = (name: SecretName, services: readonly Service[]): readonly SecretUse[] =>
   services.flatMap((service) => {
-    const versions = usedTemplates(service).flatMap((template) => pinsIn(template, name).map(({ version }) => version));
+    const versions = usedTemplates(service).flatMap((template) => versionsIn(template, name));
     return [...new Set(versions)].sort((a, b) => b - a).map((version) => ({ name: service.name, version }));
   });
 

@@ -7,20 +7,14 @@ import {
   type StoredSecret,
   secretQuotaProblem,
 } from "../../domain/secrets/secret.ts";
-import {
-  prunableVersions,
-  type SecretUse,
-  secretDeletionProblem,
-  secretRowOf,
-  usesOf,
-} from "../../domain/secrets/uses.ts";
+import { prunableVersions, secretDeletionProblem, secretRowOf, usesOf, versionsIn } from "../../domain/secrets/uses.ts";
 import type { Capabilities, Feature } from "../../domain/wire/capabilities.ts";
 import { issue } from "../../domain/wire/issue.ts";
 import type { SecretName } from "../../domain/wire/names.ts";
 import { deleteSecretFields, setSecretFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, conflict, internal, invalidInput, notFound } from "../../errors.ts";
 import type { SecretStore } from "../../ports/secret-store.ts";
-import { err, ok, type Result, safeTry } from "../../result.ts";
+import { err, ok, okAsync, type Result, safeTry } from "../../result.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { redeployBehind } from "./redeploy-behind.ts";
 import { inSecretTurn } from "./secret-turn.ts";
@@ -38,13 +32,13 @@ const storeOf = ({ context }: Caller): Result<SecretStore, ControlPlaneError> =>
 const versionsInUse = (caller: Caller, name: SecretName, services: readonly Service[]) =>
   safeTry<ReadonlySet<number>, ControlPlaneError>(async function* () {
     const { releases } = caller.context.ports.provider.services;
-    const uses: SecretUse[] = [...usesOf(name, services)];
-    for (const service of services)
-      for (const { hasImage, template } of yield* await (releases?.(service, caller.options) ?? ok([])))
-        if (hasImage)
-          for (const pinned of Object.values(template.secrets ?? {}))
-            if (pinned.name === name) uses.push({ name: service.name, version: pinned.version });
-    return ok(new Set(uses.map(({ version }) => version)));
+    const versions = usesOf(name, services).map(({ version }) => version);
+    for (const service of services) {
+      const recorded = yield* await (releases?.(service, caller.options) ?? okAsync([]));
+      const kept = recorded.filter(({ hasImage }) => hasImage);
+      versions.push(...kept.flatMap(({ template }) => versionsIn(template, name)));
+    }
+    return ok(new Set(versions));
   });
 
 /** Deletes the versions that are no longer needed. */
