@@ -57,7 +57,14 @@ export const storedSecrets = (): fc.Arbitrary<readonly StoredSecret[]> =>
 
 const byVariable = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<Readonly<Record<string, T>>> =>
   fc
-    .uniqueArray(fc.tuple(variableName(), one), { maxLength: 5, selector: ([name]) => name })
+    // `toStrictEqual` compares the property `constructor` of two objects by identity.
+    .uniqueArray(
+      fc.tuple(
+        variableName().filter((name) => name !== "constructor"),
+        one,
+      ),
+      { maxLength: 5, selector: ([name]) => name },
+    )
     .map((pairs) => Object.fromEntries(pairs));
 
 /** References to any secrets, by variable. */

@@ -38,11 +38,12 @@ export const redeployBehind = (caller: Caller, secret: SecretName, version: numb
   const { deploys } = context;
   return context.ports.provider.services.list(principal.account, options).map((services) => {
     const started: SetSecretResponse["deploys"] = [];
-    let previous: Promise<void> = Promise.resolve();
+    let previous: Promise<void> | undefined;
     for (const { name } of services.filter((service) => isBehind(service, secret, version))) {
       const message = `Use version ${version} of the secret '${secret}'`;
+      const acquire = () => deploys.names.acquire(name);
       const run = startUnbuilt(caller, name, {
-        permit: permitAfter(previous, () => deploys.names.acquire(name)),
+        permit: previous === undefined ? acquire() : permitAfter(previous, acquire),
         first: deploying(message),
         waiting: deploying("Waiting for other deploys"),
         began: deploying("A redeploy began"),
