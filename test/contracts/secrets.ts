@@ -85,7 +85,7 @@ const storing: readonly Omit<Case, "group" | "when">[] = [
 
 const deleting: readonly Omit<Case, "group" | "when">[] = [
   {
-    name: "a deleted version is gone, and the others stay",
+    name: "list omits a deleted version, and returns the others",
     run: async (subject) => {
       const owner = subject.account();
       const [first, second, third] = [

@@ -1,5 +1,5 @@
 /**
- * The key of the secrets, in a file of its own, so that a copy of the state alone reveals no value. The state stores a
+ * The key of the secrets, in a separate file, so that a copy of the state alone reveals no value. The state stores a
  * check of the key, to detect a wrong key at the start.
  */
 import { randomBytes } from "node:crypto";

@@ -8,7 +8,7 @@ const utf8 = new TextEncoder();
 const base64 = (value: string): string =>
   btoa(Array.from(utf8.encode(value), (byte) => String.fromCharCode(byte)).join(""));
 
-/** Returns the forms in which a service prints a value: as it is, quoted, in a URL, and in base64. */
+/** Returns the forms in which a service prints a value: plain, quoted, in a URL, and in base64. */
 const formsOf = (value: string): string[] => {
   const encoded = base64(value).replace(/=+$/, "");
   const quoted = JSON.stringify(value).slice(1, -1);

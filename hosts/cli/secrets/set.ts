@@ -29,7 +29,7 @@ export const command: Command = {
     stage: flag("Store the value without redeploying; the next deploy uses it"),
   },
   positionals: { min: 2, max: 2 },
-  examples: ["secret set STRIPE_KEY", "secret set TLS_KEY --stage < key.pem"],
+  examples: ["secret set STRIPE_KEY", "secret set TLS_KEY --stage"],
   notes: [
     "Prompts for the value without echo. Without a terminal, reads standard input and removes the last line end.",
     "Redeploys the deployments that use the secret without a fixed version. With --json, does not wait for them.",

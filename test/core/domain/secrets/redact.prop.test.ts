@@ -14,7 +14,7 @@ const formsOf = (value: string): string[] => [
   Buffer.from(value).toString("base64url"),
 ];
 
-test("removes a value as it is, in quotes, in a URL and in base64", () => {
+test("removes a value in plain text, in quotes, in a URL and in base64", () => {
   fc.assert(
     fc.property(secretValue(), fc.nat(), (value, pick) => {
       const forms = formsOf(value).filter((form) => form.replace(/=+$/, "").length >= 4);
