@@ -32,7 +32,9 @@ export const subcommandsOf = (
   return async (words) => {
     const [word = "--help"] = words;
     if (word.startsWith("-")) return overview;
-    const found = Object.hasOwn(entries, word) ? entries[word] : undefined;
+    const found = Object.entries(entries).find(
+      ([known, { aliases = [] }]) => known === word || aliases.includes(word),
+    )?.[1];
     if (found === undefined) throw unknown(word);
     const command = await found.load(words);
     return { ...command, summary: found.summary };

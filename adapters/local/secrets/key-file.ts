@@ -23,21 +23,14 @@ const pendingOf = (path: string): string => `${path}.new`;
 export const keyPathOf = (dataDir: string, configured: string | undefined): string =>
   configured ?? join(dataDir, KEY_FILE);
 
-const readKey = (path: string): Uint8Array | undefined => {
-  let text: string;
+const readKey = (path: string): Uint8Array | "damaged" | undefined => {
   try {
-    text = readFileSync(path, "utf8");
+    const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
+    return key.length === KEY_BYTES ? key : "damaged";
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw explainFileError(error, path) ?? error;
   }
-  const key = Buffer.from(text.trim(), "base64");
-  if (key.length === KEY_BYTES) return key;
-  throw new DataFolderError(
-    "secrets_key",
-    path,
-    `${path} does not contain a key: it must contain ${KEY_BYTES} bytes as base64. Put the key back, for example from a backup.`,
-  );
 };
 
 /** Writes the file completely or not at all. */
@@ -68,12 +61,19 @@ const wrongKey = (path: string, fact: string): DataFolderError =>
 
 const cipherAt = (path: string): SecretCipher | undefined => {
   const key = readKey(path);
+  if (key === "damaged") throw wrongKey(path, `must contain ${KEY_BYTES} bytes as base64, but does not`);
   return key === undefined ? undefined : new SecretCipher(key);
+};
+
+/** Returns the pending key, or undefined if there is none. A crash may have left a part of it. */
+const pendingCipher = (path: string): SecretCipher | undefined => {
+  const key = readKey(pendingOf(path));
+  return key === undefined || key === "damaged" ? undefined : new SecretCipher(key);
 };
 
 /** Completes a rekey that ended between its commit and its rename. */
 const completeRekey = (path: string, check: string): SecretCipher | undefined => {
-  const pending = cipherAt(pendingOf(path));
+  const pending = pendingCipher(path);
   if (pending?.matches(check) !== true) return undefined;
   renameSync(pendingOf(path), path);
   syncFolder(dirname(path));
@@ -101,10 +101,14 @@ const createKey = (path: string): SecretCipher => {
 /**
  * Ensures that the key file fits the stored secrets. Creates the key of a folder without secrets. Throws a
  * `DataFolderError` of kind `secrets_key` if the key is missing or wrong. Only one process may use the state.
+ * @param configured the setting `secretsKeyFile`
  */
-export const prepareKey = (db: DatabaseSync, path: string): SecretCipher => {
+export const prepareKey = (db: DatabaseSync, dataDir: string, configured: string | undefined): SecretCipher => {
+  const path = keyPathOf(dataDir, configured);
   const settings = new SettingRows(db);
   const check = settings.get(KEY_CHECK);
+  // Nothing depends on a damaged key. A file outside of the data folder may be another file of the operator.
+  if (configured === undefined && !hasSecrets(db) && readKey(path) === "damaged") rmSync(path);
   const cipher = cipherAt(path);
   if (check !== undefined && cipher?.matches(check) === true) {
     rmSync(pendingOf(path), { force: true });

@@ -59,7 +59,7 @@ export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
     const rows = new SecretRows(db);
     const discarded = options.discard === true ? rows.all().length : 0;
     let versions = 0;
-    const before = options.discard === true ? undefined : prepareKey(db, keyFile);
+    const before = options.discard === true ? undefined : prepareKey(db, dataDir, options.secretsKeyFile);
     replaceKey(keyFile, (after) =>
       transaction(db, () => {
         if (before === undefined) rows.clear();

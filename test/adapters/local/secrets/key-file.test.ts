@@ -72,7 +72,11 @@ describe("a start is refused, and nothing changes, with", () => {
   test.each([
     ["a missing key", (key: string) => rmSync(key), "is missing. Put the right key there"],
     ["another key", (key: string) => writeFileSync(key, newKey()), "contains another key than the one that encrypted"],
-    ["a file that is no key", (key: string) => writeFileSync(key, "no key"), "does not contain a key"],
+    [
+      "a file that is no key",
+      (key: string) => writeFileSync(key, "no key"),
+      "must contain 32 bytes as base64, but does not. Put the right key there",
+    ],
   ])("%s", async (_what, change, message) => {
     using folder = folderWith();
     const key = join(folder.path, "secrets.key");
@@ -85,6 +89,18 @@ describe("a start is refused, and nothing changes, with", () => {
     writeFileSync(key, before);
     expect(await served(folder.path)).toBe("value of A value of B");
   });
+});
+
+test("a folder without secrets replaces a damaged key, but no file outside of the folder", async () => {
+  using folder = folderWith({ key: "other data" });
+  const data = join(folder.path, "data");
+  await (await startLocalIn(data))[Symbol.asyncDispose]();
+  writeFileSync(join(data, "secrets.key"), "");
+  await prepare(data);
+  expect(await served(data)).toBe("value of A value of B");
+  const options = { secretsKeyFile: join(folder.path, "key") };
+  await expect(startLocalIn(join(folder.path, "other"), options)).rejects.toThrow("must contain 32 bytes as base64");
+  expect(readFileSync(options.secretsKeyFile, "utf8")).toBe("other data");
 });
 
 test("a folder without secrets accepts another key", async () => {
@@ -183,7 +199,7 @@ describe("a rekey", () => {
     );
     expect(readFileSync(join(folder.path, "secrets.key"), "utf8")).toBe(key);
     using db = openState(folder.path);
-    expect(prepareKey(db, join(folder.path, "secrets.key")).check).toMatch(/^[0-9a-f]{64}$/);
+    expect(prepareKey(db, folder.path, undefined).check).toMatch(/^[0-9a-f]{64}$/);
   });
 
   test("with discard deletes all secrets, for a lost key", async () => {
