@@ -215,7 +215,11 @@ describe("a deploy", () => {
 
 describe("a new value", () => {
   test("redeploys the deployments that follow the secret, one after another, without a build", async () => {
-    const platform = startMemory();
+    const platform = startMemory({
+      around: ({ services }, clock) => ({
+        services: delayed(services, clock, ({ method }) => (method === "rollout" ? 1000 : 0)),
+      }),
+    });
     await set(platform, "one");
     await deployed(platform, { function_name: "follows-b", ...uses() });
     await deployed(platform, { function_name: "follows-a", memory: "2Gi", ...uses() });
