@@ -16,6 +16,7 @@ import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
+import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
@@ -44,6 +45,7 @@ import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
 import { fireSchedule, type RequestedFire } from "./use-cases/schedules/fire-schedule.ts";
+import * as secrets from "./use-cases/secrets/secrets.ts";
 import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
@@ -147,6 +149,16 @@ export interface ControlPlane {
   /** Returns a signed URL for the download of an object. */
   grantDownload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DownloadGrant>;
 
+  /**
+   * Stores a value as the newest version of a secret, and by default redeploys the deployments that follow the secret.
+   * No method returns the value.
+   */
+  setSecret(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SetSecretResponse>;
+  /** Lists the account's secrets with the deployments that use them, sorted by name. */
+  listSecrets(principal: Principal, options?: CallOptions): Outcome<readonly SecretRow[]>;
+  /** Deletes a secret or one of its versions. Fails with `conflict` if a deployment uses it. */
+  deleteSecret(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+
   /** Creates an API key. No later call returns the key's secret. */
   createKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<credentials.NewKey>;
   /** Lists the keys of the account, oldest first. */
@@ -222,6 +234,9 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     deleteObject: bind(objects.deleteObject),
     grantUpload: bind(objects.grantUpload),
     grantDownload: bind(objects.grantDownload),
+    setSecret: bind(secrets.setSecret),
+    listSecrets: bind(secrets.listSecrets),
+    deleteSecret: bind(secrets.deleteSecret),
     createKey: bind(credentials.createKey),
     listKeys: bind(credentials.listKeys),
     revokeKey: bind(credentials.revokeKey),

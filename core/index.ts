@@ -130,6 +130,15 @@ export { readLine } from "./domain/logs/line.ts";
 export type { LastFire } from "./domain/schedules/fire-policy.ts";
 export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";
 export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedules/schedule.ts";
+export type { PinnedSecret, PinnedSecrets, SecretReference, SecretReferences } from "./domain/secrets/references.ts";
+export {
+  type SecretRow,
+  type SecretVersion,
+  type SetSecretResponse,
+  type StoredSecret,
+  secretSchema,
+  setSecretSchema,
+} from "./domain/secrets/secret.ts";
 export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./domain/sql/answer.ts";
 export { type SqlSchema, sqlSchemaSchema } from "./domain/sql/tables.ts";
 export {
@@ -174,6 +183,8 @@ export {
   parseDeploymentName,
   parseVolumeName,
   reservedNames,
+  type SecretName,
+  secretNameProblem,
   type VolumeName,
   volumeNameProblem,
 } from "./domain/wire/names.ts";

@@ -48,6 +48,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },
+  secrets: missing("Portside does not store secrets in Secrets Manager"),
   releases: missing("the AWS provider keeps only the current task definition of a service"),
   volumes: awsVolumes,
   cron: awsCron,

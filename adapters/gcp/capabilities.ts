@@ -41,6 +41,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     procfile: offered("Google's buildpacks, for the languages that they support"),
     dockerfile: offered(),
   },
+  secrets: missing("Portside does not store secrets in Secret Manager"),
   releases: missing("the Google Cloud provider keeps only the record of the current revision of a service"),
   names: { remembers_freed: missing("Cloud Run does not reserve the name of a deleted service") },
   volumes: {

@@ -95,6 +95,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     dockerfile: dockerfiles(chosen),
   },
   names: { remembers_freed: offered() },
+  secrets: offered("encrypted in the data folder, with a key in a separate file"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: {
     mounts: mounts(chosen),

@@ -97,6 +97,13 @@ export const localConfigSchema = z.strictObject({
   ),
   logRetentionDays: z.int().min(1).default(30).describe("How long to store log entries"),
   logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Maximum log bytes per account"),
+  secretsKeyFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "File with the key of the secrets: 32 random bytes as base64 (default: secrets.key in the data folder). Portside creates the file if it is missing and no secrets are stored",
+    ),
   priceList: z.string().min(1).optional().describe("JSON file with infrastructure prices"),
   buildMemory: z
     .int()

@@ -88,3 +88,4 @@ export { type RestoreOptions, type RestoreSummary, restoreDataFolder } from "./b
 export { type LocalConfig, localConfigSchema } from "./config.ts";
 export { DataFolderError, type DataFolderProblem } from "./data-folder/data-folder-error.ts";
 export type { LocalProvider } from "./local-provider.ts";
+export { type RekeyOptions, type RekeySummary, rekeySecrets } from "./secrets/rekey.ts";

@@ -32,6 +32,8 @@ import { assignUsers, chooseUsers } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { lastFireReader } from "./schedules/last-fires.ts";
 import { LocalScheduler } from "./schedules/scheduler.ts";
+import { prepareKey } from "./secrets/key-file.ts";
+import { LocalSecrets } from "./secrets/secret-store.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
 import { AccountUserRows } from "./state/account-users.ts";
@@ -82,6 +84,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const notes = new DeployRows(db);
   const schedules = new ScheduleRows(db);
   const keys = createKeyRows(db);
+  const cipher = prepareKey(db, dataDir, config.secretsKeyFile);
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
   // The start of a server ends leftover processes of its scope. Builds have a separate scope, so services keep running.
@@ -173,6 +176,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
       logger,
     }),
     volumes,
+    secrets: new LocalSecrets(db, cipher, clock),
     scheduler,
     logs,
     sql,

@@ -22,6 +22,7 @@ import { createMemoryBuilder, createMemorySpool } from "./deploy/build.ts";
 import { createMemoryPlatform } from "./deploy/service-platform.ts";
 import { createMemoryLogs } from "./logs/log-store.ts";
 import { createMemoryScheduler } from "./schedules/scheduler.ts";
+import { createMemorySecrets } from "./secrets/secret-store.ts";
 import { createMemorySql } from "./sql/sql-engine.ts";
 import { createMemoryBilling, type MemoryBilling } from "./usage/billing.ts";
 import { createMemoryStorage } from "./volumes/storage-server.ts";
@@ -75,6 +76,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     volumes: createMemoryVolumes(world, clock, ids, storage),
     scheduler: createMemoryScheduler(world, clock, logs),
     logs,
+    secrets: createMemorySecrets(world, clock),
     sql,
     spool: createMemorySpool(),
     check: () => okAsync(undefined),

@@ -4,6 +4,7 @@ import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
 import type { LastFire } from "../../core/domain/schedules/fire-policy.ts";
+import type { StoredSecret } from "../../core/domain/secrets/secret.ts";
 import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { KeyRecord } from "../shared/accounts/key-record.ts";
@@ -54,6 +55,12 @@ export interface StoredBucket {
   readonly objects: Map<string, StoredBytes>;
 }
 
+/** A secret, and the number of its newest version. The record outlives the versions, because numbers are not reused. */
+export interface StoredSecretRecord extends StoredSecret {
+  readonly owner: AccountId;
+  readonly numbered: number;
+}
+
 /** The complete state of the provider. */
 export interface World {
   readonly services: Map<string, StoredService>;
@@ -68,6 +75,8 @@ export interface World {
   readonly keys: Map<string, KeyRecord>;
   /** Volumes by id, including deleted ones. */
   readonly volumes: Map<string, StoredBucket>;
+  /** Secrets by account and name, including deleted ones. */
+  readonly secrets: Map<string, StoredSecretRecord>;
   /** Schedules by account and name. */
   readonly schedules: Map<string, CronJob>;
   /** The latest requested fire of each schedule, by account and name. */
@@ -86,6 +95,7 @@ export const createWorld = (): World => ({
   logs: new Map(),
   keys: new Map(),
   volumes: new Map(),
+  secrets: new Map(),
   schedules: new Map(),
   fires: new Map(),
   charges: new Map(),

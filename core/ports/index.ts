@@ -40,6 +40,8 @@ export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter 
 export { fitting } from "../domain/logs/page-size.ts";
 export { type CronJob, cronJobOf } from "../domain/schedules/cron-job.ts";
 export type { Schedule } from "../domain/schedules/schedule.ts";
+export type { PinnedSecret, PinnedSecrets } from "../domain/secrets/references.ts";
+export type { SecretVersion, StoredSecret } from "../domain/secrets/secret.ts";
 export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 export type { StatementPart, StatementSummary } from "../domain/sql/statement.ts";
 export {
@@ -63,7 +65,7 @@ export {
   timestampOf,
 } from "../domain/wire/instant.ts";
 export { type Issue, type IssueType, issue } from "../domain/wire/issue.ts";
-export type { DeploymentName, VolumeName } from "../domain/wire/names.ts";
+export type { DeploymentName, SecretName, VolumeName } from "../domain/wire/names.ts";
 export {
   type Conflict,
   type ControlPlaneError,
@@ -98,6 +100,7 @@ export type {
   RuntimeDeps,
 } from "./provider-module.ts";
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
+export type { SecretStore } from "./secret-store.ts";
 export type { ListOptions, NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export {

@@ -9,6 +9,7 @@ import type { Billing } from "./billing.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { LogStore } from "./log-store.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { SecretStore } from "./secret-store.ts";
 import type { ServicePlatform } from "./service-platform.ts";
 import type { SourceSpool } from "./source-spool.ts";
 import type { SqlEngine } from "./sql-engine.ts";
@@ -27,6 +28,8 @@ export interface Provider {
   readonly services: ServicePlatform;
   readonly builder: ImageBuilder;
   readonly volumes: VolumeStore;
+  /** Must be present if the provider declares `secrets`. */
+  readonly secrets?: SecretStore;
   readonly scheduler: Scheduler;
   readonly logs: LogStore;
   readonly sql: SqlEngine;

@@ -95,6 +95,10 @@ export interface ServicePlatform {
    * traffic: no reader may see one without the other, and a crash must not separate them. A rollout that fails must
    * record nothing.
    *
+   * The instances must see the variables of `template.secrets` with the values of the pinned versions. If a version does
+   * not exist, the rollout must fail with `secret_unavailable`. A value may appear only in the log lines of the service
+   * itself, not in the result of a call.
+   *
    * If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 seconds. If it aborts
    * later, the rollout must complete and yield `ready`.
    */

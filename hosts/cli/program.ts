@@ -29,6 +29,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Manage volumes and their objects",
     load: async (words) => (await import("./volumes/volume.ts")).volumeCommand(words),
   },
+  secret: {
+    summary: "Manage secrets",
+    load: async (words) => (await import("./secrets/secret.ts")).secretCommand(words),
+  },
   cost: entry("Show the cost of AI models and infrastructure", () => import("./usage/cost.ts")),
   sql: entry("Query your logs and billing with SQL", () => import("./sql/sql.ts")),
   account: entry("Show your account's quotas and their use", () => import("./accounts/account-command.ts")),

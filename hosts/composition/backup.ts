@@ -1,12 +1,17 @@
 /** Backs up and restores the local provider's data folder. */
 import type { BackupOptions, BackupSummary, RestoreOptions, RestoreSummary } from "../../adapters/local/index.ts";
 import { onlyLocal } from "./doctor.ts";
-import type { ServeSettings } from "./settings.ts";
+import { type ServeSettings, SettingsError } from "./settings.ts";
 
 export type Transfer = Omit<BackupOptions, "dataDir"> & Omit<RestoreOptions, "dataDir">;
 
 export const backUp = async (settings: ServeSettings, transfer: Transfer): Promise<BackupSummary> => {
   onlyLocal(settings);
+  const { secretsKeyFile } = settings;
+  if (transfer.withSecretsKey === true && secretsKeyFile !== undefined)
+    throw new SettingsError(
+      `The key of the secrets is in ${secretsKeyFile}, outside of the data folder. Copy that file, and omit --with-secrets-key.`,
+    );
   const { backupDataFolder } = await import("../../adapters/local/index.ts");
   return backupDataFolder({ dataDir: settings.dataDir, ...transfer });
 };

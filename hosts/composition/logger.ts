@@ -16,7 +16,7 @@ export const createPino = (level: LogLevel): Pino =>
       level,
       base: null,
       redact: {
-        paths: ["*.authorization", "*.cookie", '*["x-api-key"]', "*.key", "*.token", "*.env"],
+        paths: ["*.authorization", "*.cookie", '*["x-api-key"]', "*.key", "*.token", "*.env", "*.value"],
         censor: "[redacted]",
       },
       serializers: { cause: pino.stdSerializers.err },

@@ -5,6 +5,7 @@ import { deploymentEndpoints } from "./deploy/deployment-endpoints.ts";
 import { releaseEndpoints } from "./deploy/release-endpoints.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { logEndpoints } from "./logs/endpoints.ts";
+import { secretEndpoints } from "./secrets/endpoints.ts";
 import { sqlEndpoints } from "./sql/endpoints.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { volumeEndpoints } from "./volumes/endpoints.ts";
@@ -31,6 +32,11 @@ export const endpointGroups: readonly {
     name: "Volumes",
     description: "Storage of your account. Clients transfer objects through signed URLs, not through this API.",
     endpoints: volumeEndpoints,
+  },
+  {
+    name: "Secrets",
+    description: "Values that variables of your deployments refer to, such as passwords. No response contains them.",
+    endpoints: secretEndpoints,
   },
   { name: "SQL", description: "SQL over logs and billing.", endpoints: sqlEndpoints },
   {

@@ -645,6 +645,28 @@ const durableMutants: Mutants<DurableSubject> = {
       },
     })),
   },
+  "durable secrets": {
+    "store that forgets its secrets": durable((_, fresh) =>
+      fresh.secrets === undefined ? {} : { secrets: fresh.secrets },
+    ),
+    "store that counts from 1 after a restart": durable((kept) => {
+      const { secrets } = kept;
+      if (secrets === undefined) return {};
+      return {
+        secrets: {
+          list: (owner) => secrets.list(owner),
+          delete: (...args) => secrets.delete(...args),
+          set: (owner, name, value) =>
+            secrets.set(owner, name, value).andThen((version) =>
+              secrets.list(owner).map((all) => ({
+                ...version,
+                version: all.find((one) => one.name === name)?.versions.length ?? 1,
+              })),
+            ),
+        },
+      };
+    }),
+  },
   "durable volumes": {
     "store that forgets its volumes": durable((_, { volumes: fresh }) => ({ volumes: fresh })),
     "store that forgets its trash": durable(({ volumes: kept }) => ({

@@ -28,4 +28,5 @@ export {
   resourcesWithin,
 } from "./resources.ts";
 export { type CronCase, cronCase, cronExpression, schedule, timezone } from "./schedules.ts";
+export { pinnedSecrets, secretName, secretReferences, secretValue, storedSecrets } from "./secrets.ts";
 export { serviceSpec, serviceTemplate } from "./service-templates.ts";

@@ -9,6 +9,7 @@ import { environment } from "./environments.ts";
 import { mounts } from "./mounts.ts";
 import { accountId, deploymentName } from "./names.ts";
 import { schedule } from "./schedules.ts";
+import { pinnedSecrets } from "./secrets.ts";
 
 const within = ({ min, max }: { readonly min: number; readonly max: number }): fc.Arbitrary<number> =>
   fc.integer({ min, max });
@@ -82,6 +83,7 @@ export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
             fc.constantFrom("PORT", "CRON_TOKEN", "PORTSIDE_VOLUMES"),
             { noNullPrototype: true },
           ),
+          secrets: pinnedSecrets(),
           image: hex.map((digest) => `memory://acme/sha256:${digest}`),
           deployId: fc.string({
             unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789"),
@@ -92,4 +94,8 @@ export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
         { requiredKeys: ["cronToken", "image", "deployId"], noNullPrototype: true },
       ),
     )
-    .map(([spec, rest]) => ({ ...spec, ...rest, mounts: spec.mounts.map(bound) }));
+    .map(([spec, { secrets, ...rest }]) => {
+      const own = Object.entries(secrets ?? {}).filter(([name]) => !Object.hasOwn(spec.env, name));
+      const pinned = own.length === 0 ? {} : { secrets: Object.fromEntries(own) };
+      return { ...spec, ...rest, ...pinned, mounts: spec.mounts.map(bound) };
+    });

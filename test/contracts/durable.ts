@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { comparePositions } from "../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import { timestampOf } from "../../core/domain/wire/instant.ts";
-import type { VolumeName } from "../../core/domain/wire/names.ts";
+import type { SecretName, VolumeName } from "../../core/domain/wire/names.ts";
 import type { ContractCase, DurableSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectOk } from "./support.ts";
@@ -32,6 +32,28 @@ export const durableCases: readonly Case[] = [
       const { entries } = await expectOk(subject.provider.logs.after(scope, last, every()));
       expect(texts(entries)).toEqual(["later"]);
       expect(comparePositions(last, entries[0] as LogEntry)).toBeLessThan(0);
+    },
+  },
+  {
+    group: "durable secrets",
+    name: "versions, digests and the highest number survive a restart",
+    when: ({ secrets }) => secrets.supported,
+    run: async (subject) => {
+      const owner = subject.account();
+      const store = () => {
+        if (subject.provider.secrets === undefined) throw new Error("the provider has no store of secrets");
+        return subject.provider.secrets;
+      };
+      const [kept, gone] = ["KEPT" as SecretName, "GONE" as SecretName];
+      for (const value of ["one", "two"]) await expectOk(store().set(owner, kept, value));
+      const deleted = await expectOk(store().set(owner, gone, "one"));
+      await expectOk(store().delete(owner, gone));
+      const before = await expectOk(store().list(owner));
+      await subject.reopen();
+      expect(await expectOk(store().list(owner))).toEqual(before);
+      const [newest] = before[0]?.versions ?? [];
+      expect(await expectOk(store().set(owner, kept, "two"))).toEqual(newest);
+      expect((await expectOk(store().set(owner, gone, "two"))).version).toBeGreaterThan(deleted.version);
     },
   },
   {

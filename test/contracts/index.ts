@@ -25,6 +25,7 @@ export { providerCases, runningCases, storedCases } from "./provider.ts";
 export { runningServiceCases } from "./running-services.ts";
 export { runningVolumeCases } from "./running-volumes.ts";
 export { schedulerCases } from "./scheduler.ts";
+export { runningSecretCases, secretStoreCases } from "./secrets.ts";
 export { servicePlatformCases } from "./service-platform.ts";
 export { sourceSpoolCases } from "./source-spool.ts";
 export { sqlEngineCases } from "./sql-engine.ts";

@@ -6,6 +6,7 @@ import { logStoreCases } from "./log-store.ts";
 import { runningServiceCases } from "./running-services.ts";
 import { runningVolumeCases } from "./running-volumes.ts";
 import { schedulerCases } from "./scheduler.ts";
+import { runningSecretCases, secretStoreCases } from "./secrets.ts";
 import { servicePlatformCases } from "./service-platform.ts";
 import { sourceSpoolCases } from "./source-spool.ts";
 import { sqlEngineCases } from "./sql-engine.ts";
@@ -20,6 +21,7 @@ export const runningCases: Cases = [
   ...runningServiceCases,
   ...imageBuilderCases,
   ...runningVolumeCases,
+  ...runningSecretCases,
   ...schedulerCases,
 ];
 
@@ -31,6 +33,7 @@ export const storedCases: Cases = [
   ...sourceSpoolCases,
   ...volumeStoreCases,
   ...volumeObjectCases,
+  ...secretStoreCases,
 ];
 
 /** All suites of a provider. */

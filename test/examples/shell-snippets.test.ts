@@ -14,6 +14,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/quickstart.md": "",
   "docs/operations/running.md": "",
   "docs/logs.md": deployed("logs-node", "logs-python", "shop"),
+  "docs/secrets.md": "",
   "docs/schedules.md": deployed("shop"),
   "docs/sql.md": "echo 'SELECT COUNT(*) AS n FROM logs' > report.sql",
   "docs/usage.md": deployed("my-app"),

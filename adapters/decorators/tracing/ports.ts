@@ -22,6 +22,7 @@ export const tracePorts = (ports: Ports): Ports => {
       services: traced("services", provider.services),
       builder: traced("builder", provider.builder),
       volumes: traced("volumes", provider.volumes),
+      ...(provider.secrets === undefined ? {} : { secrets: traced("secrets", provider.secrets) }),
       scheduler: traced("scheduler", provider.scheduler),
       logs: traced("logs", provider.logs),
       sql: traced("sql", provider.sql),

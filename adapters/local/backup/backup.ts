@@ -30,6 +30,8 @@ export interface BackupOptions {
   readonly file: string;
   /** Whether to replace an existing file. */
   readonly replace?: boolean;
+  /** Whether to include the key of the secrets, which must be in the data folder. */
+  readonly withSecretsKey?: boolean;
   readonly signal?: AbortSignal;
   /**
    * Called with the number of uncompressed bytes since the last call. If it returns a promise, the backup waits for the
@@ -79,6 +81,7 @@ interface BackupDeps {
   readonly named: string;
   readonly work: string;
   readonly writer: BackupWriter;
+  readonly withSecretsKey: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -165,6 +168,9 @@ class DataFolderBackup {
       const paths = name === "storage" ? (await this.#namesIn(name)).map((inner) => `${name}/${inner}`) : [name];
       for (const path of paths)
         switch (backupRuleOf(path)) {
+          case "secrets key":
+            if (this.#deps.withSecretsKey) await this.#copyTree(path);
+            break;
           case "own":
           case "quarantine":
             await this.#copyTree(path);
@@ -287,13 +293,19 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
  * server cannot recreate, with a snapshot of the state and without partial objects. The server may keep running. The
  * file appears once it is complete.
  *
- * The file contains the services' environment variables and the content of volumes. Treat the file as a secret.
+ * The file contains the services' environment variables and the content of volumes. Treat the file as a secret. It
+ * contains the secrets in encrypted form, and their key only if `withSecretsKey` is set.
  *
  * Throws a `DataFolderError` if the data folder cannot be read. Throws a `BackupError` if the file is in the data
  * folder, or if it exists and `replace` is not set.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
-  const { replace = false, signal = new AbortController().signal, onProgress = () => undefined } = options;
+  const {
+    replace = false,
+    withSecretsKey = false,
+    signal = new AbortController().signal,
+    onProgress = () => undefined,
+  } = options;
   const [file, named] = [resolve(options.file), resolve(options.dataDir)];
   const dataDir = findData(named);
   try {
@@ -301,7 +313,14 @@ export const backupDataFolder = async (options: BackupOptions): Promise<BackupSu
     await using work = await openWorkFolder(`${file}.part`);
     const partial = join(work.path, "backup.tar.gz");
     await using writer = new BackupWriter(partial, onProgress);
-    const summary = await new DataFolderBackup({ dataDir, named, work: work.path, writer, signal }).run();
+    const summary = await new DataFolderBackup({
+      dataDir,
+      named,
+      work: work.path,
+      writer,
+      withSecretsKey,
+      signal,
+    }).run();
     checkPlace(file, dataDir, replace);
     await rename(partial, file);
     syncFolder(dirname(file));

@@ -11,11 +11,12 @@ import { pipeline } from "node:stream";
 import { promisify } from "node:util";
 import { createGunzip } from "node:zlib";
 import { DataFolderError, explainFileError } from "../data-folder/data-folder-error.ts";
-import { restoreFolderOf } from "../data-folder/layout.ts";
+import { KEY_FILE, restoreFolderOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { openState } from "../state/database.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
 import { LOCK_FILE, type Lock, lockUnusedFolder } from "../state/lock-data-dir.ts";
+import { SecretRows } from "../state/secrets.ts";
 import { SettingRows } from "../state/settings.ts";
 import { codeOf, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./backup-error.ts";
@@ -43,6 +44,8 @@ export interface RestoreSummary {
   readonly createdAt: string;
   /** The new path of the replaced folder; undefined if no folder was replaced. */
   readonly kept: string | undefined;
+  /** The path at which the server needs the key of the secrets; undefined if the key is there, or no secrets are stored. */
+  readonly missingKey: string | undefined;
 }
 
 const explain = (file: string, bad: BadBackup): BackupError => {
@@ -77,13 +80,14 @@ class Restore {
       await mkdir(data);
       await chmod(data, 0o700);
       const { head, end } = await this.#unpack(data);
-      await this.#finishState(data, head);
+      const needsKey = await this.#finishState(data, head);
       // Flush the content before the renames.
       await promisify(execFile)("sync", ["-f", data]).catch(() => undefined);
       this.#options.signal?.throwIfAborted();
       kept = await this.#swap(data);
       const { deployments, volumes, objects } = end;
-      return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
+      const missingKey = needsKey ? join(this.#named, KEY_FILE) : undefined;
+      return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept, missingKey };
     } finally {
       lock?.release();
       // SQLite looks for the lock's journal only at the old path, so the journal would remain in the replaced folder.
@@ -164,11 +168,16 @@ class Restore {
     };
   }
 
-  /** Checks the state, and writes the check file that a server compares with the state. */
-  async #finishState(data: string, head: BackupHead): Promise<void> {
+  /**
+   * Checks the state, and writes the check file that a server compares with the state. Returns whether the state has
+   * secrets, but the folder lacks their key.
+   */
+  async #finishState(data: string, head: BackupHead): Promise<boolean> {
+    let needsKey = false;
     if (inspectState(join(data, STATE_FILE), true).state.kind !== "whole") throw new BadBackup(DAMAGED);
     try {
       using db = openState(data, { acceptState: true });
+      needsKey = !exists(join(data, KEY_FILE)) && new SecretRows(db).all().length > 0;
       // Two servers on one machine with the same scope would end each other's processes.
       if (head.data_dir !== this.#named) new SettingRows(db).set("scope", randomUUID().replaceAll("-", ""));
     } catch (error) {
@@ -176,8 +185,9 @@ class Restore {
       throw new NewerBackup("contains the state of a newer Portside", { cause: error });
     }
     const owner = this.#ownersIn(head)({ uid: head.uid } as BackupEntry, false);
-    if (owner === undefined) return;
+    if (owner === undefined) return needsKey;
     for (const name of ["", ...readdirSync(data)]) await chown(join(data, name), owner.uid, owner.gid);
+    return needsKey;
   }
 
   /** @returns the new path of the replaced folder; undefined if there was none */

@@ -17,6 +17,8 @@ const facts = {
   damaged: "is damaged",
   /** The state is missing, empty or older than the other data in the folder. */
   outdated: "is older than the other data in the folder",
+  /** The key of the secrets is missing or wrong. */
+  secrets_key: "does not contain the key of the stored secrets",
   unreadable: "cannot be opened",
 } as const;
 
@@ -33,6 +35,7 @@ const steps: Readonly<Record<DataFolderProblem, string>> = {
   damaged:
     "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'. See 'Damaged files' in docs/operations/running.md.",
   outdated: "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'.",
+  secrets_key: "Put the right key there, or name its file with --secrets-key-file.",
   unreadable: "Check the path, the disk and the system's log, then try again.",
 };
 

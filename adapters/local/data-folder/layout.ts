@@ -44,6 +44,9 @@ const ownTree: Rule = {
   },
 };
 
+/** The key of the secrets, unless the setting `secretsKeyFile` names another file. */
+export const KEY_FILE = "secrets.key";
+
 /** The file that the health check writes as a test. The next check replaces a leftover file. */
 export const PROBE_FILE = "probe";
 
@@ -91,6 +94,7 @@ export type BackupRule =
   | "quarantine"
   | "images"
   | "environments"
+  | "secrets key"
   | "left out";
 
 /** Every entry of a data folder, by its path. A test compares this table with the data folder of a used server. */
@@ -107,6 +111,9 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   images: "images",
   // The backup contains only the Python environments that images need. The next build downloads the rest.
   cache: "environments",
+  // The key of the secrets. A backup contains it only if the operator asks for it.
+  [KEY_FILE]: "secrets key",
+  [`${KEY_FILE}.new`]: "left out",
   // Valid only in this folder at this time. A restore recreates the first file, and the server recreates the others.
   "state.check": "left out",
   "state.copy.sqlite": "left out",

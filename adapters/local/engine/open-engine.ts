@@ -25,6 +25,8 @@ import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
 import { moveLastFires } from "../schedules/last-fires.ts";
+import { KEY_CHECK, keyPathOf, loadCipher, prepareKey } from "../secrets/key-file.ts";
+import { SecretResolver } from "../secrets/resolve-secrets.ts";
 import { openState } from "../state/database.ts";
 import { beginTakeover, type Lock, lockDataDir, relockDataDir } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
@@ -115,6 +117,7 @@ const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, sta
   const { name: scope, release } = await takeScope(settings.named("scope"), dataDir, logger);
   stack.defer(release);
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
+  prepareKey(db, dataDir, config.secretsKeyFile);
   moveLastFires(db, () => openEngineFile(dataDir, logger));
   return { scope, storageKey };
 };
@@ -246,6 +249,9 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
     containers: chosen.containers,
+    secrets: new SecretResolver(state.secrets, () =>
+      loadCipher(keyPathOf(dataDir, config.secretsKeyFile), state.setting(KEY_CHECK)),
+    ),
     userOf,
     namesFor: (owner) => {
       if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];

@@ -13,6 +13,7 @@ import type { ServiceOutput } from "../logs/service-output.ts";
 import type { VolumeFolders } from "../sandbox/mounts.ts";
 import { type Exit, type ResourceUse, type Runner, type Running, stopRunning } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
+import type { SecretResolver } from "../secrets/resolve-secrets.ts";
 import type { Metered } from "../usage/meter.ts";
 import type { BusySocket } from "./busy-socket.ts";
 import { checkHealth, type HealthResult } from "./health-check.ts";
@@ -26,6 +27,7 @@ export interface InstanceDeps {
   /** True if Node.js needs an option for its memory limit because it cannot read the limit from a control group. */
   readonly tellsNodeItsMemory: boolean;
   readonly toolchain: Toolchain;
+  readonly secrets: Pick<SecretResolver, "resolve">;
   readonly volumes: VolumeFolders;
   readonly userOf: UserOf;
   /** Host names that resolve to the loopback address in the separate networks of the account's services. */
@@ -58,6 +60,8 @@ export interface InstanceSpec {
 export interface InstanceParts {
   /** The last lines of output, oldest first. Grows while the instance runs. */
   readonly tail: readonly string[];
+  /** Removes the values of secrets from text that leaves the service's own log. */
+  readonly redact: (text: string) => string;
   readonly metered: Metered | undefined;
   readonly busySocket: BusySocket | undefined;
 }
@@ -120,8 +124,10 @@ export class Instance {
     return probeHttp2(this.address);
   }
 
-  checkHealth(check: HealthCheck, useHttp2: boolean, signal: AbortSignal): Promise<HealthResult> {
-    return checkHealth(this.address, check, useHttp2, signal);
+  async checkHealth(check: HealthCheck, useHttp2: boolean, signal: AbortSignal): Promise<HealthResult> {
+    const result = await checkHealth(this.address, check, useHttp2, signal);
+    // The problem may contain the response of the service.
+    return result.healthy ? result : { ...result, problem: this.#parts.redact(result.problem) };
   }
 
   /** @param open whether any program accepts connections on the instance's port */

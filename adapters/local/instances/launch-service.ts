@@ -1,7 +1,8 @@
 /** Starts a service, either from a built source with this machine's programs or from a container image. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { withAliases } from "../../../core/domain/deploy/environment.ts";
+import { type Environment, withAliases } from "../../../core/domain/deploy/environment.ts";
+import { redactorOf } from "../../../core/domain/secrets/redact.ts";
 import { COMPILE_CACHE } from "../builds/build-node.ts";
 import type { UnpackedImage } from "../builds/image-store.ts";
 import { APP, programBinds } from "../builds/run-command.ts";
@@ -9,6 +10,7 @@ import { execLast } from "../sandbox/exec-last.ts";
 import type { InstanceMounts } from "../sandbox/mounts.ts";
 import type { Bind, Limits, OnOutput, Running } from "../sandbox/runner.ts";
 import { withoutScope } from "../sandbox/scope.ts";
+import type { SecretValues } from "../secrets/resolve-secrets.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { BusySocket } from "./busy-socket.ts";
 import { Instance, type InstanceDeps, type InstanceSpec } from "./instance.ts";
@@ -21,6 +23,8 @@ const PROCESSES = 1024;
 interface Launch {
   readonly deps: InstanceDeps;
   readonly spec: InstanceSpec;
+  /** The declared variables, with the values of secrets. */
+  readonly env: Environment;
   /** The id of the job, which contains the id of the instance. */
   readonly job: string;
   readonly port: number;
@@ -35,9 +39,9 @@ const BUSY_SOCKET = "/run/portside/busy.sock";
 const busySocketBinds = ({ busySocket }: Launch): Bind[] =>
   busySocket === undefined ? [] : [{ host: busySocket.path, inside: BUSY_SOCKET, writable: false }];
 
-const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage): Record<string, string> => {
+const nodeOptions = ({ deps, env, spec: { template } }: Launch, image: UnpackedImage): Record<string, string> => {
   if (!deps.tellsNodeItsMemory || image.kind !== "node") return {};
-  const own = template.env["NODE_OPTIONS"] ?? "";
+  const own = env["NODE_OPTIONS"] ?? "";
   if (own.includes("max-old-space-size")) return {};
   const mebibytes = Math.floor((template.memory * 0.75) / 1024 ** 2);
   return { NODE_OPTIONS: `${own} --max-old-space-size=${mebibytes}`.trim() };
@@ -67,7 +71,7 @@ const unpackedEnvironment = (
   app: string,
   home: string,
 ): Record<string, string> => {
-  const { deps, spec, port } = launch;
+  const { deps, env, port } = launch;
   const path = [join(app, "node_modules", ".bin"), ...image.path, join(deps.toolchain.node, "..")];
   return {
     PATH: [...path, "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
@@ -77,7 +81,7 @@ const unpackedEnvironment = (
     ...(image.kind === "node" ? { NODE_ENV: "production" } : {}),
     ...(image.compiled === true ? { NODE_COMPILE_CACHE: join(app, COMPILE_CACHE) } : {}),
     PYTHONUNBUFFERED: "1",
-    ...spec.template.env,
+    ...env,
     ...nodeOptions(launch, image),
     ...platformVariables(launch, port, deps.runner.mapsPaths),
   };
@@ -128,7 +132,7 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
 };
 
 const launchImage = (launch: Launch, image: string): Running => {
-  const { deps, spec, job, port, mounts, onOutput } = launch;
+  const { deps, spec, env, job, port, mounts, onOutput } = launch;
   const { template, revision } = spec;
   if (typeof deps.containers === "string") throw new Error(deps.containers);
   return deps.containers.startImage(
@@ -136,7 +140,7 @@ const launchImage = (launch: Launch, image: string): Running => {
       id: job,
       owner: template.owner,
       image,
-      env: { ...template.env, ...platformVariables(launch, template.port, true) },
+      env: { ...env, ...platformVariables(launch, template.port, true) },
       binds: busySocketBinds(launch),
       folders: mounts.binds,
       limits: limitsOf(launch),
@@ -153,6 +157,8 @@ export interface LaunchPlace {
   /** A free port of this machine; unused if the runner gives services separate networks. */
   readonly hostPort: number;
   readonly mounts: InstanceMounts;
+  /** The values of the template's secrets, by the name of their variable. */
+  readonly secrets: SecretValues;
   /** Closed when the instance has ended. If the launch fails, the caller must close it. */
   readonly busySocket: BusySocket | undefined;
 }
@@ -160,19 +166,21 @@ export interface LaunchPlace {
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
-  { id, hostPort, mounts, busySocket }: LaunchPlace,
+  { id, hostPort, mounts, secrets, busySocket }: LaunchPlace,
 ): Instance => {
   const { template, image, revision } = spec;
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
   const job = `${deps.mark}.${id}`;
   const tail: string[] = [];
+  const redact = redactorOf(Object.values(secrets));
   const { owner, name: service } = template;
   const onOutput: OnOutput = (stream, lines, at) => {
-    tail.push(...lastLinesIn(lines, TAIL).map((line) => line.slice(0, 2000)));
+    tail.push(...lastLinesIn(lines, TAIL).map((line) => redact(line).slice(0, 2000)));
     tail.splice(0, tail.length - TAIL);
     return deps.logOutput({ owner, service, revision, instance: id, logName: stream, lines }, at);
   };
-  const launch = { deps, spec, job, port, mounts, busySocket, onOutput };
+  const env = { ...template.env, ...secrets };
+  const launch = { deps, spec, env, job, port, mounts, busySocket, onOutput };
   // Write the note before the start, because `portside shell` does not find an instance without a note.
   const forget = noteInstance(deps.runDir, { service: template.name, job }, deps.logger);
   let running: Running;
@@ -188,5 +196,5 @@ export const launchService = (
   void running.exited.then(() => mounts.removeLinks());
   const closed = running.exited.then(() => busySocket?.close());
   closed.catch((cause: unknown) => deps.logger.warn("could not remove the busy socket of an instance", { id, cause }));
-  return new Instance(deps, running, port, { tail, metered, busySocket });
+  return new Instance(deps, running, port, { tail, redact, metered, busySocket });
 };

@@ -7,6 +7,7 @@ import { mountVolumes } from "../sandbox/mounts.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { withoutScope } from "../sandbox/scope.ts";
 import { NoUserLeft } from "../sandbox/users/account-users.ts";
+import type { SecretValues } from "../secrets/resolve-secrets.ts";
 import { chownFolder } from "../tenant-files/chown-tree.ts";
 import { BusySocket, type SocketUser } from "./busy-socket.ts";
 import { describeExit } from "./describe-exit.ts";
@@ -215,6 +216,7 @@ const openBusySocket = async (
 const launchInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
+  secrets: SecretValues,
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
   const { image } = spec;
@@ -234,7 +236,13 @@ const launchInstance = async (
   try {
     const id = deps.ids.id();
     busySocket = await openBusySocket(deps, spec, id, target.kind === "container" ? "any" : user || "own");
-    const instance = launchService(deps, spec, { id, hostPort: await freePort(), mounts, busySocket });
+    const instance = launchService(deps, spec, {
+      id,
+      hostPort: await freePort(),
+      mounts,
+      secrets,
+      busySocket,
+    });
     await begins(instance, options);
     return instance;
   } catch (cause) {
@@ -258,8 +266,10 @@ export const startInstance = async (
   spec: InstanceSpec,
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
+  const secrets = deps.secrets.resolve(spec.template);
+  if (secrets.isErr()) return secrets.error;
   for (let tries = 1; ; tries++) {
-    const instance = await launchInstance(deps, spec, options);
+    const instance = await launchInstance(deps, spec, secrets.value, options);
     if ("reason" in instance) return instance;
     options.onLaunched?.(instance);
     const deadline = Date.now() + options.listenMillis;

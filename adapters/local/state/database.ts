@@ -1,7 +1,7 @@
 /**
  * The local provider's state in one SQLite file: services, releases, ports, deploys, freed names, keys, settings,
- * volumes, schedules and the accounts' users. Every change is one transaction that is flushed to disk. If the server is
- * killed during a change, the file contains the change completely or not at all.
+ * volumes, schedules, secrets and the accounts' users. Every change is one transaction that is flushed to disk. If the
+ * server is killed during a change, the file contains the change completely or not at all.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -118,8 +118,28 @@ const releases = `
     FROM services WHERE serving IS NOT NULL;
 `;
 
+const secrets = `
+  CREATE TABLE secrets (
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    -- The encrypted value, with its nonce and tag.
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (owner, name, version)
+  ) STRICT;
+  -- The number of the newest version of each name. Rows are never deleted, because numbers are not reused.
+  CREATE TABLE secret_numbers (
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    newest INTEGER NOT NULL,
+    PRIMARY KEY (owner, name)
+  ) STRICT;
+`;
+
 /** The entry at index N migrates the file from format N to format N + 1. */
-const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases];
+const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets];
 
 /** Runs `work` as one transaction. Rolls the transaction back if `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

@@ -10,9 +10,11 @@ import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Candidate, WantedService } from "../engine/reconcile.ts";
 import type { StoredJob } from "../schedules/cron-timers.ts";
+import type { KEY_CHECK } from "../secrets/key-file.ts";
 import { AccountUserRows } from "./account-users.ts";
 import { STATE_FILE } from "./inspect.ts";
 import { jobOf } from "./schedules.ts";
+import { SecretRows } from "./secrets.ts";
 import { readRevision } from "./services.ts";
 import { SettingRows } from "./settings.ts";
 import { selectAll, selectFirst } from "./sql.ts";
@@ -35,6 +37,7 @@ export class StoredState implements Disposable {
   readonly #dataVersion: StatementSync;
   readonly #settings: SettingRows;
   readonly volumes: Pick<VolumeRows, "lives" | "ownerOf">;
+  readonly secrets: Pick<SecretRows, "sealed">;
   readonly users: Pick<AccountUserRows, "uidOf">;
   /** The services of the last read, so that only changed rows are parsed. */
   #services = new Map<DeploymentName, { readonly etag: string; readonly service: WantedService }>();
@@ -48,6 +51,7 @@ export class StoredState implements Disposable {
     this.#dataVersion = this.#db.prepare("PRAGMA data_version");
     this.#settings = new SettingRows(this.#db);
     this.volumes = new VolumeRows(this.#db);
+    this.secrets = new SecretRows(this.#db);
     this.users = new AccountUserRows(this.#db);
   }
 
@@ -91,7 +95,7 @@ export class StoredState implements Disposable {
     return selectFirst<{ port: number }>(this.#db, "SELECT port FROM ports WHERE name = ?", service)?.port;
   }
 
-  setting(name: "scope" | "storage_key"): string | undefined {
+  setting(name: "scope" | "storage_key" | typeof KEY_CHECK): string | undefined {
     return this.#settings.get(name);
   }
 

@@ -7,7 +7,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { healthCheckSchema } from "../../../core/domain/deploy/health.ts";
 import { idleModes } from "../../../core/domain/deploy/idle.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
-import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names.ts";
+import type { DeploymentName, SecretName, VolumeName } from "../../../core/domain/wire/names.ts";
 
 const API_VERSION = "portside/v1";
 
@@ -38,6 +38,9 @@ export const serviceDocumentSchema = z.object({
     // Pairs instead of an object, because a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
+    secrets: z
+      .array(z.tuple([z.string(), z.object({ name: z.string(), version: z.int(), follows: z.boolean() })]))
+      .exactOptional(),
     // Absent in documents that earlier versions wrote.
     minInstances: z.int().exactOptional(),
     health: healthCheckSchema.exactOptional(),
@@ -48,7 +51,7 @@ export const serviceDocumentSchema = z.object({
 export type ServiceDocument = z.output<typeof serviceDocumentSchema>;
 
 export const renderService = (template: ServiceTemplate): ServiceDocument => {
-  const { name, owner, deployId, cpu, memory, env, envAliases, ...spec } = template;
+  const { name, owner, deployId, cpu, memory, env, envAliases, secrets, ...spec } = template;
   return serviceDocumentSchema.parse({
     apiVersion: API_VERSION,
     metadata: { name, owner, deployId },
@@ -57,6 +60,7 @@ export const renderService = (template: ServiceTemplate): ServiceDocument => {
       resources: { cpu, memory },
       env: Object.entries(env),
       ...(envAliases === undefined ? {} : { envAliases: Object.entries(envAliases) }),
+      ...(secrets === undefined ? {} : { secrets: Object.entries(secrets) }),
     },
   });
 };
@@ -66,7 +70,7 @@ export const parseService = (raw: unknown): ServiceTemplate | undefined => {
   const parsed = serviceDocumentSchema.safeParse(raw);
   if (!parsed.success) return undefined;
   const { name, owner, deployId } = parsed.data.metadata;
-  const { resources, mounts, env, envAliases, ...spec } = parsed.data.spec;
+  const { resources, mounts, env, envAliases, secrets, ...spec } = parsed.data.spec;
   return {
     ...spec,
     ...resources,
@@ -76,5 +80,15 @@ export const parseService = (raw: unknown): ServiceTemplate | undefined => {
     mounts: mounts.map(({ volume, ...mount }) => ({ ...mount, volume: volume as VolumeName })),
     env: Object.fromEntries(env),
     ...(envAliases === undefined ? {} : { envAliases: Object.fromEntries(envAliases) }),
+    ...(secrets === undefined
+      ? {}
+      : {
+          secrets: Object.fromEntries(
+            secrets.map(([variable, { name: secret, version, follows }]) => [
+              variable,
+              { name: secret as SecretName, version, follows },
+            ]),
+          ),
+        }),
   };
 };

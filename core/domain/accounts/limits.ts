@@ -109,6 +109,16 @@ export const releaseLimits = {
   page: { min: 1, max: 100, default: 20 },
 } as const;
 
+/** Limits of secrets. */
+export const secretLimits = {
+  /** Maximum number of secrets of an account. */
+  count: 100,
+  /** Maximum UTF-8 bytes of a value. */
+  valueBytes: 64 * KiB,
+  /** Versions of a secret that are kept, in addition to the versions that deployments and kept releases use. */
+  versionsKept: 10,
+} as const;
+
 /** Limits of log requests. */
 export const logLimits = {
   /** Milliseconds after which a search returns the entries found so far. */

@@ -39,7 +39,8 @@ const declarationOf = (
   useHttp2: fields.use_http2,
   mounts: fields.volumes,
   schedule: scheduleOf(fields.schedule, fields.timezone),
-  ...(fields.env === undefined ? {} : { env: fields.env }),
+
+  ...(fields.env === undefined ? {} : { env: fields.env.env, secretReferences: fields.env.secrets }),
   ...(fields.min_instances === undefined ? {} : { minInstances: fields.min_instances }),
   ...(fields.health === undefined ? {} : { health: fields.health }),
   ...(fields.idle === undefined ? {} : { idle: fields.idle }),
@@ -96,6 +97,13 @@ const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue
       ? [issue([field], `${feature.reason}; omit ${field}`, "unsupported")]
       : [];
   });
+
+const secretIssues = ({ env }: DeployValues, { secrets }: Capabilities): Issue[] =>
+  secrets.supported
+    ? []
+    : Object.keys(env?.secrets ?? {}).map((name) =>
+        issue(["env", name], `${secrets.reason}; set the value instead`, "unsupported"),
+      );
 
 const messageIssues = ({ message }: DeployValues, { releases }: Capabilities): Issue[] =>
   message && !releases.supported ? [issue(["message"], `${releases.reason}; omit message`, "unsupported")] : [];
@@ -159,6 +167,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
     ...omittableIssues(valid, context.capabilities),
+    ...secretIssues(valid, context.capabilities),
     ...messageIssues(valid, context.capabilities),
   ];
 };

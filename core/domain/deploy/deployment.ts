@@ -5,7 +5,14 @@ import type { Timestamp } from "../wire/instant.ts";
 import { healthCheckSchema } from "./health.ts";
 import { idleModes } from "./idle.ts";
 import { deployReasonSchema } from "./reason.ts";
-import { type Service, type ServiceSpec, shownTemplate, statusOf, writtenFields } from "./service-template.ts";
+import {
+  type Service,
+  type ServiceSpec,
+  shownTemplate,
+  statusOf,
+  variableNames,
+  writtenFields,
+} from "./service-template.ts";
 
 const time = z.string().meta({ format: "date-time" });
 
@@ -105,7 +112,7 @@ const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
     use_http2: written.use_http2,
     volumes: written.volumes,
     schedule: written.schedule,
-    env: Object.keys(spec.env).sort(),
+    env: variableNames(spec),
     health: written.health,
     idle: written.idle,
     ...(status.cron === undefined ? {} : { cron: status.cron }),

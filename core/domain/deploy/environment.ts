@@ -1,6 +1,7 @@
 /** The environment variables that a deployment declares. Responses and logs must not contain their values. */
 
 import { fieldLimits } from "../accounts/limits.ts";
+import { readReference, type SecretReference, type SecretReferences } from "../secrets/references.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { parseStrictJson } from "../wire/strict-json.ts";
 
@@ -61,29 +62,55 @@ export const aliasIssues = (raw: unknown, aliases: EnvAliases, field: string): r
 
 const textBytes = (text: string): number => new TextEncoder().encode(text).length;
 
+/** The variables of an `env` field: those with a value, and those that refer to a secret. */
+export interface DeclaredVariables {
+  readonly env: Environment;
+  readonly secrets: SecretReferences;
+}
+
+const nameIssues = (name: string): Issue[] => {
+  if (isReserved(name)) return [issue([name], RESERVED, "value_error")];
+  const rule = "a variable name must contain only letters, digits and '_' and must not start with a digit";
+  return NAME.test(name) ? [] : [issue([name], rule, "string_pattern_mismatch")];
+};
+
+/** @returns the value, the reference, or the issues with paths relative to the variable */
+const readVariable = (value: unknown): string | SecretReference | readonly Issue[] => {
+  if (typeof value === "string")
+    return value.includes("\0") ? [issue([], "must not contain a null byte", "value_error")] : value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const rule = 'must be a string, or {"secret": NAME}; write numbers in quotes';
+    return [issue([], rule, "string_type")];
+  }
+  return readReference(value).match<SecretReference | readonly Issue[]>(
+    (reference) => reference,
+    (issues) => issues,
+  );
+};
+
+/** A reference counts as it is written. */
+const sizeOf = (value: unknown): number => textBytes(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+
 /** Validates a parsed `env` field. Returns the variables, or none if there are issues. */
-export const readEnvironment = (raw: unknown): { readonly env: Environment; readonly issues: readonly Issue[] } => {
+export const readEnvironment = (raw: unknown): DeclaredVariables & { readonly issues: readonly Issue[] } => {
+  const none = { env: {}, secrets: {} };
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
-    return { env: {}, issues: [issue([], 'must be an object such as {"LOG_LEVEL": "debug"}', "dict_type")] };
+    return { ...none, issues: [issue([], 'must be an object such as {"LOG_LEVEL": "debug"}', "dict_type")] };
   const issues: Issue[] = [];
+  const values: [string, string][] = [];
+  const references: [string, SecretReference][] = [];
   const entries = Object.entries(raw);
   for (const [name, value] of entries) {
-    if (!NAME.test(name))
-      issues.push(
-        issue(
-          [name],
-          "a variable name must contain only letters, digits and '_' and must not start with a digit",
-          "string_pattern_mismatch",
-        ),
-      );
-    else if (isReserved(name)) issues.push(issue([name], RESERVED, "value_error"));
-    if (typeof value !== "string")
-      issues.push(issue([name], "must be a string; write numbers in quotes", "string_type"));
-    else if (value.includes("\0")) issues.push(issue([name], "must not contain a null byte", "value_error"));
+    issues.push(...nameIssues(name));
+    const read = readVariable(value);
+    if (typeof read === "string") values.push([name, read]);
+    else if ("name" in read) references.push([name, read]);
+    else issues.push(...read.map((one) => ({ ...one, path: [name, ...one.path] })));
   }
-  const sizeOf = (value: unknown) => (typeof value === "string" ? textBytes(value) : 0);
   const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + sizeOf(value) + 2, 0);
   if (bytes > fieldLimits.env.maxBytes)
     issues.push(issue([], `must be at most ${fieldLimits.env.maxBytes} bytes; this has ${bytes}`, "too_large"));
-  return { env: issues.length > 0 ? {} : Object.fromEntries(entries as [string, string][]), issues };
+  return issues.length > 0
+    ? { ...none, issues }
+    : { env: Object.fromEntries(values), secrets: Object.fromEntries(references), issues };
 };

@@ -15,6 +15,7 @@ import {
   deploymentNameProblem,
   deploymentNameShape,
   normalizeDeploymentName,
+  secretNameShape,
   type VolumeName,
 } from "../wire/names.ts";
 import { readEnvironment } from "./environment.ts";
@@ -79,18 +80,35 @@ const volumes = jsonField<readonly Mount[]>(
   },
 );
 
+/** The JSON schema of a variable. */
+export const variableShape = {
+  anyOf: [
+    { type: "string" },
+    {
+      type: "object",
+      properties: {
+        secret: { type: "string", ...secretNameShape, description: "The name of a secret." },
+        version: { type: "integer", minimum: 1, description: "The version; defaults to the newest one." },
+      },
+      required: ["secret"],
+      additionalProperties: false,
+    },
+  ],
+} as const;
+
 const environment = jsonField(
   (raw) => {
-    const { env, issues } = readEnvironment(raw);
-    return { value: env, issues };
+    const { env, secrets, issues } = readEnvironment(raw);
+    return { value: { env, secrets }, issues };
   },
   {
     description:
       "The environment variables of the service. They replace all current variables; {} removes all. Omit the field " +
-      "to keep the current variables.",
-    examples: [{ LOG_LEVEL: "info" }],
+      'to keep the current variables. A variable with {"secret": NAME} has the value of a secret: the newest version ' +
+      "at the time of the deploy, or `version`.",
+    examples: [{ LOG_LEVEL: "info" }, { API_KEY: { secret: "STRIPE_KEY" } }],
     type: "object",
-    additionalProperties: { type: "string" },
+    additionalProperties: variableShape,
   },
 );
 

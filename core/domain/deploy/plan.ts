@@ -4,6 +4,7 @@
  * The deploy itself, `POST /v1/deploy/plan` and embedders use the same function.
  */
 import type { AccountId } from "../accounts/account.ts";
+import type { PinnedSecrets } from "../secrets/references.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import type { VolumeName } from "../wire/names.ts";
 import type { DeployDeclaration } from "./declaration.ts";
@@ -13,6 +14,8 @@ import {
   type Service,
   type ServiceSpec,
   shownTemplate,
+  type Variables,
+  variableNames,
   type WritableFields,
   writtenFields,
 } from "./service-template.ts";
@@ -61,10 +64,19 @@ export interface DeployPlan {
 
 const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] => {
-  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((name) => from[name] !== to[name]);
-  return names.length === 0 ? [] : [{ field: "env", from: Object.keys(from).sort(), to: Object.keys(to).sort() }];
+/** Returns all variables, each with its value or its reference to a secret. */
+const variablesOf = ({ env, secrets = {} }: Variables) =>
+  new Map<string, unknown>([...Object.entries(env), ...Object.entries(secrets)]);
+
+/** Returns the variables whose value or reference differs, sorted. */
+export const changedVariables = (from: Variables, to: Variables): string[] => {
+  const [before, after] = [variablesOf(from), variablesOf(to)];
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => !sameValue(before.get(name), after.get(name))).sort();
 };
+
+const changedEnv = (from: ServiceSpec, to: ServiceSpec): Change[] =>
+  changedVariables(from, to).length === 0 ? [] : [{ field: "env", from: variableNames(from), to: variableNames(to) }];
 
 /** Returns the fields that differ, except the environment. */
 export const changedFields = (from: WritableFields, to: WritableFields): Change[] => {
@@ -76,7 +88,7 @@ export const changedFields = (from: WritableFields, to: WritableFields): Change[
 
 const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => [
   ...changedFields(from, to),
-  ...changedEnv(from.env, to.env),
+  ...changedEnv(from, to),
 ];
 
 const takesVariables = ({ from, to }: Change): boolean =>
@@ -126,6 +138,7 @@ const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): Sche
  * @param current the service under the name, or null
  * @param volumes all volumes of the account
  * @param ruled the adjustments that policies made to the declaration
+ * @param secrets the pinned references to secrets
  */
 export const planDeploy = (
   owner: AccountId,
@@ -134,6 +147,7 @@ export const planDeploy = (
   capabilities: Capabilities,
   volumes: readonly { readonly name: VolumeName; readonly id: string }[],
   ruled: readonly Adjustment[] = [],
+  secrets: PinnedSecrets = {},
 ): DeployPlan => {
   const wanted = { cpu: declaration.cpu, memory: declaration.memory };
   // `declareDeploy` has rejected declarations that fit no size of the provider.
@@ -143,6 +157,7 @@ export const planDeploy = (
     writtenName: _writtenName,
     source: _source,
     message: _message,
+    secretReferences: _references,
     minInstances: declaredMin,
     health: declaredHealth,
     idle: declaredIdle,
@@ -157,6 +172,7 @@ export const planDeploy = (
     ...fitted,
     owner,
     env: declaration.env ?? present?.env ?? {},
+    ...(Object.keys(secrets).length > 0 ? { secrets } : {}),
     ...(minInstances > 0 ? { minInstances } : {}),
     ...(health ? { health } : {}),
     ...(idle ? { idle } : {}),

@@ -25,7 +25,7 @@ import type { Adjustment } from "./resources.ts";
 import { type Declared, type ServiceSpec, writtenFields } from "./service-template.ts";
 
 /** The fields that a policy may change: all fields of a service except those that keep their value if omitted. */
-export type PolicyFields = Omit<Declared, "env" | "minInstances" | "health" | "idle">;
+export type PolicyFields = Omit<Declared, "env" | "secrets" | "minInstances" | "health" | "idle">;
 
 /** The deploy that a policy judges. */
 export interface PolicyQuestion {
@@ -101,7 +101,17 @@ const brokenBy = (policy: Policy, declaration: DeployDeclaration, context: Decla
 };
 
 /** Fields that a policy must not change. The types already exclude them, but a JavaScript caller has no types. */
-const kept: readonly string[] = ["name", "writtenName", "source", "env", "minInstances", "health", "idle", "message"];
+const kept: readonly string[] = [
+  "name",
+  "writtenName",
+  "source",
+  "env",
+  "secretReferences",
+  "minInstances",
+  "health",
+  "idle",
+  "message",
+];
 
 const isChange = ({ field, value }: FieldChange, declaration: DeployDeclaration): boolean =>
   Object.hasOwn(declaration, field) && !kept.includes(field) && typeof value === typeof declaration[field];

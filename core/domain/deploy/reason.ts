@@ -17,6 +17,7 @@ export const deployReasons = {
   rollout_timeout: "The rollout exceeded its deadline.",
   schedule_failed: "The schedule could not be set.",
   volume_unavailable: "A volume that the deploy mounts is no longer available.",
+  secret_unavailable: "A version of a secret that the deploy uses does not exist or cannot be read.",
   quota_exceeded: "The deploy exceeds a quota of the provider or of the account.",
   permission: "The platform lacks a permission that the deploy needs.",
   name_taken: "Another account took the name first.",

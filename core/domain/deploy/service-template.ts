@@ -5,6 +5,7 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { LastFire } from "../schedules/fire-policy.ts";
 import type { Schedule } from "../schedules/schedule.ts";
+import type { PinnedSecrets } from "../secrets/references.ts";
 import { type BoundMount, type Mount, renderMounts } from "../volumes/mounts.ts";
 import type { Timestamp } from "../wire/instant.ts";
 import type { DeploymentName } from "../wire/names.ts";
@@ -31,6 +32,8 @@ export interface Declared {
   readonly mounts: readonly Mount[];
   readonly schedule: Schedule | null;
   readonly env: Environment;
+  /** The variables that have the value of a secret. Absent if there are none. */
+  readonly secrets?: PinnedSecrets;
   /** The number of instances that run even without requests. Absent: 0. */
   readonly minInstances?: number;
   /** Absent: an instance is healthy when it accepts connections. */
@@ -45,8 +48,15 @@ export interface ServiceSpec extends Declared {
   readonly owner: AccountId;
 }
 
+/** The environment of a service. */
+export type Variables = Pick<Declared, "env" | "secrets">;
+
+/** Returns the names of all variables, sorted. */
+export const variableNames = ({ env, secrets }: Variables): string[] =>
+  [...Object.keys(env), ...(secrets === undefined ? [] : Object.keys(secrets))].sort();
+
 /** The declared fields except the environment. `health` and `idle` may be null, as in a declaration. */
-export interface WritableFields extends Omit<Declared, "env" | "health" | "idle"> {
+export interface WritableFields extends Omit<Declared, "env" | "secrets" | "health" | "idle"> {
   readonly health?: HealthCheck | null;
   readonly idle?: IdleMode | null;
 }

@@ -65,6 +65,7 @@ export const capabilitiesSchema = z
     releases: feature.meta({
       description: "The platform keeps the releases of a deployment, so that a rollback can restore them.",
     }),
+    secrets: feature.meta({ description: "The platform stores secrets, and a variable may refer to one." }),
     volumes: z.object({
       mounts: feature.meta({ description: "Volumes appear as folders in services." }),
       store: feature,

@@ -1,7 +1,8 @@
 /**
- * The names of deployments and volumes, which clients choose.
+ * The names of deployments, volumes and secrets, which clients choose.
  *
- * A deployment name is global because it becomes a host name. A volume name is unique within its account.
+ * A deployment name is global because it becomes a host name. The names of volumes and secrets are unique within their
+ * account.
  */
 
 declare const deploymentBrand: unique symbol;
@@ -13,6 +14,11 @@ declare const volumeBrand: unique symbol;
 
 /** A valid volume name. */
 export type VolumeName = string & { readonly [volumeBrand]: true };
+
+declare const secretBrand: unique symbol;
+
+/** A valid secret name. */
+export type SecretName = string & { readonly [secretBrand]: true };
 
 /** Names that deployments must not have, by default. The setting `reservedNames` replaces the list. */
 export const reservedNames: readonly string[] = [
@@ -31,6 +37,7 @@ export const reservedNames: readonly string[] = [
 
 export const DEPLOYMENT_NAME_MAX = 49;
 export const VOLUME_NAME_MAX = 40;
+export const SECRET_NAME_MAX = 63;
 
 /** The rules of a deployment name as JSON Schema, except for the reserved names. */
 export const deploymentNameShape = {
@@ -40,6 +47,9 @@ export const deploymentNameShape = {
 
 /** The rules of a volume name as JSON Schema. */
 export const volumeNameShape = { pattern: "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", maxLength: VOLUME_NAME_MAX } as const;
+
+/** The rules of a secret name as JSON Schema. */
+export const secretNameShape = { pattern: "^[A-Za-z][A-Za-z0-9_-]*$", maxLength: SECRET_NAME_MAX } as const;
 
 /** Replaces `_` with `-`. */
 export const normalizeDeploymentName = (text: string): string => text.replaceAll("_", "-");
@@ -70,3 +80,12 @@ export const volumeNameProblem = (name: string): string | undefined =>
 /** Parses a volume name. Returns undefined if it breaks a rule; `volumeNameProblem` returns the rule. */
 export const parseVolumeName = (text: string): VolumeName | undefined =>
   volumeNameProblem(text) === undefined ? (text as VolumeName) : undefined;
+
+/** Returns the rule that a secret name breaks, as a message, or undefined if the name is valid. */
+export const secretNameProblem = (name: string): string | undefined => {
+  if (name.length === 0) return "a secret name must not be empty";
+  if (name.length > SECRET_NAME_MAX)
+    return `a secret name must be at most ${SECRET_NAME_MAX} characters; this has ${name.length}`;
+  if (!/^[A-Za-z0-9_-]*$/.test(name)) return "a secret name must contain only letters a-z, A-Z, digits, '_' and '-'";
+  return /^[A-Za-z]/.test(name) ? undefined : "a secret name must start with a letter";
+};

@@ -1,16 +1,27 @@
 /** The request fields of all endpoints except the deploy, which `deploy/fields.ts` defines. Keys are wire names. */
 import { z } from "zod";
 import { err, ok } from "../../result.ts";
-import { deployListLimits, fieldLimits, logLimits, releaseLimits, sqlLimits } from "../accounts/limits.ts";
+import {
+  deployListLimits,
+  fieldLimits,
+  logLimits,
+  releaseLimits,
+  secretLimits,
+  sqlLimits,
+} from "../accounts/limits.ts";
 import { readEnvironment } from "../deploy/environment.ts";
-import { messageField } from "../deploy/fields.ts";
+import { messageField, variableShape } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
+import { parseSecretValue } from "../secrets/secret.ts";
 import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
-import { integerField, jsonField, parsedField, readField } from "./fields.ts";
+import { booleanField, integerField, jsonField, parsedField, readField } from "./fields.ts";
 import { type Issue, issue } from "./issue.ts";
 import {
   type DeploymentName,
   normalizeDeploymentName,
+  type SecretName,
+  secretNameProblem,
+  secretNameShape,
   type VolumeName,
   volumeNameProblem,
   volumeNameShape,
@@ -86,14 +97,14 @@ export const setEnvironmentFields = {
   name: anyName("The deployment."),
   set: jsonField(
     (raw) => {
-      const { env, issues } = readEnvironment(raw ?? {});
-      return { value: env, issues };
+      const { env, secrets, issues } = readEnvironment(raw ?? {});
+      return { value: { env, secrets }, issues };
     },
     {
       description: "The variables to set, each with its value. The other variables keep their values.",
       examples: [{ LOG_LEVEL: "debug" }],
       type: ["object", "null"],
-      additionalProperties: { type: "string" },
+      additionalProperties: variableShape,
     },
   ),
   unset: jsonField((raw) => readVariableNames(raw ?? []), {
@@ -214,4 +225,53 @@ export const uploadFields = {
   object: objectPath.optional(),
   path: objectPath.optional().meta({ description: "An alias of `object`." }),
   size: integerField({ min: 0, default: 0 }, "The size of the object in bytes; 0 if unknown."),
+} as const;
+
+const secretName = (description: string) =>
+  readField<SecretName>(
+    (name) => {
+      const problem = secretNameProblem(name);
+      return problem === undefined ? { value: name as SecretName } : { problem, type: "string_pattern_mismatch" };
+    },
+    description,
+    ["STRIPE_KEY"],
+    secretNameShape,
+  );
+
+export const setSecretFields = {
+  name: secretName("1 to 63 characters: letters, digits, '_' and '-'. Must start with a letter."),
+  value: parsedField(parseSecretValue, {
+    description: "The value: 1 byte to 64 KiB of UTF-8 without null bytes. No response contains it.",
+    examples: ["sk_live_4eC39HqLyjWDarjtT1zdp7dc"],
+    type: "string",
+    minLength: 1,
+    maxLength: secretLimits.valueBytes,
+    writeOnly: true,
+  }),
+  redeploy: booleanField(
+    true,
+    "Whether deployments that use the secret without a fixed version, and have an older version, get the newest one now.",
+  ),
+} as const;
+
+const optionalVersion = parsedField<number | null>(
+  (raw) => {
+    if (raw === null || raw === "") return ok(null);
+    const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
+    return typeof value === "number" && Number.isSafeInteger(value) && value > 0
+      ? ok(value)
+      : err([issue([], "must be the number of a version, such as 2", "int_parsing")]);
+  },
+  {
+    description: "The version to delete; defaults to the secret with all its versions.",
+    examples: [2],
+    type: ["integer", "null"],
+    minimum: 1,
+  },
+).optional();
+
+/** Accepts any text as the name, because a lookup of an invalid name finds nothing. */
+export const deleteSecretFields = {
+  name: readField<SecretName>((name) => ({ value: name as SecretName }), "The secret.", ["STRIPE_KEY"]),
+  version: optionalVersion,
 } as const;

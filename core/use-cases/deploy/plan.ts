@@ -7,6 +7,7 @@ import { applyPolicies } from "../../domain/deploy/policy.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import { type ServiceSpec, shownTemplate } from "../../domain/deploy/service-template.ts";
 import { attemptTimeout } from "../../domain/schedules/fire-policy.ts";
+import type { PinnedSecrets } from "../../domain/secrets/references.ts";
 import type { RawFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
@@ -17,6 +18,7 @@ import { err, ok, type Result, safeTry } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 import { type Call, type Caller, parsedUseCase } from "../pipeline/use-case.ts";
+import { pinSecrets } from "../secrets/pin-secrets.ts";
 import { volumeQuotaProblem } from "../volumes/volumes.ts";
 import { findName } from "./find-name.ts";
 import { BUG, type DeployContext, endedEarly, type PhaseResult, type RunContext } from "./phase.ts";
@@ -57,8 +59,11 @@ export const readDeclaration = (
   return err(invalidInput([...issues, ...(declared.isErr() ? declared.error : [])]));
 };
 
-/** Reads the current service, checks its owner and the quotas, applies the policies, and computes the plan. */
-export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
+/**
+ * Reads the current service, checks its owner and the quotas, applies the policies, and computes the plan.
+ * @param restored the pinned secrets of a rollback; by default, pins the references of the declaration
+ */
+export const preparePlan = (caller: Caller, declaration: DeployDeclaration, restored?: PinnedSecrets) =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
     const { services, capabilities } = context.ports.provider;
@@ -75,7 +80,9 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
       "kind" in error ? error : invalidInput(error),
     );
     const volumes = yield* await availableVolumes(caller, ruled.declaration);
-    const planned = planDeploy(account, ruled.declaration, current, capabilities, volumes, ruled.adjustments);
+    const secrets = restored ?? (yield* await pinSecrets(caller, ruled.declaration, current));
+    const { declaration: final, adjustments } = ruled;
+    const planned = planDeploy(account, final, current, capabilities, volumes, adjustments, secrets);
     if (planned.spec.minInstances !== undefined) yield* await checkMinimum(caller, planned.spec);
     return ok(planned);
   });

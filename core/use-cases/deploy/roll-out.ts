@@ -5,6 +5,7 @@ import type { ReleaseOrigin } from "../../domain/deploy/releases/release.ts";
 import type { BoundMount } from "../../domain/volumes/mounts.ts";
 import type { RolloutEvent } from "../../ports/service-platform.ts";
 import { err, ok } from "../../result.ts";
+import { checkSecrets } from "../secrets/pin-secrets.ts";
 import { awaitFinalEvent } from "./await-final-event.ts";
 import { checkMounts } from "./bind-volumes.ts";
 import { failureOf, formatDuration, type PhaseResult, type RunContext } from "./phase.ts";
@@ -39,7 +40,7 @@ export const rollOut = async (
   const cronToken = plan.cronToken ?? ports.ids.secret(CRON_TOKEN_CHARS);
   const aliased = Object.keys(envAliases).length === 0 ? {} : { envAliases };
   const template = { ...plan.spec, ...built, cronToken, ...aliased, deployId: run.deployId };
-  const mayServe = () => checkMounts(deploy, built.mounts);
+  const mayServe = async () => (await checkMounts(deploy, built.mounts)) ?? checkSecrets(deploy, plan.spec.secrets);
   const { end, timedOut } = await awaitFinalEvent<RolloutEvent>(
     (signal) =>
       ports.provider.services.rollout(

@@ -36,6 +36,8 @@ export interface Context {
   readonly uploads: KeyedSemaphore;
   /** Limits the concurrent SQL queries per account. */
   readonly queries: KeyedSemaphore;
+  /** Permits one change to the secrets of an account at a time. */
+  readonly secrets: KeyedSemaphore;
   /** Limits the requests per account and minute. */
   readonly requests: RequestCounter;
 }
@@ -70,6 +72,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     deploys: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
+    secrets: new KeyedSemaphore(1),
     requests: new RequestCounter(ports.clock, settings.accountLimits.requestsPerMinute),
   };
 };

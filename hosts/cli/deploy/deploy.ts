@@ -20,6 +20,7 @@ import {
   messageOption,
   projectArguments,
   readDeployable,
+  secretOption,
 } from "./project.ts";
 import { formBody } from "./upload.ts";
 
@@ -62,6 +63,7 @@ export const command: Command = {
     ...clientOptions,
     name: option("NAME", "Override the name in portside.json"),
     ...envOptions,
+    secret: secretOption,
     health: option("PATH", "Check the service with GET requests to this path; 'none' removes the check"),
     idle: option("MODE", "Choose what happens to idle instances: freeze, stop or default", { choices: idleChoices }),
     message: messageOption,

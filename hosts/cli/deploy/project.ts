@@ -27,6 +27,14 @@ export const envOptions: Options = {
   "env-file": option("FILE", "Read environment variables from a file, one NAME=VALUE per line"),
 };
 
+export const secretOption = option(
+  "VAR=NAME",
+  "Set a variable to a secret, or to its version with NAME:N (repeatable)",
+  {
+    multiple: true,
+  },
+);
+
 export const messageOption = option("TEXT", "Describe the change, for the list of releases", { short: "m" });
 
 export const projectArguments = (input: Input, io: Io) => {
@@ -36,6 +44,8 @@ export const projectArguments = (input: Input, io: Io) => {
     name: input.text("name"),
     /** Each is `K=V`. */
     env: input.texts("env"),
+    /** Each is `VAR=NAME` or `VAR=NAME:VERSION`. */
+    secrets: input.texts("secret"),
     envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
     health: input.text("health"),
     idle: input.text("idle"),
@@ -83,6 +93,15 @@ export const readVariable = (line: string, from: string): [string, string] => {
   const equals = line.indexOf("=");
   if (equals < 1) throw new UsageError(`${from}: '${line}' does not have the form NAME=VALUE.`);
   return [line.slice(0, equals).trim(), line.slice(equals + 1)];
+};
+
+/** Reads `VAR=NAME` or `VAR=NAME:VERSION`. */
+const secretVariable = (line: string): [string, object] => {
+  const [name, reference] = readVariable(line, "--secret");
+  const [secret = "", version] = reference.split(":");
+  if (version === undefined) return [name, { secret }];
+  if (!/^\d{1,15}$/.test(version)) throw new UsageError(`--secret: '${line}' does not have the form VAR=NAME:VERSION.`);
+  return [name, { secret, version: Number(version) }];
 };
 
 const unquoted = (value: string): string => /^(["'])([\s\S]*)\1$/.exec(value.trim())?.[2] ?? value.trim();
@@ -140,9 +159,10 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
   const sourceProblem = folderProblem(source);
   if (sourceProblem !== undefined)
     throw new CommandError(`'source' in ${join(folder, PROJECT_FILE)}: ${sourceProblem}`);
-  const env = [
+  const env: [string, unknown][] = [
     ...(flags.envFile === undefined ? [] : readEnvFile(flags.envFile)),
     ...flags.env.map((line) => readVariable(line, "--env")),
+    ...flags.secrets.map(secretVariable),
   ];
   const fields: Record<string, unknown> = { volumes: {}, ...project?.fields };
   if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };

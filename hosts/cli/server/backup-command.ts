@@ -46,7 +46,13 @@ export const transfer = async <T>(
     waiting = 0;
   };
   try {
-    return await run(settingsFrom(input, io), { file, replace: input.flag("force"), signal: io.signal, onProgress });
+    return await run(settingsFrom(input, io), {
+      file,
+      replace: input.flag("force"),
+      withSecretsKey: input.flag("with-secrets-key"),
+      signal: io.signal,
+      onProgress,
+    });
   } catch (error) {
     if (error instanceof SettingsError || (await isExplained(error)))
       throw new CommandError((error as Error).message, { cause: error });

@@ -24,14 +24,30 @@ export const command: Command = {
   run: async (input, io) => {
     const total = statSync(resolve(io.cwd, input.positionals[0] as string), { throwIfNoEntry: false })?.size;
     const result = await transfer(input, io, restoreFile, total);
-    const { dataDir, deployments, volumes, objects, createdAt, kept } = result;
+    const { dataDir, deployments, volumes, objects, createdAt, kept, missingKey } = result;
     const done = paint(io, "green", "Restored");
     const lines = [
       `${done} ${formatContent(result)}, as of ${createdAt}, to ${safeText(io, dataDir)}.`,
       ...(kept === undefined ? [] : [safeText(io, `The previous data folder is now ${kept}.`)]),
+      ...(missingKey === undefined
+        ? []
+        : [
+            safeText(
+              io,
+              `The file does not contain the key of the secrets. Copy the previous secrets.key to ${missingKey}, or name it with --secrets-key-file.`,
+            ),
+          ]),
       safeText(io, `Next: portside serve --data-dir ${dataDir}`),
     ];
-    const answer = { data_dir: dataDir, created_at: createdAt, deployments, volumes, objects, kept };
+    const answer = {
+      data_dir: dataDir,
+      created_at: createdAt,
+      deployments,
+      volumes,
+      objects,
+      kept,
+      missing_key: missingKey,
+    };
     return printResult(input, io, answer, lines.join("\n"));
   },
 };

@@ -6,7 +6,7 @@ import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoi
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
 import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
-/** Contract sections 2, 4, 5, 7, 9, 14 and 17, word for word. */
+/** Contract sections 2, 4, 5, 7, 9, 14, 15 and 17, word for word. */
 const contract = [
   "GET /v1/account/usage",
   "GET /v1/capabilities",
@@ -18,6 +18,7 @@ const contract = [
   "GET /v1/deployment/releases",
   "GET /v1/deploys",
   "GET /v1/key/list",
+  "GET /v1/secret/list",
   "GET /v1/sql/schema",
   "GET /v1/user/subscription",
   "GET /v1/volume/list",
@@ -35,6 +36,8 @@ const contract = [
   "POST /v1/deployment/rollback/plan",
   "POST /v1/key/create",
   "POST /v1/key/revoke",
+  "POST /v1/secret/delete",
+  "POST /v1/secret/set",
   "POST /v1/sql",
   "POST /v1/token",
   "POST /v1/volume/create",
@@ -94,13 +97,14 @@ describe("an unsupported endpoint returns 501 with the reason of the missing cap
   // biome-ignore lint/suspicious/noExplicitAny: the answer is asserted on, whatever it is
   const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
     "/v1/volume/": ({ volumes }) => volumes.store,
+    "/v1/secret/": ({ secrets }) => secrets,
     "/v1/sql": ({ sql }) => sql.queries,
     "/v1/user/subscription": ({ subscription }) => subscription,
   };
-  const { volumes, cron, sql } = minimalCapabilities;
+  const { volumes, cron, sql, secrets } = minimalCapabilities;
   const subscription = { supported: false, reason: "nothing is sold here" } as const;
-  const lackingAll = { volumes, cron, sql, subscription };
-  const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|sql|user)/.test(endpoint));
+  const lackingAll = { volumes, cron, sql, secrets, subscription };
+  const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|secret|sql|user)/.test(endpoint));
 
   test.each(missing)("%s", async (endpoint) => {
     await using api = await serveMemory({ capabilities: lackingAll });
@@ -113,7 +117,7 @@ describe("an unsupported endpoint returns 501 with the reason of the missing cap
 
   test("a field that needs a missing capability is a 422 with its name", async () => {
     await using api = await serveMemory({ capabilities: lackingAll });
-    const { volumes, cron } = (await api.call("GET", "/v1/capabilities")).json;
+    const { volumes, cron, secrets } = (await api.call("GET", "/v1/capabilities")).json;
     const deploy = async (fields: Record<string, string>) => {
       const answer = await api.deploy({ function_name: "app", volumes: "{}", ...fields }, undefined, {
         path: "/v1/deploy/plan",
@@ -121,6 +125,10 @@ describe("an unsupported endpoint returns 501 with the reason of the missing cap
       return [problemsOf(answer), answer.json.detail[0].msg];
     };
     expect(await deploy({ volumes: '{"/data":"v"}' })).toEqual([["body.volumes: unsupported"], volumes.mounts.reason]);
+    expect(await deploy({ env: '{"KEY":{"secret":"KEY"}}' })).toEqual([
+      ["body.env.KEY: unsupported"],
+      `${secrets.reason}; set the value instead`,
+    ]);
     expect(await deploy({ schedule: "0 9 * * *" })).toEqual([["body.schedule: unsupported"], cron.schedules.reason]);
   });
 });

@@ -34,7 +34,8 @@ const sink = (columns: number | undefined, onOutput?: (text: string) => void) =>
 const stdinOf = ({ stdin, typed }: RunOptions): NodeJS.ReadStream => {
   const text = typed ?? stdin;
   const stream = Readable.from(text === undefined ? [] : [text]);
-  return Object.assign(stream, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
+  const terminal = { isTTY: typed !== undefined, setRawMode: () => stream };
+  return Object.assign(stream, terminal) as unknown as NodeJS.ReadStream;
 };
 
 /** A terminal, or a pipe if it has no width, and its recorded output. */

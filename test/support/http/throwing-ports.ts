@@ -2,7 +2,7 @@
 import type { Ports } from "../../../core/ports/provider.ts";
 import { ResultAsync } from "../../../core/result.ts";
 
-export const SECRET_WORDS = "at /srv/secret/accounts/beta.db, password hunter2";
+export const SECRET_WORDS = "at /srv/hidden/accounts/beta.db, password hunter2";
 
 /** How a broken port throws: in the call, or in the returned promise or stream. */
 export type Breaking = "throws" | "rejects";
@@ -41,6 +41,7 @@ export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string
       services: wrap(provider.services, "services"),
       builder: wrap(provider.builder, "builder"),
       volumes: wrap(provider.volumes, "volumes"),
+      ...(provider.secrets === undefined ? {} : { secrets: wrap(provider.secrets, "secrets") }),
       scheduler: wrap(provider.scheduler, "scheduler"),
       logs: wrap(provider.logs, "logs"),
       sql: wrap(provider.sql, "sql"),

@@ -11,6 +11,7 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { ok } from "../../../core/result.ts";
 import type { Bench } from "../sandbox/jobs.ts";
 
 const template: ServiceTemplate = {
@@ -67,6 +68,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     tellsNodeItsMemory: false,
     toolchain: findToolchain(join(bench.folder, "tools"), process.env),
     userOf: () => undefined,
+    secrets: { resolve: () => ok({}) },
     runDir,
     cacheDir: join(bench.folder, "cache"),
     volumes: { under: bench.folder, folderOf: (bucket) => join(bench.folder, bucket) },

@@ -1,7 +1,7 @@
 /** The differences between two releases. */
 import { z } from "zod";
-import { changedFields } from "../plan.ts";
-import type { StoredRelease } from "./release.ts";
+import { changedFields, changedVariables } from "../plan.ts";
+import { type StoredRelease, shownVariables } from "./release.ts";
 
 /** The schema of the response of `GET /v1/deployment/release-diff`. */
 export const releaseDiffSchema = z
@@ -12,8 +12,10 @@ export const releaseDiffSchema = z
       z.object({
         field: z.string().meta({ description: "The field, or `env.NAME` for a variable." }),
         change: z.enum(["added", "removed", "changed"]),
-        from: z.unknown().meta({ description: "The earlier value. For a variable, a digest of the value." }),
-        to: z.unknown().meta({ description: "The later value. For a variable, a digest of the value." }),
+        from: z
+          .unknown()
+          .meta({ description: "The earlier value. For a variable, a digest or a reference to a secret." }),
+        to: z.unknown().meta({ description: "The later value. For a variable, a digest or a reference to a secret." }),
       }),
     ),
     source_changed: z.boolean().meta({ description: "True if the releases were built from different sources." }),
@@ -29,12 +31,11 @@ const own = <T>(record: Readonly<Record<string, T>>, name: string): T | null =>
   Object.hasOwn(record, name) ? (record[name] as T) : null;
 
 const envChanges = (from: StoredRelease, to: StoredRelease): FieldDiff[] => {
-  const names = new Set([...Object.keys(from.template.env), ...Object.keys(to.template.env)]);
-  return [...names].sort().flatMap((name): FieldDiff[] => {
-    const [before, after] = [own(from.template.env, name), own(to.template.env, name)];
-    if (before === after) return [];
-    const change = before === null ? "added" : after === null ? "removed" : "changed";
-    return [{ field: `env.${name}`, change, from: own(from.envDigests, name), to: own(to.envDigests, name) }];
+  const [before, after] = [shownVariables(from), shownVariables(to)];
+  return changedVariables(from.template, to.template).map((name): FieldDiff => {
+    const [earlier, later] = [own(before, name), own(after, name)];
+    const change = earlier === null ? "added" : later === null ? "removed" : "changed";
+    return { field: `env.${name}`, change, from: earlier, to: later };
   });
 };
 

@@ -1,6 +1,7 @@
 /** A release: the immutable record of a rollout that received traffic. */
 import { z } from "zod";
 import type { AccountId, Principal } from "../../accounts/account.ts";
+import { formatPin, pinnedVersions } from "../../secrets/references.ts";
 import type { Timestamp } from "../../wire/instant.ts";
 import { healthCheckSchema } from "../health.ts";
 import { idleModes } from "../idle.ts";
@@ -84,6 +85,16 @@ export const statusOfRelease = (
   return hasImage ? "replaced" : "pruned";
 };
 
+/** Returns each variable of a release with a digest of its value, or with its reference to a secret. */
+export const shownVariables = ({
+  envDigests,
+  template: { secrets = {} },
+}: Pick<StoredRelease, "envDigests" | "template">): Readonly<Record<string, string>> =>
+  Object.fromEntries([
+    ...Object.entries(envDigests),
+    ...Object.entries(secrets).map(([name, pinned]) => [name, formatPin(pinned)] as const),
+  ]);
+
 const time = z.string().meta({ format: "date-time" });
 
 /** The schema of a release in `GET /v1/deployment/releases`. */
@@ -127,7 +138,9 @@ export const releaseSchema = z
         health: healthCheckSchema.nullable(),
         idle: z.enum(idleModes).nullable(),
         env: z.record(z.string(), z.string()).meta({
-          description: "The names of the variables, each with a digest of its value. The API never returns values.",
+          description:
+            "The names of the variables, each with a digest of its value, or with `secret:NAME:VERSION` for a secret. " +
+            "The API never returns values.",
         }),
       })
       .meta({ description: "The fields of the deploy, after adjustments." }),
@@ -164,9 +177,9 @@ export const releaseRowOf = (stored: StoredRelease, servingRevision: string | nu
   declaration: {
     function_name: stored.template.name,
     ...writtenFields(stored.template),
-    env: { ...stored.envDigests },
+    env: shownVariables(stored),
   },
-  secrets: {},
+  secrets: pinnedVersions(stored.template.secrets),
   rolled_back_to: stored.rolledBackTo,
 });
 

@@ -1,8 +1,10 @@
 /** Rollbacks: the release to restore, its declaration, and the reasons to reject the rollback. */
 import type { Result } from "../../../result.ts";
+import { referencesOf, writeReferences } from "../../secrets/references.ts";
 import type { Issue } from "../../wire/issue.ts";
 import type { VolumeName } from "../../wire/names.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../declaration.ts";
+import type { DeclaredVariables } from "../environment.ts";
 import type { DeployFailure } from "../reason.ts";
 import { writtenFields } from "../service-template.ts";
 import type { Release, StoredRelease } from "./release.ts";
@@ -33,16 +35,28 @@ export const defaultRollbackTarget = <R extends Pick<Release, "release" | "rolle
   return sorted.find(({ release }) => release < content);
 };
 
+/** Returns the variables of a release as a deploy declares them. */
+export const declaredVariables = ({ template }: Pick<Release, "template">): DeclaredVariables => ({
+  env: template.env,
+  secrets: referencesOf(template.secrets),
+});
+
 /**
  * Returns the declaration of a release, validated against the current rules. Fails with the rules that the declaration
  * now breaks, for example because a quota was lowered after the deploy.
+ * @param variables the environment of the declaration; defaults to that of the release
  */
 export const declareRelease = (
-  { template }: Release,
+  release: Pick<Release, "template">,
   context: DeclareContext,
+  variables = declaredVariables(release),
 ): Result<DeployDeclaration, readonly Issue[]> => {
-  const { name, env } = template;
-  const written = { ...writtenFields(template), function_name: name, env };
+  const { template } = release;
+  const env = Object.fromEntries([
+    ...Object.entries(variables.env),
+    ...Object.entries(writeReferences(variables.secrets)),
+  ]);
+  const written = { ...writtenFields(template), function_name: template.name, env };
   return declareDeploy(written, { ...context, sourceOptional: true });
 };
 

@@ -2,32 +2,45 @@
  * Deploys an existing release again, with or without changes to its declaration, and without a build. A rollback, a
  * restart and a change of variables are redeploys.
  */
+
+import type { DeclaredVariables } from "../../../domain/deploy/environment.ts";
 import { deploying } from "../../../domain/deploy/events.ts";
 import type { DeployPlan } from "../../../domain/deploy/plan.ts";
 import type { DeployFailure } from "../../../domain/deploy/reason.ts";
 import type { ReleaseOrigin, StoredRelease } from "../../../domain/deploy/releases/release.ts";
 import { declareRelease, type PresentVolumes, rollbackProblem } from "../../../domain/deploy/releases/rollback.ts";
+import type { Service } from "../../../domain/deploy/service-template.ts";
+import { type RestoredPins, restorePins } from "../../../domain/secrets/references.ts";
 import type { Issue } from "../../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../../domain/wire/names.ts";
 import { type ControlPlaneError, conflict, invalidInput } from "../../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../../result.ts";
+import type { Permit } from "../../pipeline/keyed-semaphore.ts";
 import type { Caller } from "../../pipeline/use-case.ts";
+import { storedSecrets } from "../../secrets/pin-secrets.ts";
 import { restorableVolumes } from "../../volumes/volumes.ts";
-import { applyPlan, findAuthor } from "../apply-plan.ts";
+import { applyPlan, findAuthor, inRolloutTurn } from "../apply-plan.ts";
 import { ownService } from "../find-name.ts";
 import { endedEarly, type PhaseResult, type RunContext } from "../phase.ts";
 import { declareContext, failureOfError, preparePlan, queueProblem } from "../plan.ts";
 import type { RolledOut } from "../roll-out.ts";
 import { runToEnd } from "../run-to-end.ts";
-import type { DeployRun } from "../running-deploy.ts";
+import type { DeployRun, RunningDeploy } from "../running-deploy.ts";
 import { findReleases } from "./find-releases.ts";
 
 export interface Redeploy {
   readonly name: DeploymentName;
   /** Chooses the release to deploy. Runs again after the wait for a running rollout. */
   readonly choose: (releases: readonly StoredRelease[]) => Result<StoredRelease, ControlPlaneError>;
-  /** Returns the release with its changed declaration. Defaults to the release itself. */
-  readonly change?: (release: StoredRelease) => Result<StoredRelease, readonly Issue[]>;
+  /** Returns the variables to declare. Defaults to those of the release. */
+  readonly change?: (release: StoredRelease) => Result<DeclaredVariables, readonly Issue[]>;
+  /**
+   * If true, uses the versions of secrets that the release pinned. Otherwise, a reference without a version gets the
+   * newest one.
+   */
+  readonly restoresSecrets?: boolean;
+  /** If true and the plan changes nothing, the redeploy succeeds without a new release. */
+  readonly skipsUnchanged?: boolean;
   /** Returns sentences about what the redeploy leaves unchanged. Defaults to none. */
   readonly describe?: (release: StoredRelease, volumes: PresentVolumes["volumes"]) => readonly string[];
 }
@@ -42,6 +55,7 @@ export interface RedeployRecord extends Pick<ReleaseOrigin, "message" | "rolledB
 
 /** The release to deploy, and the changes that its deploy makes. */
 interface Prepared {
+  readonly service: Service;
   readonly target: StoredRelease;
   readonly plan: DeployPlan;
   readonly notes: readonly string[];
@@ -63,18 +77,31 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
+/** Returns the versions of secrets that a release pinned, or the newest ones in place of deleted ones. */
+const restoreSecrets = (caller: Caller, { release, template: { secrets } }: StoredRelease) =>
+  safeTry<RestoredPins, ControlPlaneError | Refused>(async function* () {
+    const stored = yield* await storedSecrets(caller, secrets);
+    return restorePins(release, secrets, stored).mapErr(
+      (message): Refused => ({ kind: "refused", failure: { reason: "secret_unavailable", message } }),
+    );
+  });
+
 /** Chooses the release, and plans its rollout by the current rules. Changes nothing. */
-const prepare = (caller: Caller, { name, choose, change = ok, describe }: Redeploy) =>
+const prepare = (caller: Caller, redeploy: Redeploy) =>
   safeTry<Prepared, ControlPlaneError | Refused>(async function* () {
+    const { name, choose, change, restoresSecrets = false, describe } = redeploy;
     const service = yield* await ownService(caller, name);
-    const chosen = yield* choose(yield* await findReleases(caller, service));
-    const target = yield* change(chosen).mapErr(invalidInput);
+    const target = yield* choose(yield* await findReleases(caller, service));
+    const variables = yield* (change?.(target) ?? ok(undefined)).mapErr(invalidInput);
     const present = yield* await presentVolumes(caller, target);
     const failure = rollbackProblem(target, present);
     if (failure !== undefined) return err<never, Refused>({ kind: "refused", failure });
-    const declaration = yield* declareRelease(target, declareContext(caller.context)).mapErr(invalidInput);
-    const plan = yield* await preparePlan(caller, declaration);
-    return ok({ target, plan, notes: describe?.(target, present.volumes) ?? [] });
+    const restored = restoresSecrets ? yield* await restoreSecrets(caller, target) : undefined;
+    const context = declareContext(caller.context);
+    const declaration = yield* declareRelease(target, context, variables).mapErr(invalidInput);
+    const plan = yield* await preparePlan(caller, declaration, restored?.pins);
+    const notes = [...(restored?.notes ?? []), ...(describe?.(target, present.volumes) ?? [])];
+    return ok({ service, target, plan, notes });
   });
 
 /** Prepares a redeploy for a client. Changes nothing. Reports a refusal as a conflict. */
@@ -99,11 +126,32 @@ const runPhases = async (
   const prepared = await prepare({ context, principal, options: { signal: run.signal } }, redeploy);
   if (run.signal.aborted) return err(endedEarly(run));
   if (prepared.isErr()) return err(failureOf(context, prepared.error));
-  const { target, plan, notes } = prepared.value;
+  const { service, target, plan, notes } = prepared.value;
+  const [serving] = service.serving;
+  if (redeploy.skipsUnchanged && plan.changes.length === 0 && serving !== undefined)
+    return ok({ url: service.url, revision: serving.id, cronToken: serving.template.cronToken });
   for (const note of notes) run.emit(deploying(note));
   const { sourceDigest, template } = target;
   const origin = { createdBy: await findAuthor(context), message, sourceDigest, rolledBackTo };
   return applyPlan(context, plan, { image: template.image, origin });
+};
+
+const begin = (
+  { context, principal }: Pick<Caller, "context" | "principal">,
+  { name }: Redeploy,
+  { first, began }: RedeployRecord,
+  { permit, phases }: { readonly permit: Permit; phases(context: RunContext): Promise<PhaseResult<RolledOut>> },
+): RunningDeploy => {
+  const run = context.deploys.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
+  const runContext: RunContext = { ...context, run, principal };
+  void runToEnd(runContext, {
+    permit,
+    first: deploying(first),
+    waiting: deploying(`Waiting for a running rollout of '${name}'`),
+    began: deploying(began),
+    phases: () => phases(runContext),
+  }).then(() => run.settle());
+  return run;
 };
 
 /**
@@ -111,22 +159,24 @@ const runPhases = async (
  * build ends with `superseded`. Fails only before the stream begins; later failures are records of the stream.
  */
 export const startRedeploy = (
-  { context, principal }: Caller,
+  caller: Caller,
   redeploy: Redeploy,
   record: RedeployRecord,
 ): Result<DeployRun, ControlPlaneError> => {
-  const { name } = redeploy;
-  const { deploys } = context;
-  const full = queueProblem(context, deploys.rollouts, name);
+  const { rollouts } = caller.context.deploys;
+  const full = queueProblem(caller.context, rollouts, redeploy.name);
   if (full !== undefined) return err(full);
-  const run = deploys.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
-  const runContext: RunContext = { ...context, run, principal };
-  void runToEnd(runContext, {
-    permit: deploys.rollouts.acquire(name),
-    first: deploying(record.first),
-    waiting: deploying(`Waiting for a running rollout of '${name}'`),
-    began: deploying(record.began),
-    phases: () => runPhases(runContext, redeploy, record),
-  }).then(() => run.settle());
-  return ok(run);
+  const phases = (context: RunContext) => runPhases(context, redeploy, record);
+  return ok(begin(caller, redeploy, record, { permit: rollouts.acquire(redeploy.name), phases }));
+};
+
+/** Starts a redeploy that waits for a permit, and then for the turn of the name's rollouts. */
+export const queueRedeploy = (
+  caller: Caller,
+  redeploy: Redeploy,
+  record: RedeployRecord,
+  permit: Permit,
+): RunningDeploy => {
+  const phases = (context: RunContext) => inRolloutTurn(context, () => runPhases(context, redeploy, record));
+  return begin(caller, redeploy, record, { permit, phases });
 };

@@ -6,6 +6,7 @@ import {
   describeEnvironmentChange,
   environmentChangeIssues,
 } from "../../../domain/deploy/releases/change-environment.ts";
+import { declaredVariables } from "../../../domain/deploy/releases/rollback.ts";
 import type { DeploymentName } from "../../../domain/wire/names.ts";
 import { restartFields, setEnvironmentFields } from "../../../domain/wire/requests.ts";
 import { type ControlPlaneError, conflict, invalidInput } from "../../../errors.ts";
@@ -15,7 +16,7 @@ import { ownService } from "../find-name.ts";
 import { prepareRedeploy, type Redeploy, startRedeploy } from "./redeploy.ts";
 
 /** The newest release serves. After a wait, it may be another one than at the request. */
-const servingRelease = (name: DeploymentName): Redeploy => ({
+export const servingRelease = (name: DeploymentName): Redeploy => ({
   name,
   choose: ([newest]) =>
     newest === undefined
@@ -65,11 +66,7 @@ export const setEnvironment = useCase({
       const { name, set, unset } = call.input;
       const redeploy: Redeploy = {
         ...servingRelease(name),
-        change: (release) =>
-          changeEnvironment(release.template.env, { set, unset }).map((env) => ({
-            ...release,
-            template: { ...release.template, env },
-          })),
+        change: (release) => changeEnvironment(declaredVariables(release), { set, unset }),
       };
       yield* (await prepareRedeploy(call, redeploy)).mapErr(inFieldSet);
       return startRedeploy(call, redeploy, {

@@ -39,6 +39,7 @@ const chooseTarget = (
 const rollbackTo = (name: DeploymentName, number: number | null | undefined): Redeploy => ({
   name,
   choose: (releases) => chooseTarget(name, releases, number),
+  restoresSecrets: true,
   describe: describeRollback,
 });
 

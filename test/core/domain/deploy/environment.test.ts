@@ -6,8 +6,8 @@ const issuesOf = (raw: unknown) => readEnvironment(raw).issues.map(({ path, type
 
 test("accepts valid variables unchanged", () => {
   const env = { LOG_LEVEL: "debug", _x1: "", lower: "grüß\n" };
-  expect(readEnvironment(env)).toEqual({ env, issues: [] });
-  expect(readEnvironment({})).toEqual({ env: {}, issues: [] });
+  expect(readEnvironment(env)).toEqual({ env, secrets: {}, issues: [] });
+  expect(readEnvironment({})).toEqual({ env: {}, secrets: {}, issues: [] });
 });
 
 test("a variable may be named like a property of Object.prototype", () => {
@@ -35,9 +35,22 @@ describe("names and values", () => {
     expect(issuesOf({ [name]: "x" })).toEqual([[name, "string_pattern_mismatch"]]),
   );
 
-  test.each([[5], [true], [null], [[]], [{}], [{ toString: 1 }]])("rejects the value %j", (value) =>
+  test.each([[5], [true], [null], [[]]])("rejects the value %j", (value) =>
     expect(issuesOf({ A: value })).toEqual([["A", "string_type"]]),
   );
+
+  test.each([
+    [{}, ["A.secret: missing"]],
+    [{ toString: 1 }, ["A.toString: extra_forbidden", "A.secret: missing"]],
+    [{ secret: 5 }, ["A.secret: string_type"]],
+    [{ secret: "1KEY" }, ["A.secret: string_pattern_mismatch"]],
+    [{ secret: "KEY", version: 0 }, ["A.version: int_parsing"]],
+    [{ secret: "KEY", version: "1" }, ["A.version: int_parsing"]],
+    [{ secret: "KEY", version: null }, ["A.version: int_parsing"]],
+    [{ secret: "KEY", versoin: 1 }, ["A.versoin: extra_forbidden"]],
+  ])("rejects the reference %j", (value, expected) => {
+    expect(issuesOf({ A: value }).map((one) => one.join(": "))).toEqual(expected);
+  });
 
   test("rejects a null byte, which ends the value for every program", () =>
     expect(issuesOf({ A: "a\0b" })).toEqual([["A", "value_error"]]));
@@ -54,6 +67,15 @@ describe("names and values", () => {
       ["PORT", "value_error"],
     ]);
     expect(readEnvironment(raw).env).toEqual({});
+  });
+});
+
+test("separates the variables that refer to secrets", () => {
+  const raw = { PLAIN: "x", NEWEST: { secret: "KEY" }, FIXED: { secret: "KEY", version: 2 } };
+  expect(readEnvironment(raw)).toEqual({
+    env: { PLAIN: "x" },
+    secrets: { NEWEST: { name: "KEY", version: null }, FIXED: { name: "KEY", version: 2 } },
+    issues: [],
   });
 });
 

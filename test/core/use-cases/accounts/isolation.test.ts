@@ -141,6 +141,18 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const object = { volume: "data", path: "a.txt" };
     expect((await controlPlane.grantDownload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  listSecrets: async (controlPlane, other) => {
+    expect((await controlPlane.listSecrets(other))._unsafeUnwrap()).toEqual([]);
+  },
+  deleteSecret: async (controlPlane, other) => {
+    expect((await controlPlane.deleteSecret(other, { name: "API_KEY" }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  setSecret: async (controlPlane, other) => {
+    const set = (await controlPlane.setSecret(other, { name: "API_KEY", value: "s3cret" }))._unsafeUnwrap();
+    expect(set).toMatchObject({ version: 1, deploys: [] });
+    const own = (await controlPlane.listSecrets(other))._unsafeUnwrap();
+    expect(own).toMatchObject([{ name: "API_KEY", used_by: [] }]);
+  },
   createKey: async (controlPlane, other) => {
     const made = (await controlPlane.createKey(other, { label: "mine" }))._unsafeUnwrap();
     const principal = (await controlPlane.authenticate({ apiKey: made.key }))._unsafeUnwrap();
@@ -162,7 +174,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
 
 const prepare = async () => {
   const platform = startMemory();
-  const records = await deployed(platform, { env: { TOKEN: "s3cret" } });
+  const set = { name: "API_KEY", value: "s3cret" };
+  (await platform.controlPlane.setSecret(platform.principal(), set))._unsafeUnwrap();
+  const records = await deployed(platform, { env: { TOKEN: "s3cret", API_KEY: { secret: "API_KEY" } } });
   const key = (await platform.controlPlane.createKey(platform.principal(), { label: "acme's" }))._unsafeUnwrap();
   const { controlPlane, principal, memory } = platform;
   memory.billing.subscribe(principal().account, { ...freeSubscription("any"), plan: "pro" });
@@ -196,6 +210,7 @@ test.each(tried)("%s", async (_method, attempt) => {
     volumes: (await controlPlane.listVolumes(principal()))._unsafeUnwrap(),
     objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
     trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
+    secrets: (await controlPlane.listSecrets(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
     usage: (await controlPlane.getAccountUsage(principal()))._unsafeUnwrap(),
     subscription: (await controlPlane.getSubscription(principal()))._unsafeUnwrap(),

@@ -1,6 +1,6 @@
 /**
  * No account can see or change another account's resources. Requests for its deployments, deploys and volumes fail
- * with 403, requests for its keys fail with 404, and lists omit them. Every endpoint needs a case here.
+ * with 403, requests for its keys and secrets fail with 404, and lists omit them. Every endpoint needs a case here.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
@@ -51,6 +51,10 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/volume/restore": refused(403),
   // Each account has its own volume names, so this creates a volume of the caller. Must follow the other volume cases.
   "POST /v1/volume/create": { own: (answer) => expect(answer).toMatchObject({ name: "data", created: true }) },
+  "GET /v1/secret/list": nothingOfOthers,
+  "POST /v1/secret/delete": refused(404),
+  // Each account has its own secret names, so this creates a secret of the caller. Must follow the other secret cases.
+  "POST /v1/secret/set": { own: (answer) => expect(answer).toMatchObject({ version: 1, deploys: [] }) },
   "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
   "POST /v1/sql": { own: (answer) => expect(answer).toEqual([{ n: 0 }]) },
   "GET /v1/sql/schema": { own: (answer) => expect(answer).toEqual({ tables: sqlTables }) },
@@ -67,7 +71,10 @@ const archive = sourceOf({ "index.js": "run()" });
 
 beforeAll(async () => {
   api = await serveMemory();
-  const fields = { function_name: "taken", volumes: "{}", env: '{"TOKEN":"hunter2"}' };
+  const secret = { name: "STRIPE_KEY", value: "hunter2" };
+  await api.call("POST", "/v1/secret/set", { json: secret, account: "owner" });
+  const env = '{"TOKEN":"hunter2","STRIPE":{"secret":"STRIPE_KEY"}}';
+  const fields = { function_name: "taken", volumes: "{}", env };
   const records = recordsOf(await api.deploy(fields, archive, { account: "owner" }));
   for (const name of ["data", "old"]) await api.call("POST", "/v1/volume/create", { json: { name }, account: "owner" });
   const upload = await callEndpoint(api, "POST /v1/volume/upload", {}, { account: "owner" });
@@ -85,6 +92,7 @@ const ownView = async () => {
     "GET /v1/key/list",
     "GET /v1/deploy/:deploy_id",
     "POST /v1/deployment/logs",
+    "GET /v1/secret/list",
     "GET /v1/volume/list",
     "GET /v1/volume/objects",
     "GET /v1/volume/trash",

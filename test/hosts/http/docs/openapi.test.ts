@@ -41,6 +41,7 @@ const keywords = [
     "contentMediaType",
     "$ref",
     "readOnly",
+    "writeOnly",
     "deprecated",
   ],
 ];
@@ -178,7 +179,7 @@ describe("consistent with the contract", () => {
       volumes: { type: "object", maxProperties: 10 },
       schedule: { type: "string", default: "" },
       timezone: { type: "string", default: "" },
-      env: { type: "object", additionalProperties: { type: "string" } },
+      env: { type: "object", additionalProperties: { anyOf: [{ type: "string" }, { required: ["secret"] }] } },
     });
   });
 

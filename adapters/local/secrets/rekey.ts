@@ -1,0 +1,74 @@
+/** `portside secret rekey`: encrypts all secrets under a new key. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DataFolderError, explainFileError, noDataFolder } from "../data-folder/data-folder-error.ts";
+import { openState, transaction } from "../state/database.ts";
+import { STATE_FILE } from "../state/inspect.ts";
+import { lockDataDir } from "../state/lock-data-dir.ts";
+import { type SecretRow, SecretRows } from "../state/secrets.ts";
+import { SettingRows } from "../state/settings.ts";
+import { KEY_CHECK, keyPathOf, prepareKey, replaceKey } from "./key-file.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
+
+export interface RekeyOptions {
+  readonly dataDir: string;
+  /** The setting `secretsKeyFile`. */
+  readonly secretsKeyFile?: string | undefined;
+  /** Whether to delete all secrets, because their key is lost. */
+  readonly discard?: boolean;
+}
+
+export interface RekeySummary {
+  /** The path of the key file. */
+  readonly keyFile: string;
+  /** The number of versions that the new key encrypts. */
+  readonly versions: number;
+  /** The number of versions that were deleted. */
+  readonly discarded: number;
+}
+
+const damaged = ({ owner, name, version }: SecretRow): DataFolderError =>
+  new DataFolderError(
+    "damaged",
+    STATE_FILE,
+    `Version ${version} of the secret '${name}' of the account '${owner}' cannot be decrypted, because the stored data is damaged. Nothing was changed. Delete that version, then run the command again.`,
+  );
+
+/** Re-encrypts every version, and computes the digests with the new key. */
+const reencrypt = (rows: SecretRows, before: SecretCipher, after: SecretCipher): number => {
+  const all = rows.all();
+  for (const row of all) {
+    const value = before.open(row, row.sealed);
+    if (value === undefined) throw damaged(row);
+    rows.replace({ ...row, digest: after.digest(row, value), sealed: after.seal(row, value) });
+  }
+  return all.length;
+};
+
+/**
+ * Encrypts the secrets of a data folder under a new key. Throws a `DataFolderError` of kind `in_use` if a server uses
+ * the folder, or of kind `secrets_key` if the present key is missing or wrong.
+ */
+export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
+  const dataDir = resolve(options.dataDir);
+  if (!existsSync(join(dataDir, STATE_FILE))) throw noDataFolder(dataDir);
+  const keyFile = keyPathOf(dataDir, options.secretsKeyFile);
+  try {
+    using _lock = lockDataDir(dataDir);
+    using db = openState(dataDir);
+    const rows = new SecretRows(db);
+    const discarded = options.discard === true ? rows.all().length : 0;
+    let versions = 0;
+    const before = options.discard === true ? undefined : prepareKey(db, dataDir, options.secretsKeyFile);
+    replaceKey(keyFile, (after) =>
+      transaction(db, () => {
+        if (before === undefined) rows.clear();
+        else versions = reencrypt(rows, before, after);
+        new SettingRows(db).set(KEY_CHECK, after.check);
+      }),
+    );
+    return { keyFile, versions, discarded };
+  } catch (error) {
+    throw explainFileError(error, keyFile) ?? error;
+  }
+};

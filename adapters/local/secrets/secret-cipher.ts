@@ -1,0 +1,73 @@
+/**
+ * Encrypts the values of secrets with AES-256-GCM. The account, the name and the version are authenticated, so the
+ * ciphertext of one secret cannot replace that of another. Each purpose has its own key, derived with HKDF.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { SecretName } from "../../../core/domain/wire/names.ts";
+import { secretDigest } from "../../shared/secrets/secret-digest.ts";
+
+/** Identifies a version of a secret. */
+export interface SecretId {
+  readonly owner: AccountId;
+  readonly name: SecretName;
+  readonly version: number;
+}
+
+const ALGORITHM = "aes-256-gcm";
+export const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+const derive = (key: Uint8Array, purpose: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", key, "portside secrets", purpose, KEY_BYTES));
+
+const associated = ({ owner, name, version }: SecretId): Buffer => Buffer.from(JSON.stringify([owner, name, version]));
+
+export class SecretCipher {
+  readonly #encryptionKey: Buffer;
+  readonly #digestKey: Buffer;
+  /** Identifies the key, without revealing it. The state stores it, to detect a wrong key. */
+  readonly check: string;
+
+  /** @param key `KEY_BYTES` random bytes */
+  constructor(key: Uint8Array) {
+    this.#encryptionKey = derive(key, "encryption");
+    this.#digestKey = derive(key, "digests");
+    this.check = derive(key, "check").toString("hex");
+  }
+
+  /** Whether the key is the one with this check. */
+  matches(check: string): boolean {
+    const [own, other] = [Buffer.from(this.check), Buffer.from(check)];
+    return own.length === other.length && timingSafeEqual(own, other);
+  }
+
+  digest({ owner, name }: Omit<SecretId, "version">, value: string): string {
+    return secretDigest(this.#digestKey, owner, name, value);
+  }
+
+  /** Returns the nonce, the tag and the ciphertext. */
+  seal(id: SecretId, value: string): Buffer {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, this.#encryptionKey, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(associated(id));
+    const text = Buffer.concat([cipher.update(value, "utf8"), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+  }
+
+  /** Returns the value, or undefined if this key has not sealed the bytes for this version. */
+  open(id: SecretId, sealed: Uint8Array): string | undefined {
+    try {
+      const decipher = createDecipheriv(ALGORITHM, this.#encryptionKey, sealed.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(associated(id));
+      decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      const text = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
+      return Buffer.concat([text, decipher.final()]).toString("utf8");
+    } catch {
+      return undefined;
+    }
+  }
+}

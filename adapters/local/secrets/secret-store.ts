@@ -1,0 +1,62 @@
+/** The local SecretStore. The state stores the versions, with encrypted values. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { SecretName } from "../../../core/domain/wire/names.ts";
+import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { SecretStore } from "../../../core/ports/secret-store.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import type { StateDatabase } from "../state/database.ts";
+import { transaction } from "../state/database.ts";
+import { SecretRows } from "../state/secrets.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
+
+export class LocalSecrets implements SecretStore {
+  readonly #db: StateDatabase;
+  readonly #rows: SecretRows;
+  readonly #cipher: SecretCipher;
+  readonly #clock: Clock;
+
+  constructor(db: StateDatabase, cipher: SecretCipher, clock: Clock) {
+    this.#db = db;
+    this.#rows = new SecretRows(db);
+    this.#cipher = cipher;
+    this.#clock = clock;
+  }
+
+  list(owner: AccountId): ResultAsync<readonly StoredSecret[], Unavailable> {
+    return this.#guarded(() => this.#rows.of(owner));
+  }
+
+  set(owner: AccountId, name: SecretName, value: string): ResultAsync<SecretVersion, Unavailable> {
+    return this.#guarded(() => transaction(this.#db, () => this.#set(owner, name, value)));
+  }
+
+  delete(owner: AccountId, name: SecretName, version?: number): ResultAsync<void, NotFound | Unavailable> {
+    return this.#guarded(() => this.#rows.delete(owner, name, version)).andThen((deleted) =>
+      deleted
+        ? okAsync<void, NotFound>(undefined)
+        : errAsync(notFound(`The secret '${name}' or its version does not exist.`)),
+    );
+  }
+
+  #set(owner: AccountId, name: SecretName, value: string): SecretVersion {
+    const digest = this.#cipher.digest({ owner, name }, value);
+    const newest = this.#rows.newest(owner, name);
+    if (newest?.digest === digest) return newest;
+    const added = { version: this.#rows.nextVersion(owner, name), digest, createdAt: timestampOf(this.#clock.now()) };
+    const sealed = this.#cipher.seal({ owner, name, version: added.version }, value);
+    this.#rows.add({ ...added, owner, name, sealed });
+    return added;
+  }
+
+  #guarded<T>(work: () => T): ResultAsync<T, Unavailable> {
+    try {
+      return okAsync(work());
+    } catch (cause) {
+      return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** Resolves the references of a deploy to versions of secrets. */
+import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
+import type { DeployFailure } from "../../domain/deploy/reason.ts";
+import { type Service, shownTemplate } from "../../domain/deploy/service-template.ts";
+import { missingPin, type PinnedSecrets, pinReferences, referencesOf } from "../../domain/secrets/references.ts";
+import type { StoredSecret } from "../../domain/secrets/secret.ts";
+import { type ControlPlaneError, invalidInput } from "../../errors.ts";
+import { okAsync, type ResultAsync } from "../../result.ts";
+import type { RunContext } from "../deploy/phase.ts";
+import type { Caller } from "../pipeline/use-case.ts";
+import { inSecretTurn } from "./secret-turn.ts";
+
+/**
+ * Returns the account's secrets, for a decision about references.
+ * @param references none of them: the store is not read
+ */
+export const storedSecrets = (
+  { context, principal, options }: Caller,
+  references: object = {},
+): ResultAsync<readonly StoredSecret[], ControlPlaneError> => {
+  const { secrets } = context.ports.provider;
+  if (Object.keys(references).length === 0 || secrets === undefined) return okAsync([]);
+  return secrets.list(principal.account, options);
+};
+
+/** Pins the references of a declaration. A declaration without `env` keeps the references of the current service. */
+export const pinSecrets = (
+  caller: Caller,
+  { secretReferences }: DeployDeclaration,
+  current: Service | null,
+): ResultAsync<PinnedSecrets, ControlPlaneError> => {
+  const references = secretReferences ?? referencesOf(current === null ? {} : shownTemplate(current).secrets);
+  return storedSecrets(caller, references).andThen((stored) => pinReferences(references, stored).mapErr(invalidInput));
+};
+
+/**
+ * Returns a failure if a pinned version was deleted. The caller must first make the pins visible to all readers, so
+ * that later deletions find them and fail.
+ */
+export const checkSecrets = async (
+  context: RunContext,
+  pins: PinnedSecrets = {},
+): Promise<DeployFailure | undefined> => {
+  if (Object.keys(pins).length === 0) return undefined;
+  const { principal, run } = context;
+  const stored = await inSecretTurn(context, run.owner, () => storedSecrets({ context, principal, options: {} }, pins));
+  if (stored.isErr()) return { reason: "provider_unavailable", message: stored.error.message };
+  const message = missingPin(pins, stored.value);
+  return message === undefined ? undefined : { reason: "secret_unavailable", message };
+};

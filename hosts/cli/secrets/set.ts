@@ -1,0 +1,46 @@
+/** `portside secret set NAME` */
+import { text } from "node:stream/consumers";
+import type { SetSecretResponse } from "../../../core/domain/secrets/secret.ts";
+import { flag } from "../arguments.ts";
+import { type Client, clientFor } from "../client.ts";
+import { type Command, clientOptions, printResult } from "../command.ts";
+import { followRecords } from "../deploy/follow.ts";
+import { type Io, print, promptSecret } from "../terminal/io.ts";
+
+/** Prompts on a terminal. Otherwise reads standard input to its end, without the last line end. */
+const readValue = async (io: Io, name: string): Promise<string> =>
+  io.stdin.isTTY === true ? promptSecret(io, `Value of '${name}': `) : (await text(io.stdin)).replace(/\r?\n$/, "");
+
+/** Prints the records of the redeploys. Returns the exit code. */
+const followAll = async (io: Io, client: Client, deploys: SetSecretResponse["deploys"]): Promise<number> => {
+  let code = 0;
+  for (const { name, deploy_id } of deploys) {
+    print(io, `\nRedeploying '${name}'`);
+    const response = await client.expectOk(`/v1/deploy/${deploy_id}`, { signal: io.signal });
+    code = Math.max(code, await followRecords(io, client, response, false));
+  }
+  return code;
+};
+
+export const command: Command = {
+  usage: "secret set NAME [--stage] [--json]",
+  options: {
+    ...clientOptions,
+    stage: flag("Store the value without redeploying; the next deploy uses it"),
+  },
+  positionals: { min: 2, max: 2 },
+  examples: ["secret set STRIPE_KEY", "secret set TLS_KEY --stage"],
+  notes: [
+    "Prompts for the value without echo. Without a terminal, reads standard input and removes the last line end.",
+    "Redeploys the deployments that use the secret without a fixed version. With --json, does not wait for them.",
+  ],
+  run: async (input, io) => {
+    const [, name = ""] = input.positionals;
+    const value = await readValue(io, name);
+    const client = clientFor(input, io);
+    const json = { name, value, redeploy: !input.flag("stage") };
+    const answer = await client.call<SetSecretResponse>("/v1/secret/set", { json, signal: io.signal });
+    printResult(input, io, answer, `'${answer.name}' has version ${answer.version}.`);
+    return input.flag("json") ? 0 : followAll(io, client, answer.deploys);
+  },
+};
