@@ -127,7 +127,12 @@ export const brokenEnvironments: readonly Fault[] = [
   fault(
     "env",
     "string_type",
-    fc.constantFrom<unknown>(5, true, null, [], {}, { toString: 1 }).map((value) => variable("A", value)),
+    fc.constantFrom<unknown>(5, true, null, [], ["a"]).map((value) => variable("A", value)),
+  ),
+  fault(
+    "env",
+    "missing",
+    fc.constantFrom<unknown>({}, { version: 1 }).map((value) => variable("A", value)),
   ),
   fault(
     "env",

@@ -198,7 +198,7 @@ export const deployRequest = (
           useHttp2: parts.useHttp2.value,
           mounts: volumes.mounts,
           schedule: parts.schedule.value,
-          ...(env === undefined ? {} : { env }),
+          ...(env === undefined ? {} : { env, secretReferences: {} }),
           ...(parts.minInstances.value === undefined ? {} : { minInstances: parts.minInstances.value }),
           ...(parts.health.value === undefined ? {} : { health: parts.health.value }),
           ...(parts.idle.value === undefined ? {} : { idle: parts.idle.value }),

@@ -1,7 +1,9 @@
 /** Metrics of deploys: outcomes, and the durations of their phases. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ControlPlane, DeployRun } from "../../../core/control-plane.ts";
+import type { Principal } from "../../../core/domain/accounts/account.ts";
 import { isFinal } from "../../../core/domain/deploy/events.ts";
+import type { SetSecretResponse } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
 
 export const deployMetrics = (registry: Registry) => {
@@ -68,6 +70,12 @@ const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics,
 export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetrics): ControlPlane => {
   const measure = (started: ReturnType<ControlPlane["deploy"]>, firstPhase: Phase) =>
     started.andTee((run) => void follow(run, metrics, firstPhase)).orTee(({ kind }) => metrics.refused.inc({ kind }));
+  const followRedeploys = async (principal: Principal, deploys: SetSecretResponse["deploys"]): Promise<void> => {
+    for (const { deploy_id } of deploys) {
+      const found = await controlPlane.resumeDeploy(principal, { deploy_id });
+      if (found.isOk()) void follow(found.value.run, metrics, "deploying");
+    }
+  };
   return {
     ...controlPlane,
     deploy: (...args) => measure(controlPlane.deploy(...args), "building"),
@@ -75,5 +83,8 @@ export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetric
     rollback: (...args) => measure(controlPlane.rollback(...args), "deploying"),
     restartDeployment: (...args) => measure(controlPlane.restartDeployment(...args), "deploying"),
     setEnvironment: (...args) => measure(controlPlane.setEnvironment(...args), "deploying"),
+    // Neither does a redeploy with a new value.
+    setSecret: (principal, ...args) =>
+      controlPlane.setSecret(principal, ...args).andTee(({ deploys }) => void followRedeploys(principal, deploys)),
   };
 };

@@ -39,7 +39,6 @@ const declarationOf = (
   useHttp2: fields.use_http2,
   mounts: fields.volumes,
   schedule: scheduleOf(fields.schedule, fields.timezone),
-
   ...(fields.env === undefined ? {} : { env: fields.env.env, secretReferences: fields.env.secrets }),
   ...(fields.min_instances === undefined ? {} : { minInstances: fields.min_instances }),
   ...(fields.health === undefined ? {} : { health: fields.health }),

@@ -24,7 +24,7 @@ import { ownService } from "../find-name.ts";
 import { endedEarly, type PhaseResult, type RunContext } from "../phase.ts";
 import { declareContext, failureOfError, preparePlan, queueProblem } from "../plan.ts";
 import type { RolledOut } from "../roll-out.ts";
-import { runToEnd } from "../run-to-end.ts";
+import { runToEnd, type Steps } from "../run-to-end.ts";
 import type { DeployRun, RunningDeploy } from "../running-deploy.ts";
 import { findReleases } from "./find-releases.ts";
 
@@ -140,14 +140,18 @@ const begin = (
   { context, principal }: Pick<Caller, "context" | "principal">,
   { name }: Redeploy,
   { first, began }: RedeployRecord,
-  { permit, phases }: { readonly permit: Permit; phases(context: RunContext): Promise<PhaseResult<RolledOut>> },
+  {
+    phases,
+    ...steps
+  }: Pick<Steps, "permit" | "waiting"> & {
+    readonly phases: (context: RunContext) => Promise<PhaseResult<RolledOut>>;
+  },
 ): RunningDeploy => {
   const run = context.deploys.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
   const runContext: RunContext = { ...context, run, principal };
   void runToEnd(runContext, {
-    permit,
+    ...steps,
     first: deploying(first),
-    waiting: deploying(`Waiting for a running rollout of '${name}'`),
     began: deploying(began),
     phases: () => phases(runContext),
   }).then(() => run.settle());
@@ -167,7 +171,8 @@ export const startRedeploy = (
   const full = queueProblem(caller.context, rollouts, redeploy.name);
   if (full !== undefined) return err(full);
   const phases = (context: RunContext) => runPhases(context, redeploy, record);
-  return ok(begin(caller, redeploy, record, { permit: rollouts.acquire(redeploy.name), phases }));
+  const waiting = deploying(`Waiting for a running rollout of '${redeploy.name}'`);
+  return ok(begin(caller, redeploy, record, { permit: rollouts.acquire(redeploy.name), waiting, phases }));
 };
 
 /** Starts a redeploy that waits for a permit, and then for the turn of the name's rollouts. */
@@ -178,5 +183,5 @@ export const queueRedeploy = (
   permit: Permit,
 ): RunningDeploy => {
   const phases = (context: RunContext) => inRolloutTurn(context, () => runPhases(context, redeploy, record));
-  return begin(caller, redeploy, record, { permit, phases });
+  return begin(caller, redeploy, record, { permit, waiting: deploying("Waiting for other deploys"), phases });
 };

@@ -5,6 +5,7 @@ import { delayed, faulty } from "../../../../adapters/decorators/faulty.ts";
 import { createMetrics } from "../../../../adapters/decorators/metrics/index.ts";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Provider } from "../../../../core/ports/provider.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
 import { figuresIn } from "../../../support/logs/figures.ts";
 import { deployed, ended, type MemoryPlatform, startMemory } from "../../../support/providers/memory-platform.ts";
 import { runs } from "../../../support/vitest/runs.ts";
@@ -75,6 +76,17 @@ test("a running deploy counts in its phase", async () => {
   }));
   await deployed(platform);
   expect(seen).toMatchObject([{ 'portside_deploys_running{phase="building"}': 1 }]);
+});
+
+test("the redeploys of a new secret value count as deploys", async () => {
+  const { platform, figures } = startMeasured();
+  const { clock, controlPlane, principal } = platform;
+  const set = (value: string) => whileTicking(clock, controlPlane.setSecret(principal(), { name: "KEY", value }));
+  expect((await set("one")).isOk()).toBe(true);
+  await deployed(platform, { env: { KEY: { secret: "KEY" } } });
+  expect((await set("two")).isOk()).toBe(true);
+  await whileTicking(clock, controlPlane.settle());
+  expect(await figures()).toMatchObject({ 'portside_deploys_total{status="DONE",reason=""}': 2 });
 });
 
 const outcome = fc.constantFrom("served", "build_failed", "did_not_listen", "refused");

@@ -63,7 +63,7 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
       const plan = planDeploy(acme, declaration, null, capabilities, []);
       for (const { field, from } of plan.adjustments)
         expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
-      const { writtenName, minInstances, health, idle, ...expected } = adjusted(declaration, plan);
+      const { writtenName, minInstances, health, idle, secretReferences, ...expected } = adjusted(declaration, plan);
       expect(declarationOf(throughTheDocument(plan))).toEqual({
         env: {},
         ...expected,

@@ -27,10 +27,14 @@ test("the client view is valid, names every variable and contains no value", () 
     fc.property(stored, (one) => {
       const row = releaseRowOf(one, null);
       expect(releaseSchema.safeParse(row).error).toBeUndefined();
-      expect(Object.keys(row.declaration.env)).toEqual(Object.keys(one.template.env));
+      expect(Object.keys(row.declaration.env)).toEqual([
+        ...Object.keys(one.template.env),
+        ...Object.keys(one.template.secrets ?? {}),
+      ]);
       const long = Object.values(one.template.env).filter((value) => value.length > 8);
       for (const value of long) expect(Object.values(row.declaration.env)).not.toContain(value);
-      expect(row.secrets).toEqual({});
+      const pinned = Object.values(one.template.secrets ?? {}).map(({ name }) => name);
+      expect(new Set(Object.keys(row.secrets))).toEqual(new Set(pinned));
     }),
     runs(300),
   );
@@ -82,10 +86,12 @@ test("reports a variable as added, removed or changed if and only if its value d
   fc.assert(
     fc.property(stored, stored, (a, b) => {
       const changes = new Map(diffReleases(a, b).changes.map(({ field, change }) => [field, change]));
-      for (const name of [...Object.keys(a.template.env), ...Object.keys(b.template.env)]) {
-        const [before, after] = [a, b].map(({ template: { env } }) =>
-          Object.hasOwn(env, name) ? env[name] : undefined,
-        );
+      const [first, second] = [a, b].map(({ template: { env, secrets = {} } }) => {
+        const pins = Object.entries(secrets).map(([name, pinned]) => [name, JSON.stringify(Object.entries(pinned))]);
+        return new Map([...Object.entries(env), ...(pins as [string, string][])]);
+      }) as [Map<string, string>, Map<string, string>];
+      for (const name of [...first.keys(), ...second.keys()]) {
+        const [before, after] = [first.get(name), second.get(name)];
         const expected = before === undefined ? "added" : after === undefined ? "removed" : "changed";
         expect(changes.get(`env.${name}`)).toBe(before === after ? undefined : expected);
       }

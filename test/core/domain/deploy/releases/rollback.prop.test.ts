@@ -110,7 +110,7 @@ test("planned against any other template, a release restores its own declaration
     fc.property(fitting, serviceTemplate(), (template, other) => {
       const current = serviceOf({ ...other, name: template.name, owner: template.owner });
       const declared = declareRelease(stored(template), context)._unsafeUnwrap();
-      const { spec, cronToken } = planDeploy(template.owner, declared, current, capabilities, []);
+      const { spec, cronToken } = planDeploy(template.owner, declared, current, capabilities, [], [], template.secrets);
       const { image: _image, deployId: _deployId, cronToken: _token, envAliases: _aliases, ...declaration } = template;
       const mounts = declaration.mounts.map(({ bucket: _bucket, ...mount }) => mount);
       expect(spec).toStrictEqual({ ...declaration, mounts });
