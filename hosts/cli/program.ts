@@ -17,6 +17,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   attach: entry("Follow a deploy", () => import("./deploy/deploys/attach.ts")),
   cancel: entry("Cancel a running deploy", () => import("./deploy/deploys/cancel.ts")),
   status: entry("Show a deployment with its instances", () => import("./deploy/status.ts")),
+  open: entry("Print the URL of a deployment, and open it in the browser", () => import("./deploy/open.ts")),
   remove: entry("Delete a deployment", () => import("./deploy/remove.ts"), "rm"),
   releases: entry("List the releases of a deployment", () => import("./deploy/releases/releases.ts")),
   diff: entry("Compare two releases of a deployment", () => import("./deploy/releases/diff.ts")),

@@ -1,10 +1,9 @@
 /** The use case that starts a fire of a schedule at any time. */
 import type { z } from "zod";
-import { shownTemplate } from "../../domain/deploy/service-template.ts";
 import { fireFields } from "../../domain/wire/requests.ts";
 import type { fireSchema } from "../../domain/wire/responses.ts";
 import { conflict, internal } from "../../errors.ts";
-import { err, errAsync } from "../../result.ts";
+import { errAsync } from "../../result.ts";
 import { ownService } from "../deploy/find-name.ts";
 import { useCase } from "../pipeline/use-case.ts";
 
@@ -16,21 +15,15 @@ export const fireSchedule = useCase({
   fields: fireFields,
   requires: ({ cron }) => cron.fire,
   authorize: (call) => ownService(call, call.input.name),
-  run: (call, service) => {
+  run: (call, { name, owner }) => {
     const { scheduler } = call.context.ports.provider;
-    const { name, owner, serving } = service;
-    const noSchedule = conflict(
-      `The deployment '${name}' has no schedule. Declare one with the field 'schedule', and deploy again.`,
-    );
-    if (shownTemplate(service).schedule === null) return err(noSchedule);
-    if (serving.length === 0)
-      return err(conflict(`No revision of the deployment '${name}' serves. Deploy it first with 'portside deploy'.`));
+    const noSchedule = `The deployment '${name}' has no schedule. Declare one with the field 'schedule', and deploy again.`;
     const fireId = call.context.ports.ids.id();
     const fired =
       scheduler.fire?.({ name, owner }, fireId, call.options) ??
       errAsync(internal("The provider declares the capability `cron.fire`, but does not start any."));
     return fired
       .map((): RequestedFire => ({ fire_id: fireId }))
-      .mapErr((error) => (error.kind === "not_found" ? noSchedule : error));
+      .mapErr((error) => (error.kind === "not_found" ? conflict(noSchedule) : error));
   },
 });

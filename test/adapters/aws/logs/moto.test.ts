@@ -13,8 +13,11 @@ import type {
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
+import { awsCron } from "../../../../adapters/aws/schedules/capabilities.ts";
 import { createAwsScheduler } from "../../../../adapters/aws/schedules/scheduler.ts";
+import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
+import { appliesTo } from "../../../contracts/harness.ts";
 import { logStoreCases, type ProviderSubject, schedulerCases } from "../../../contracts/index.ts";
 import { startMoto } from "../../../fakes/aws/moto.ts";
 import { clientOptions } from "../../../fakes/aws/protocols.ts";
@@ -66,7 +69,8 @@ beforeAll(async () => {
 afterAll(() => moto?.close());
 
 describe("moto's server", () => {
-  for (const { group, name, run } of [...schedulerCases, ...logStoreCases])
+  const scheduled = schedulerCases.filter((one) => appliesTo(one, { ...memoryCapabilities, cron: awsCron }));
+  for (const { group, name, run } of [...scheduled, ...logStoreCases])
     test(`${group}: ${name}`, async (context) => {
       needs(context, "moto");
       await run(subject as ProviderSubject);

@@ -1,7 +1,8 @@
 /** EventBridge Scheduler passes the contract tests of `Scheduler`. */
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
+import { awsCron } from "../../../../adapters/aws/schedules/capabilities.ts";
 import { createAwsScheduler } from "../../../../adapters/aws/schedules/scheduler.ts";
-import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, schedulerCases } from "../../../contracts/index.ts";
 import { startFakeEventBridge } from "../../../fakes/aws/scheduler/server.ts";
@@ -14,4 +15,4 @@ const start = async () => {
   return { subject: providerWith("aws", { scheduler }), close: () => fake.close() };
 };
 
-contractTests("EventBridge Scheduler", schedulerCases, start, createMemoryProvider().provider.capabilities);
+contractTests("EventBridge Scheduler", schedulerCases, start, { ...memoryCapabilities, cron: awsCron });

@@ -60,6 +60,8 @@ test("shows a running deploy with its latest message, and a failed one with its 
   const [running, ...others] = await rows(platform);
   expect(others).toEqual([]);
   expect(running).toMatchObject({ deploy_id: run.deployId, status: "BUILDING", reason: null, finished_at: null });
+  // The log has only the message "A deploy began".
+  expect(running?.message).toBe("Deploying as 'app'");
   const cancelled = platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: run.deployId });
   await recordsOf(platform, run);
   await cancelled;

@@ -23,8 +23,10 @@ const start = async () => {
 /** Interrupts a deploy during its build, as Ctrl-C does. */
 const detached = async ({ run, folder, held }: Awaited<ReturnType<typeof start>>) => {
   const interrupt = new AbortController();
-  const deploying = run(["deploy", folder.path], { signal: interrupt.signal });
-  await held.waiting;
+  const { promise: printed, resolve } = Promise.withResolvers<void>();
+  const deploying = run(["deploy", folder.path], { signal: interrupt.signal, onOutput: () => resolve() });
+  // Before the first record, the command does not know the id of the deploy.
+  await Promise.all([held.waiting, printed]);
   const [row] = JSON.parse((await run(["deploys", "--json"])).stdout);
   interrupt.abort();
   return { ...(await deploying), id: row.deploy_id as string };
