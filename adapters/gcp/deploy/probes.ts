@@ -3,9 +3,18 @@
  *
  * https://docs.cloud.google.com/run/docs/configuring/healthchecks describes them.
  */
+import type { protos } from "@google-cloud/run";
 import { type HealthCheck, healthLimits } from "../../../core/domain/deploy/health.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
-import type { Container, RevisionSettings } from "./render.ts";
+
+type Container = Parameters<(typeof protos.google.cloud.run.v2)["Container"]["create"]>[0] & object;
+
+export interface ProbeSettings {
+  /** Milliseconds within which the service must listen, or pass its health check. */
+  readonly listenDeadlineMs: number;
+  /** Limit of a startup probe in seconds; defaults to the documented one. */
+  readonly probeSeconds?: number;
+}
 
 /**
  * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto). For `failureThreshold` *
@@ -38,7 +47,7 @@ const requestOf = ({ path, host }: HealthCheck, port: number): Probe => ({
  */
 export const startupProbeOf = (
   { port, health }: ServiceTemplate,
-  { listenDeadlineMs, probeSeconds = PROBE_SECONDS.documented }: RevisionSettings,
+  { listenDeadlineMs, probeSeconds = PROBE_SECONDS.documented }: ProbeSettings,
 ): Probe => {
   const seconds = Math.min(Math.max(Math.ceil(listenDeadlineMs / 1000), 1), probeSeconds);
   if (health !== undefined) {

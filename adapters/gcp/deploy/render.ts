@@ -8,13 +8,13 @@ import { withAliases } from "../../../core/domain/deploy/environment.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
-import { livenessProbeOf, startupProbeOf } from "./probes.ts";
+import { livenessProbeOf, type ProbeSettings, startupProbeOf } from "./probes.ts";
 import { labelsOf } from "./record.ts";
 
 type Run = typeof protos.google.cloud.run.v2;
 export type RunService = Parameters<Run["Service"]["create"]>[0] & object;
 export type RunTemplate = NonNullable<RunService["template"]>;
-export type Container = NonNullable<RunTemplate["containers"]>[number];
+type Container = NonNullable<RunTemplate["containers"]>[number];
 type Volume = NonNullable<RunTemplate["volumes"]>[number];
 type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
 
@@ -26,14 +26,10 @@ const VOLUMES = "PORTSIDE_VOLUMES";
 /** Minimum memory of the second generation: https://docs.cloud.google.com/run/docs/configuring/services/memory-limits */
 export const GEN2_MEMORY = 512 * MiB;
 
-export interface RevisionSettings {
+export interface RevisionSettings extends ProbeSettings {
   /** E-mail of the account's runtime identity. */
   readonly identity: string;
   readonly revision: string;
-  /** Milliseconds within which the service must listen. */
-  readonly listenDeadlineMs: number;
-  /** Limit of a startup probe in seconds; defaults to the documented one. */
-  readonly probeSeconds?: number;
 }
 
 /** Memory on Run, in bytes. Services with mounts need the second generation, which has a minimum. */
