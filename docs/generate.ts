@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { awsCapabilities, awsSettingsOf, type SharedResources } from "../adapters/aws/index.ts";
-import { PROBE_SECONDS } from "../adapters/gcp/deploy/render.ts";
+import { PROBE_SECONDS } from "../adapters/gcp/deploy/probes.ts";
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";

@@ -4,7 +4,7 @@ import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import type { GcpConfig } from "./config.ts";
-import { PROBE_SECONDS } from "./deploy/render.ts";
+import { PROBE_SECONDS, probeRanges } from "./deploy/probes.ts";
 import { gcpLogCapabilities } from "./logs/capabilities.ts";
 import { gcpCron } from "./schedules/capabilities.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./sql/index.ts";
@@ -23,8 +23,15 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   instances: { preset: 100, max: 1000, note: "limited by the region's CPU and memory quotas" },
   instance_list: missing("Cloud Run does not list the instances of a service"),
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
-  min_instances: missing("Portside does not set a minimum of instances on Cloud Run"),
-  health: missing("Portside does not set up health checks on Cloud Run"),
+  // https://docs.cloud.google.com/run/docs/configuring/min-instances
+  min_instances: offered("Google bills these instances at a lower rate while they are idle"),
+  // "Use HTTP/1": https://docs.cloud.google.com/run/docs/configuring/healthchecks
+  health: {
+    supported: true,
+    note: "Cloud Run does not report the HTTP status of a failed check",
+    ranges: probeRanges,
+    http1_only: true,
+  },
   idle: missing(OWN_SLEEP),
   busy_leases: missing(OWN_SLEEP),
   concurrency_cap: offered(),
@@ -34,7 +41,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   ),
   http2: offered(),
   memory_limit: offered("a service with mounts gets at least 512Mi"),
-  cpu_limit: offered(),
+  cpu_limit: offered("with less than one CPU: one request at a time, and no mounts"),
   builders: {
     node: offered("Google's buildpacks"),
     python: offered("Google's buildpacks"),

@@ -51,6 +51,8 @@ export const memoryQuantity = (
 
 /** Sizes like those of Cloud Run: any number of bytes between two bounds, and CPUs with gaps. */
 export const cloudRunLikeCatalogue: ResourceCatalogue = [
+  { cpu: 0.25, memory: { min: 128 * MiB, max: 512 * MiB, step: 1 }, concurrency: 1, mounts: false },
+  { cpu: 0.5, memory: { min: 128 * MiB, max: GiB, step: 1 }, concurrency: 1, mounts: false },
   { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
   { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
   { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
@@ -106,7 +108,10 @@ export const resourcesWithin = (catalogue: ResourceCatalogue): fc.Arbitrary<Reso
   return fc
     .record(
       {
-        cpu: fc.integer({ min: 1, max: Math.max(...catalogue.map((size) => size.cpu)) }),
+        cpu: fc.oneof(
+          { weight: 4, arbitrary: fc.integer({ min: 1, max: Math.max(...catalogue.map((size) => size.cpu)) }) },
+          { weight: 1, arbitrary: fc.constantFrom(0.25, 0.5, 0.75) },
+        ),
         memory: fc.oneof(nearMark, fc.integer({ min: 1, max: maxMemory })),
       },
       { noNullPrototype: true },

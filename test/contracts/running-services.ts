@@ -82,6 +82,23 @@ export const runningServiceCases: readonly Case[] = [
   },
   {
     group: "a service that does not start",
+    name: "fails with unhealthy if its health check does not pass, and the previous revision keeps serving",
+    when: ({ runs: running, health }) => running.supported && health.supported,
+    run: async (subject) => {
+      const before = await running(subject, "still here");
+      const { template, expected } = await next(subject, before, subject.sources.files());
+      // The service responds to a missing file with 500, and to a variable with 200.
+      const check = { interval: 10, timeout: 1, failures: 3 };
+      const unhealthy = { ...template, health: { ...check, path: "/?path=/missing" } };
+      await failedWith(rollOut(subject, unhealthy, expected, { listenDeadlineMs: 3000 }), "unhealthy");
+      expect(await textAt(before.ready.url)).toBe("still here");
+      const { etag, owner } = await serviceOf(subject, before.name);
+      await deployed(subject, { ...template, health: { ...check, path: "/env?name=NONE" } }, { etag, owner });
+      expect(await textAt(`${before.ready.url}/env?name=NONE`)).toBe("");
+    },
+  },
+  {
+    group: "a service that does not start",
     name: "stays without a serving revision if it is the first, and can be deployed again",
     when: runs,
     run: async (subject) => {

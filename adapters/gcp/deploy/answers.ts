@@ -4,7 +4,7 @@
  */
 import type { Logger } from "../../../core/ports/system.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
-import { PROBE_SECONDS } from "./render.ts";
+import { PROBE_SECONDS } from "./probes.ts";
 
 export interface RunAnswers {
   /** The limit of `failureThreshold` * `periodSeconds` of a startup probe. */

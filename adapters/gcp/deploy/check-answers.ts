@@ -9,7 +9,8 @@ import type { GcpConfig } from "../config.ts";
 import { parentOf } from "../location.ts";
 import { problemOf } from "../rest-get.ts";
 import { firstAnswers, learnFrom } from "./answers.ts";
-import { PROBE_SECONDS, type RunService } from "./render.ts";
+import { PROBE_SECONDS } from "./probes.ts";
+import type { RunService } from "./render.ts";
 
 /** Google's sample image: https://docs.cloud.google.com/run/docs/quickstarts/deploy-container */
 const SAMPLE_IMAGE = "us-docker.pkg.dev/cloudrun/container/hello";

@@ -4,7 +4,9 @@
  * applies. Pure functions.
  */
 import type { protos } from "@google-cloud/run";
+import type { HealthCheck } from "../../../core/domain/deploy/health.ts";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy/reason.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { RevisionLine } from "../../cloud/deploy/last-lines.ts";
 
 type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["create"]>[0] & object;
@@ -57,6 +59,16 @@ const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
 const NOT_STARTED = /^(?:terminated: )?Application failed to start(?:: (.+))?/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
+/**
+ * The service responded to its HTTP startup probe, but not with success in time: "STARTUP HTTP probe failed 3 times
+ * consecutively for container "app-1" on port 8080 path "/healthz". The instance was not started." A following
+ * "Connection failed with status ERROR_CONNECTION_FAILED." means that nothing listened. Quoted in
+ * https://github.com/GoogleCloudPlatform/opentelemetry-operations-collector/issues/264
+ */
+const UNHEALTHY = /^STARTUP HTTP probe failed (?!.*\bERROR_CONNECTION_FAILED\b)(?:.*\bwith status (\w+))?/s;
+
+const REFUSED = /^STARTUP HTTP probe failed .*\bERROR_CONNECTION_FAILED\b/s;
+
 /** Matches a line that reports a denied mount. The wording is undocumented. */
 const MOUNT_REFUSED = /mount.*\b(?:403|storage\.[a-z]+\.[a-z]+|permission denied)\b/is;
 
@@ -70,10 +82,20 @@ export const isMountRefused = ({ reason }: DeployFailure): boolean => reason ===
 
 const TAIL_LINES = 20;
 
+const unhealthy = ({ path }: HealthCheck, status: string | undefined): DeployFailure => {
+  const message = `The service's health check GET ${path} did not pass before the deadline.`;
+  const reported = status === undefined ? "" : ` Cloud Run reported the status ${status}.`;
+  return { reason: "unhealthy", message: `${message}${reported} Respond with a status from 200 to 399.` };
+};
+
 /**
- * Determines how a container failed its health check. The log shows whether the container ended or never listened.
+ * Determines how a container failed its startup probe. The log shows whether the container ended, never listened, or did
+ * not pass its health check.
  */
-export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: number): DeployFailure => {
+export const failureOfHealthCheck = (
+  lines: readonly RevisionLine[],
+  { port, health }: Pick<ServiceTemplate, "port" | "health">,
+): DeployFailure => {
   const output = lines.filter(({ system }) => !system).slice(-TAIL_LINES);
   const logTail = output.map(({ text }) => text);
   const systemTexts = lines.flatMap(({ system, text }) => (system ? [text] : []));
@@ -84,6 +106,9 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
       logTail,
     };
   if (systemTexts.some((text) => MOUNT_REFUSED.test(text))) return { ...mountRefused, logTail };
+  const failedProbe = systemTexts.map((text) => UNHEALTHY.exec(text)).findLast(Boolean);
+  // Cloud Run stops such a container, which may log another end.
+  if (health !== undefined && failedProbe != null) return { ...unhealthy(health, failedProbe[1]), logTail };
   const code = Number(systemTexts.map((text) => EXITED.exec(text)?.[1]).findLast(Boolean) ?? Number.NaN);
   if (!Number.isNaN(code))
     return {
@@ -102,6 +127,8 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
       message: `The service's command could not be started: ${notStarted[1] ?? "Cloud Run gave no reason"}.`,
       logTail,
     };
+  if (health !== undefined && !systemTexts.some((text) => REFUSED.test(text)))
+    return { ...unhealthy(health, undefined), logTail };
   return {
     reason: "did_not_listen",
     message: `The service did not listen on port ${port} in time. Listen on 0.0.0.0 and the port in PORT.`,
@@ -116,5 +143,5 @@ export const isHealthCheck = ({ reason }: DeployFailure): boolean => reason === 
 export const showsContainerEnd = (lines: readonly RevisionLine[]): boolean =>
   lines.some(
     ({ system, text }) =>
-      system && [EXITED, KILLED, OUT_OF_MEMORY, NOT_STARTED, MOUNT_REFUSED].some((one) => one.test(text)),
+      system && [EXITED, KILLED, OUT_OF_MEMORY, NOT_STARTED, MOUNT_REFUSED, UNHEALTHY].some((one) => one.test(text)),
   );

@@ -8,6 +8,7 @@ import { withAliases } from "../../../core/domain/deploy/environment.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
+import { livenessProbeOf, type ProbeSettings, startupProbeOf } from "./probes.ts";
 import { labelsOf } from "./record.ts";
 
 type Run = typeof protos.google.cloud.run.v2;
@@ -25,21 +26,10 @@ const VOLUMES = "PORTSIDE_VOLUMES";
 /** Minimum memory of the second generation: https://docs.cloud.google.com/run/docs/configuring/services/memory-limits */
 export const GEN2_MEMORY = 512 * MiB;
 
-/**
- * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto). For `failureThreshold` *
- * `periodSeconds`, https://docs.cloud.google.com/run/docs/configuring/healthchecks says 600, and
- * https://docs.cloud.google.com/run/docs/container-contract says four minutes.
- */
-export const PROBE_SECONDS = { period: 240, documented: 600 };
-
-export interface RevisionSettings {
+export interface RevisionSettings extends ProbeSettings {
   /** E-mail of the account's runtime identity. */
   readonly identity: string;
   readonly revision: string;
-  /** Milliseconds within which the service must listen. */
-  readonly listenDeadlineMs: number;
-  /** Limit of a startup probe in seconds; defaults to the documented one. */
-  readonly probeSeconds?: number;
 }
 
 /** Memory on Run, in bytes. Services with mounts need the second generation, which has a minimum. */
@@ -88,19 +78,11 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
   return [...env.map(([name, value]) => ({ name, value })), ...byHand];
 };
 
-/** Uses few long attempts, like Run's default probe, because Run retries a refused connection within an attempt. */
-const probeOf = (
-  { port }: ServiceTemplate,
-  { listenDeadlineMs, probeSeconds = PROBE_SECONDS.documented }: RevisionSettings,
-): NonNullable<Container["startupProbe"]> => {
-  const seconds = Math.min(Math.max(Math.ceil(listenDeadlineMs / 1000), 1), probeSeconds);
-  const failureThreshold = Math.ceil(seconds / PROBE_SECONDS.period);
-  const periodSeconds = Math.ceil(seconds / failureThreshold);
-  return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
-};
-
 const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironment"] | undefined => {
   if (template.mounts.length > 0) return "EXECUTION_ENVIRONMENT_GEN2";
+  // "If you use less than 1 vCPU [...] You must use the first generation execution environment":
+  // https://docs.cloud.google.com/run/docs/configuring/services/cpu
+  if (template.cpu < 1) return "EXECUTION_ENVIRONMENT_GEN1";
   // "If you use less than 512 MiB of memory, you should use the first generation execution environment."
   return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
 };
@@ -123,6 +105,7 @@ export const renderTemplate = (
 ): RunTemplate => {
   const { identity, revision } = settings;
   const [container, ...sidecars] = present.containers ?? [];
+  const { livenessProbe: _probe, ...keptContainer } = container ?? {};
   const { volumes, volumeMounts } = volumesOf(template.mounts);
   const { executionEnvironment: _earlier, ...kept } = present;
   const generation = generationOf(template) ?? keptGenerationOf(present, former);
@@ -139,7 +122,7 @@ export const renderTemplate = (
     ...(generation === undefined ? {} : { executionEnvironment: generation }),
     containers: [
       {
-        ...container,
+        ...keptContainer,
         image: template.image,
         env: environmentOf(template, container, former),
         resources: {
@@ -156,7 +139,8 @@ export const renderTemplate = (
           startupCpuBoost: true,
         },
         ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
-        startupProbe: probeOf(template, settings),
+        startupProbe: startupProbeOf(template, settings),
+        ...livenessProbeOf(template, container, former),
         volumeMounts: [...volumeMounts, ...(container?.volumeMounts ?? []).filter((one) => !isOurs(one))],
       },
       ...sidecars,
@@ -164,3 +148,17 @@ export const renderTemplate = (
     volumes: [...volumes, ...(present.volumes ?? []).filter((one) => !isOurs(one))],
   };
 };
+
+/**
+ * Returns the service's minimum of instances, or nothing if neither the template nor a former one has a minimum: then the
+ * service keeps a minimum that was set by hand. A minimum of the service, unlike one of a revision, follows the traffic
+ * and creates no revision: https://docs.cloud.google.com/run/docs/configuring/min-instances
+ */
+export const renderMinimum = (
+  { minInstances = 0 }: ServiceTemplate,
+  former: readonly ServiceTemplate[],
+  present: RunService["scaling"],
+): Pick<RunService, "scaling"> =>
+  minInstances > 0 || former.some((one) => (one.minInstances ?? 0) > 0)
+    ? { scaling: { ...present, minInstanceCount: minInstances } }
+    : {};

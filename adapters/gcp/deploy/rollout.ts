@@ -21,9 +21,10 @@ import { failureOfUnavailable } from "../failures.ts";
 import { isUnknownIdentity, learnFrom, type RunAnswers } from "./answers.ts";
 import { isMountRefused } from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
+import { PROBE_SECONDS } from "./probes.ts";
 import { allowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RolloutState, renderNote, renderRecord } from "./record.ts";
-import { PROBE_SECONDS, type RunService, renderTemplate } from "./render.ts";
+import { type RunService, renderMinimum, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
 import { type VerdictDeps, verdictOn } from "./verdict.ts";
@@ -219,10 +220,16 @@ export class Rollout {
       const end = note !== undefined && isNewest ? renderNote(note) : {};
       const noted = { annotations: { ...run?.annotations, ...renderRecord({ state, attempted, former }), ...end } };
       if (step === "ended") return { service: noted, mask: ["annotations"] };
-      const moved = { ...noted, traffic: allTraffic(this.#revision, run) };
+      const scaled = renderMinimum(
+        attempted,
+        former.map(({ template }) => template),
+        run?.scaling,
+      );
+      const moved = { ...noted, ...scaled, traffic: allTraffic(this.#revision, run) };
+      const mask = ["annotations", "traffic", ...Object.keys(scaled)];
       return answers.publicBy === "all_users"
-        ? { service: moved, mask: ["annotations", "traffic"] }
-        : { service: { ...moved, invokerIamDisabled: true }, mask: ["annotations", "traffic", "invoker_iam_disabled"] };
+        ? { service: moved, mask }
+        : { service: { ...moved, invokerIamDisabled: true }, mask: [...mask, "invoker_iam_disabled"] };
     };
     const mayRetry = async (error: unknown) => learnFrom(answers, error, logger);
     return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change, mayRetry }, retry);

@@ -20,14 +20,14 @@ export interface VerdictDeps {
 const lastLinesMessage = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   scope: RevisionScope,
-  port: number,
+  template: ServiceTemplate,
   signal: AbortSignal | undefined,
 ): Promise<DeployFailure> => {
   const lines = await lastLines(scope, signal);
-  if (showsContainerEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, port);
+  if (showsContainerEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, template);
   // The last lines may not be visible yet.
   await clock.sleep(settleMillis, signal);
-  return failureOfHealthCheck(await lastLines(scope, signal), port);
+  return failureOfHealthCheck(await lastLines(scope, signal), template);
 };
 
 /**
@@ -36,11 +36,12 @@ const lastLinesMessage = async (
  */
 export const verdictOn = async (
   deps: VerdictDeps,
-  { name, owner, port }: ServiceTemplate,
+  template: ServiceTemplate,
   revision: string,
   run: RunService,
   retry: RetryOptions,
 ): Promise<DeployFailure | "ready" | undefined> => {
+  const { name, owner } = template;
   // `observedGeneration` is unsuitable: it stays behind after a failure (`reconciling`, run/v2/service.proto).
   if (run.reconciling === true) return undefined;
   const conditions = await deps.services.conditions(name, revision, retry);
@@ -50,5 +51,5 @@ export const verdictOn = async (
   if (!isFailed) return ready?.state === "CONDITION_SUCCEEDED" ? "ready" : undefined;
   const failure = failureOfConditions([...conditions.value, ...(run.conditions ?? []), run.terminalCondition ?? {}]);
   if (!isHealthCheck(failure)) return failure;
-  return lastLinesMessage(deps, { owner, service: name, revision }, port, retry.signal);
+  return lastLinesMessage(deps, { owner, service: name, revision }, template, retry.signal);
 };

@@ -1,6 +1,7 @@
 /** The engine that runs revisions of the fake clouds, and a fake engine without processes for tests of API calls. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { HealthCheck } from "../../../core/domain/deploy/health.ts";
 import type { HttpRequestLog, JsonPayload, Severity } from "../../../core/domain/logs/entry.ts";
 
 export interface EngineRevision {
@@ -22,7 +23,23 @@ export interface EngineRevision {
   readonly mounts: readonly { path: string; bucket: string; readOnly: boolean; subPath?: string }[];
   /** Milliseconds within which the revision must listen. */
   readonly listenMillis: number;
+  /** The HTTP probes. Absent: the revision must accept connections. */
+  readonly health?: HealthCheck;
 }
+
+/**
+ * Cloud Run's line about a failed HTTP startup probe, as quoted in
+ * https://github.com/GoogleCloudPlatform/opentelemetry-operations-collector/issues/264
+ */
+export const formatFailedProbe = (
+  { service, port, listenMillis }: EngineRevision,
+  { path, timeout }: HealthCheck,
+  isListening: boolean,
+): string => {
+  const times = Math.max(1, Math.floor(listenMillis / 1000 / timeout));
+  const failed = `STARTUP HTTP probe failed ${times} times consecutively for container "${service}-1" on port ${port} path "${path}". The instance was not started.`;
+  return isListening ? failed : `${failed} Connection failed with status ERROR_CONNECTION_FAILED.`;
+};
 
 /** A line of a revision's log, as Cloud Run sends it to Cloud Logging. */
 export interface RunLine {
@@ -50,7 +67,7 @@ export interface RunEngine {
 
 /**
  * Every revision listens immediately, except for special images: `exits:N` exits with code N, `silent` never listens,
- * and starting `hangs` never returns.
+ * `unhealthy` never passes an HTTP probe, and starting `hangs` never returns.
  */
 export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
   const server = createServer((_request, response) => response.end("pretended"));
@@ -58,7 +75,13 @@ export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
   const { port } = server.address() as AddressInfo;
   const serving = new Map<string, string>();
   const engine: RunEngine = {
-    start: async ({ service, revision, image }) => {
+    start: async (spec) => {
+      const { service, revision, image, health } = spec;
+      if (health !== undefined && (image === "silent" || image === "unhealthy")) {
+        const text = formatFailedProbe(spec, health, image === "unhealthy");
+        onLine({ service, revision, log: "varlog/system", severity: "ERROR", text });
+        return false;
+      }
       const code = /^exits:(\d+)$/.exec(image)?.[1];
       if (image === "hangs") return new Promise<never>(() => undefined);
       if (code === undefined) return image !== "silent";

@@ -16,7 +16,7 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names.ts";
 import { testOrigin } from "../../contracts/support.ts";
 import type { EngineBuild } from "./builds.ts";
-import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
+import { type EngineRevision, formatFailedProbe, type RunEngine, type RunLine } from "./engine.ts";
 
 const OWNER = "fake-run" as AccountId;
 
@@ -58,13 +58,16 @@ const templateOf = (spec: EngineRevision): ServiceTemplate => {
     schedule: null,
     env,
     cronToken,
+    ...(spec.health && { health: spec.health }),
     image: spec.image,
     deployId: spec.revision,
   };
 };
 
 /** Cloud Run's message for a container's end: https://docs.cloud.google.com/run/docs/troubleshooting */
-const formatSystemLine = ({ reason, exitCode }: DeployFailure): string | undefined => {
+const formatSystemLine = ({ reason, exitCode }: DeployFailure, spec: EngineRevision): string | undefined => {
+  if (spec.health !== undefined && (reason === "unhealthy" || reason === "did_not_listen"))
+    return formatFailedProbe(spec, spec.health, reason === "unhealthy");
   if (reason === "out_of_memory") return "Memory limit of 512 MiB exceeded with 600 MiB used.";
   if (exitCode !== undefined) return `Container called exit(${exitCode}).`;
   return reason === "crashed" ? "Container terminated on signal 9." : undefined;
@@ -148,7 +151,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
           if (local !== undefined) names.set(local, revision);
         }
         if (event.kind !== "failed") continue;
-        const text = formatSystemLine(event.failure);
+        const text = formatSystemLine(event.failure, spec);
         if (text !== undefined) onLine({ service, revision, log: "varlog/system", severity: "WARNING", text });
       }
       listens.resolve(false);

@@ -51,18 +51,52 @@ test.each([
   [[own("Container called exit(7).")], { reason: "did_not_listen", logTail: ["Container called exit(7)."] }],
   [[], { reason: "did_not_listen", logTail: [] }],
 ])("the log %j", (lines, failure) => {
-  expect(failureOfHealthCheck(lines, 8080)).toMatchObject(failure);
+  expect(failureOfHealthCheck(lines, { port: 8080 })).toMatchObject(failure);
+});
+
+const PROBE = 'STARTUP HTTP probe failed 3 times consecutively for container "app-1" on port 8080 path "/healthz".';
+const health = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
+const NOT_PASSED = "The service's health check GET /healthz did not pass before the deadline.";
+const FIX = "Respond with a status from 200 to 399.";
+
+test.each([
+  [[system(`${PROBE} The instance was not started.`)], { reason: "unhealthy", message: `${NOT_PASSED} ${FIX}` }],
+  [
+    [own("slow"), system(`${PROBE} The instance was not started.\nConnection failed with status DEADLINE_EXCEEDED.`)],
+    {
+      reason: "unhealthy",
+      message: `${NOT_PASSED} Cloud Run reported the status DEADLINE_EXCEEDED. ${FIX}`,
+      logTail: ["slow"],
+    },
+  ],
+  [
+    [system(`${PROBE} The instance was not started. Connection failed with status ERROR_CONNECTION_FAILED.`)],
+    { reason: "did_not_listen" },
+  ],
+  // Cloud Run stops the container after the failed probe.
+  [[system(PROBE), system("Container called exit(0).")], { reason: "unhealthy" }],
+  [
+    [system("Container called exit(7)."), system(`${PROBE} ERROR_CONNECTION_FAILED`)],
+    { reason: "crashed", exitCode: 7 },
+  ],
+  [[system(PROBE), system("Memory limit of 512 MiB exceeded with 530 MiB used.")], { reason: "out_of_memory" }],
+  [[], { reason: "unhealthy", message: `${NOT_PASSED} ${FIX}` }],
+  [[own(PROBE), system("Container called exit(7).")], { reason: "crashed" }],
+])("the log %j of a service with a health check", (lines, failure) => {
+  expect(failureOfHealthCheck(lines, { port: 8080, health })).toMatchObject(failure);
 });
 
 test("the tail has the last twenty lines", () => {
   const lines = Array.from({ length: 30 }, (_, index) => own(`line ${index}`));
-  expect(failureOfHealthCheck(lines, 8080).logTail).toEqual(lines.slice(10).map(({ text }) => text));
+  expect(failureOfHealthCheck(lines, { port: 8080 }).logTail).toEqual(lines.slice(10).map(({ text }) => text));
 });
 
 test.each([
   ["Container called exit(1).", true],
   ["Uncaught signal: 11, pid=1, tid=1, fault_addr=0.", true],
   ["Application failed to start: not found", true],
+  [PROBE, true],
+  [`${PROBE} Connection failed with status ERROR_CONNECTION_FAILED.`, false],
   ["Starting new instance. Reason: DEPLOYMENT_ROLLOUT", false],
 ])("whether '%s' shows the container's end: %s", (text, isEnd) => {
   expect(showsContainerEnd([system(text)])).toBe(isEnd);

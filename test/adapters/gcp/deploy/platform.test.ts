@@ -122,6 +122,61 @@ test("enough memory, or a read-only volume, causes no warning", async () => {
   expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);
 });
 
+const health = { path: "/healthz", interval: 20, timeout: 5, failures: 2 };
+
+test("a revision that fails its health check gets no traffic, and its failure is unhealthy", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const before = run.routed("app");
+  const sick = { ...run.template("app", "acme", { health }), image: run.image("unhealthy") };
+  expect(await run.endOf(sick, await run.expectedOf("app"))).toMatchObject({
+    kind: "failed",
+    failure: { reason: "unhealthy", message: expect.stringContaining("GET /healthz did not pass") },
+  });
+  expect(run.routed("app")).toBe(before);
+  expect((await run.serviceOf("app")).lastDeploy).toMatchObject({ status: "ERROR", reason: "unhealthy" });
+  const silent = { ...sick, image: run.image("silent") };
+  expect(await run.endOf(silent, await run.expectedOf("app"))).toMatchObject({
+    failure: { reason: "did_not_listen" },
+  });
+});
+
+test("the minimum of instances changes with the traffic, and a failed rollout leaves it unchanged", async () => {
+  const minimum = () => run.run.stored("app")?.scaling?.minInstanceCount;
+  const deploy = async (minInstances: number | undefined, image = run.image()) => {
+    const more = minInstances === undefined ? {} : { minInstances };
+    const template = { ...run.template("app", "acme", more), image };
+    const expected = run.run.stored("app") === undefined ? "absent" : await run.expectedOf("app");
+    return (await run.rollOut(template, expected)).at(-1)?.kind;
+  };
+  await deploy(undefined);
+  await run.run.edit("app", (wanted) => {
+    wanted.scaling = { minInstanceCount: 5 };
+  });
+  await deploy(undefined);
+  expect(minimum()).toBe(5);
+  expect(await deploy(2)).toBe("ready");
+  expect(minimum()).toBe(2);
+  expect(await deploy(3, run.image("exits:1"))).toBe("failed");
+  expect(minimum()).toBe(2);
+  expect(await deploy(undefined)).toBe("ready");
+  expect(minimum()).toBe(0);
+  // A minimum of the revision would keep instances of a revision without traffic.
+  expect(run.run.stored("app")?.template.scaling.minInstanceCount).toBe(0);
+});
+
+test("a service with a fraction of a CPU uses the first generation", async () => {
+  const small = run.template("app", "acme", { cpu: 0.25, memory: 512 * 1024 ** 2, concurrency: 1 });
+  expect(await run.endOf(small, "absent")).toMatchObject({ kind: "ready" });
+  expect(run.run.stored("app")?.template).toMatchObject({
+    executionEnvironment: "EXECUTION_ENVIRONMENT_GEN1",
+    containers: [{ resources: { limits: { cpu: "0.25" } } }],
+  });
+  // The next declaration does not keep the generation, which only the fraction required.
+  const whole = run.template("app", "acme", { cpu: 1, memory: 1024 ** 3 });
+  expect(await run.endOf(whole, await run.expectedOf("app"))).toMatchObject({ kind: "ready" });
+  expect(run.run.stored("app")?.template.executionEnvironment).toBe("EXECUTION_ENVIRONMENT_UNSPECIFIED");
+});
+
 test("each account's services run with the account's own identity", async () => {
   await run.rollOut(run.template("one", "acme"), "absent");
   await run.rollOut(run.template("two", "acme"), "absent");

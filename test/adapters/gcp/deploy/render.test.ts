@@ -1,6 +1,6 @@
 /** How a declaration is rendered for Cloud Run. */
 import { expect, test } from "vitest";
-import { renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
+import { renderMinimum, renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { templateFor } from "../../../contracts/support.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
@@ -56,12 +56,49 @@ test.each([
   expect(rendered({}, millis).container?.startupProbe).toMatchObject(probe);
 });
 
+const health = { path: "/healthz?deep=1", interval: 20, timeout: 5, failures: 2 };
+
+test.each([
+  [1500, { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 1 }],
+  [63_000, { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 12 }],
+  [240_000, { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 48 }],
+  [3_600_000, { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 120 }],
+])("a service has %i ms to pass its health check", (millis, probe) => {
+  const httpGet = { path: "/healthz?deep=1", port: 8080 };
+  expect(rendered({ health }, millis).container?.startupProbe).toEqual({ httpGet, ...probe });
+});
+
+test("renders a health check as a liveness probe too, with its host", () => {
+  const { container } = rendered({ port: 3000, health: { ...health, host: "example.com" } });
+  const httpGet = { path: "/healthz?deep=1", port: 3000, httpHeaders: [{ name: "Host", value: "example.com" }] };
+  expect(container?.startupProbe?.httpGet).toEqual(httpGet);
+  expect(container?.livenessProbe).toEqual({ httpGet, periodSeconds: 20, timeoutSeconds: 5, failureThreshold: 2 });
+});
+
+test("removes the liveness probe with the health check, and keeps one that was set by hand", () => {
+  const probeAfter = (present: Parameters<typeof renderTemplate>[2], former: ServiceTemplate) =>
+    renderTemplate(template(), needs, present, former).containers?.[0]?.livenessProbe;
+  const checked = template({ health });
+  expect(probeAfter(renderTemplate(checked, needs), checked)).toBeUndefined();
+  const byHand = { httpGet: { path: "/alive" }, periodSeconds: 30 };
+  expect(probeAfter({ containers: [{ image: "image", livenessProbe: byHand }] }, template())).toEqual(byHand);
+});
+
+test("sets a minimum of instances, clears it, and keeps one that was set by hand", () => {
+  const byHand = { minInstanceCount: 4, scalingMode: "AUTOMATIC" as const };
+  const kept = template({ minInstances: 2 });
+  expect(renderMinimum(kept, [], byHand)).toEqual({ scaling: { ...byHand, minInstanceCount: 2 } });
+  expect(renderMinimum(template(), [kept], { minInstanceCount: 2 })).toEqual({ scaling: { minInstanceCount: 0 } });
+  expect(renderMinimum(template(), [template()], byHand)).toEqual({});
+});
+
 test("mounts and little memory set the generation; otherwise it stays unchanged", () => {
   const mounts = [{ path: "/d", volume: "v", bucket: "b", readOnly: true }] as unknown as ServiceTemplate["mounts"];
   const memory = 1024 ** 3;
   expect(rendered({ mounts, memory }).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
   expect(rendered({ memory: 256 * 1024 ** 2 }).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN1");
   expect(rendered({ memory }).executionEnvironment).toBeUndefined();
+  expect(rendered({ memory, cpu: 0.5 }).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN1");
   const byHand = { executionEnvironment: "EXECUTION_ENVIRONMENT_GEN2" } as const;
   expect(renderTemplate(template({ memory }), needs, byHand).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
 });

@@ -141,6 +141,48 @@ test.each([
   ["no container", "x", { template: {} }],
   ["three CPUs", "x", service({}, { resources: { limits: { cpu: "3", memory: "4Gi" } } })],
   ["5Gi, which requires more than one CPU", "x", service({}, { resources: { limits: { cpu: "1", memory: "5Gi" } } })],
+  [
+    "less than one CPU with two concurrent requests",
+    "x",
+    {
+      template: {
+        maxInstanceRequestConcurrency: 2,
+        containers: [container({ resources: { limits: { cpu: "0.5", memory: "512Mi" } } })],
+      },
+    },
+  ],
+  [
+    "less than one CPU in the second generation",
+    "x",
+    {
+      template: {
+        maxInstanceRequestConcurrency: 1,
+        executionEnvironment: "EXECUTION_ENVIRONMENT_GEN2",
+        containers: [container({ resources: { limits: { cpu: "0.5", memory: "512Mi" } } })],
+      },
+    },
+  ],
+  [
+    "a quarter of a CPU with more than 512Mi",
+    "x",
+    {
+      template: {
+        maxInstanceRequestConcurrency: 1,
+        containers: [container({ resources: { limits: { cpu: "0.25", memory: "513Mi" } } })],
+      },
+    },
+  ],
+  [
+    "an HTTP probe of an HTTP/2 service",
+    "x",
+    service({}, { ports: [{ name: "h2c", containerPort: 8080 }], startupProbe: { httpGet: { path: "/" } } }),
+  ],
+  [
+    "a probe whose timeout exceeds its period",
+    "x",
+    service({}, { livenessProbe: { httpGet: { path: "/" }, timeoutSeconds: 11, periodSeconds: 10 } }),
+  ],
+  ["a liveness probe over TCP", "x", service({}, { livenessProbe: { tcpSocket: {} } })],
   ["a mount of an undeclared volume", "x", service({}, { volumeMounts: [{ name: "v", mountPath: "/v" }] })],
   ["a reserved variable", "x", service({}, { env: [{ name: "PORT", value: "1" }] })],
   ["Google's own annotations", "x", service({ annotations: { "run.googleapis.com/x": "1" } })],

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import { healthLimits } from "../../../../core/domain/deploy/health.ts";
 import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
@@ -518,6 +519,22 @@ export class FakeRun {
   }
 }
 
+/** The HTTP probes of a container. Assumption: without a liveness probe, a running instance is never replaced. */
+const healthOf = ({ startupProbe: startup, livenessProbe: liveness }: Message): Pick<EngineRevision, "health"> => {
+  if (startup?.httpGet == null) return {};
+  const { path, httpHeaders } = startup.httpGet;
+  const host = httpHeaders.find(({ name }: Message) => name === "Host")?.value;
+  return {
+    health: {
+      path: path || "/",
+      interval: liveness?.periodSeconds ?? healthLimits.interval.max,
+      timeout: startup.timeoutSeconds,
+      failures: liveness?.failureThreshold ?? Number.MAX_SAFE_INTEGER,
+      ...(host === undefined ? {} : { host }),
+    },
+  };
+};
+
 /** The engine's view of a revision. */
 const engineRevision = (service: string, { id, template }: Revision, image: string): EngineRevision => {
   const [container] = template.containers;
@@ -546,5 +563,6 @@ const engineRevision = (service: string, { id, template }: Revision, image: stri
     }),
     // "failureThreshold * periodSeconds": docs/configuring/healthchecks; the default probe has 240 s.
     listenMillis: 1000 * (probe == null ? 240 : probe.failureThreshold * probe.periodSeconds),
+    ...healthOf(container),
   };
 };

@@ -33,9 +33,30 @@ const checkMap = (field: string, map: Readonly<Record<string, string>> = {}): vo
 /** Kubernetes' limit for all annotations together, which Run's annotations share (service.proto): 256 KiB. */
 const ANNOTATION_BYTES = 256 * 1024;
 
-const checkResources = ({ resources }: Message, { executionEnvironment }: Message): void => {
+/** Memory with less than one CPU: docs/configuring/services/cpu. */
+const smallSize = (cpu: number): readonly [number, number] | undefined => {
+  if (!(cpu >= 0.08 && cpu < 1)) return undefined;
+  return [128 * MiB, cpu < 0.5 ? 512 * MiB : GiB];
+};
+
+/** "If you use less than 1 vCPU, the following requirements are enforced": docs/configuring/services/cpu. */
+const checkSmall = (
+  { resources }: Message,
+  { executionEnvironment, maxInstanceRequestConcurrency, volumes = [] }: Message,
+): void => {
+  if (maxInstanceRequestConcurrency !== 1) invalid("max_instance_request_concurrency: must be 1 with less than 1 CPU");
+  if (resources?.cpuIdle === false) invalid("resources.cpu_idle: must be true with less than 1 CPU");
+  if (executionEnvironment === "EXECUTION_ENVIRONMENT_GEN2" || volumes.some(({ gcs }: Message) => gcs != null))
+    invalid("execution_environment: must be the first generation with less than 1 CPU");
+};
+
+const checkResources = (container: Message, template: Message): void => {
+  const { resources } = container;
+  const { executionEnvironment } = template;
   const { cpu = "1", memory: quantity = "512Mi" } = resources?.limits ?? {};
-  const range = sizes[cpu] ?? invalid(`resources.limits.cpu: '${cpu}' is not available`);
+  const small = smallSize(Number(cpu));
+  if (small !== undefined) checkSmall(container, template);
+  const range = sizes[cpu] ?? small ?? invalid(`resources.limits.cpu: '${cpu}' is not available`);
   const memory = parseMemory(quantity) ?? invalid("resources.limits.memory: is not a quantity");
   if (memory < range[0] || memory > range[1]) invalid(`resources.limits.memory: is not available with ${cpu} CPU`);
   // "512 MiB for second generation": docs/configuring/services/memory-limits.
@@ -43,12 +64,28 @@ const checkResources = ({ resources }: Message, { executionEnvironment }: Messag
     invalid("resources.limits.memory: the second generation has at least 512Mi");
 };
 
-const checkPorts = ({ ports = [], startupProbe: probe }: Message, mean: Mean): void => {
+/**
+ * Ranges from k8s.min.proto: the period is at least the timeout, and at most 240 s at the start and 3600 s afterwards.
+ * "HTTP startup" and "HTTP liveness" require HTTP/1: docs/configuring/healthchecks.
+ */
+const checkProbe = (field: string, probe: Message | null | undefined, max: number, isHttp2: boolean): void => {
+  if (probe == null) return;
+  const { httpGet, tcpSocket, grpc } = probe;
+  const [timeout, period] = [probe.timeoutSeconds || 1, probe.periodSeconds || 10];
+  if (timeout < 1 || timeout > period || period > max || probe.failureThreshold < 0) invalid(`${field}: times`);
+  if ([httpGet, tcpSocket, grpc].filter((one) => one != null).length !== 1) invalid(`${field}: one type is required`);
+  if (httpGet != null && isHttp2) invalid(`${field}.http_get: requires HTTP/1`);
+  if (httpGet?.path && !httpGet.path.startsWith("/")) invalid(`${field}.http_get.path: must begin with '/'`);
+};
+
+const checkPorts = (container: Message, mean: Mean): void => {
+  const { ports = [], startupProbe: probe, livenessProbe } = container;
   if (ports.length > 1) invalid("ports: only a single port can be specified");
   if (!["", "http1", "h2c"].includes(ports[0]?.name ?? "")) invalid("ports[0].name: http1 or h2c");
-  // k8s.min.proto: the period is at most 240 s and at least the timeout.
-  if (probe && (probe.periodSeconds > 240 || probe.timeoutSeconds > probe.periodSeconds))
-    invalid("startup_probe: times");
+  const isHttp2 = ports[0]?.name === "h2c";
+  checkProbe("startup_probe", probe, 240, isHttp2);
+  checkProbe("liveness_probe", livenessProbe, 3600, isHttp2);
+  if (livenessProbe?.tcpSocket != null) invalid("liveness_probe.tcp_socket: is not available");
   const seconds = probe ? probe.periodSeconds * probe.failureThreshold : 0;
   const limit = mean.has("probe_product_240") ? 240 : 600;
   if (seconds > limit)

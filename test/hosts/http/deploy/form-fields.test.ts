@@ -33,8 +33,13 @@ const broken: readonly [string, string, string][] = [
   ["max_instances", "1001", "body.max_instances: less_than_equal"],
   ["max_instances", "201", "body.max_instances: quota_exceeded"],
   ["cpu", "9", "body.cpu: less_than_equal"],
+  ["cpu", "0.2", "body.cpu: greater_than_equal"],
+  ["cpu", "8.5", "body.cpu: less_than_equal"],
+  ...["port", "timeout", "concurrency", "max_instances"].map(
+    (field) => [field, "1.5", `body.${field}: int_parsing`] as [string, string, string],
+  ),
   ...["port", "cpu", "timeout", "concurrency", "max_instances"].flatMap((field) =>
-    ["", "x", "1.5", "1e3", "0x1", " 1", "1,0", "NaN", "null"].map(
+    ["", "x", ".5", "1.", "1e3", "0x1", " 1", "1,0", "NaN", "null"].map(
       (text) => [field, text, `body.${field}: int_parsing`] as [string, string, string],
     ),
   ),

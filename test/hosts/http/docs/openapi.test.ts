@@ -173,7 +173,7 @@ describe("consistent with the contract", () => {
       session_affinity: { type: "boolean", default: false },
       use_http2: { type: "boolean", default: false },
       timeout: { type: "integer", minimum: 1, maximum: 3600, default: 600 },
-      cpu: { type: "integer", minimum: 1, default: 1 },
+      cpu: { type: "number", minimum: 0.25, default: 1 },
       concurrency: { type: "integer", minimum: 1, maximum: 1000, default: 80 },
       max_instances: { type: "integer", minimum: 0, maximum: 1000, default: 0 },
       volumes: { type: "object", maxProperties: 10 },
