@@ -18,7 +18,7 @@ export const serviceDocumentSchema = z.object({
   spec: z.object({
     image: z.string(),
     port: z.int(),
-    resources: z.object({ cpu: z.int(), memory: z.int() }),
+    resources: z.object({ cpu: z.number(), memory: z.int() }),
     timeout: z.int(),
     concurrency: z.int(),
     maxInstances: z.int(),

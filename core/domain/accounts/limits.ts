@@ -8,7 +8,7 @@ export const GiB = 1024 * MiB;
 export const fieldLimits = {
   port: { min: 1, max: 65_535, default: 8080 },
   timeout: { min: 1, max: 3600, default: 600 },
-  cpu: { min: 1, default: 1 },
+  cpu: { min: 0.25, default: 1 },
   concurrency: { min: 1, max: 1000, default: 80 },
   max_instances: { min: 0, max: 1000, default: 0 },
   min_instances: { min: 0, max: 1000 },

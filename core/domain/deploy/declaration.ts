@@ -8,8 +8,9 @@ import { type Issue, type IssueType, issue } from "../wire/issue.ts";
 import { reservedNames } from "../wire/names.ts";
 import { aliasIssues, type EnvAliases } from "./environment.ts";
 import { deployFields, type SourceObject } from "./fields.ts";
+import { healthIssues } from "./health.ts";
 import { effectiveMax } from "./instances.ts";
-import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
+import { cpuForMounts, fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 
 /** The location of the source: an archive in the request, or an object of a volume. */
 export type SourceReference = { readonly kind: "archive" } | ({ readonly kind: "object" } & SourceObject);
@@ -108,17 +109,21 @@ const above = (
   type: IssueType = "less_than_equal",
 ): Issue[] => (value !== undefined && value > max ? [issue([field], message, type)] : []);
 
-const sizeIssues = ({ cpu, memory }: DeployValues, { resources }: Capabilities): Issue[] => {
+const sizeIssues = ({ cpu, memory, volumes }: DeployValues, { resources }: Capabilities): Issue[] => {
   const max = { cpu: maxCpu(resources), memory: maxMemory(resources) };
   const issues = [
     ...above("cpu", cpu, max.cpu, `must be at most ${max.cpu} on this provider`),
     ...above("memory", memory, max.memory, `must be at most ${formatMemory(max.memory)} on this provider`),
   ];
   if (issues.length > 0 || cpu === undefined || memory === undefined) return issues;
+  const fitted = fitResources({ cpu, memory }, resources);
   const size = `cpu ${cpu} and memory ${formatMemory(memory)}`;
-  return fitResources({ cpu, memory }, resources) === undefined
-    ? [issue(["memory"], `this provider offers no size that fits ${size}; reduce one of them`, "value_error")]
-    : [];
+  if (fitted === undefined)
+    return [issue(["memory"], `this provider offers no size that fits ${size}; reduce one of them`, "value_error")];
+  const least = volumes?.length ? cpuForMounts(fitted.cpu, resources) : undefined;
+  return least === undefined
+    ? []
+    : [issue(["cpu"], `must be at least ${least} on this provider if the service mounts volumes`, "greater_than_equal")];
 };
 
 const instancesIssues = ({ max_instances: value }: DeployValues, context: DeclareContext): Issue[] => {
@@ -159,6 +164,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
     ...omittableIssues(valid, context.capabilities),
+    ...healthIssues({ health: valid.health, useHttp2: valid.use_http2 }, context.capabilities),
     ...messageIssues(valid, context.capabilities),
   ];
 };

@@ -23,7 +23,7 @@ export const deploymentSchema = z
     updated_at: time,
     port: z.int().meta({ description: "The port on which the service listens." }),
     memory: z.string().meta({ description: "Memory of an instance, such as `1Gi`, after adjustments." }),
-    cpu: z.int().meta({ description: "The CPUs of an instance, after adjustments." }),
+    cpu: z.number().meta({ description: "The CPUs of an instance, after adjustments." }),
     timeout: z.int().meta({ description: "The time limit of a request, in seconds." }),
     concurrency: z.int().meta({ description: "The maximum number of concurrent requests per instance." }),
     max_instances: z.int().meta({ description: "The maximum number of instances; 0 means the platform's default." }),

@@ -8,7 +8,7 @@ import { fieldLimits, releaseLimits } from "../accounts/limits.ts";
 import { parseScheduleField, parseTimeZoneField } from "../schedules/schedule.ts";
 import { type Mount, readMounts } from "../volumes/mounts.ts";
 import { type ObjectPath, objectPathProblem } from "../volumes/object-path.ts";
-import { booleanField, integerField, jsonField, parsedField, readField } from "../wire/fields.ts";
+import { booleanField, integerField, jsonField, numberField, parsedField, readField } from "../wire/fields.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import {
   type DeploymentName,
@@ -154,7 +154,10 @@ export const serviceFields = {
   memory: memory
     .default(parseMemory(fieldLimits.memory.default) as number)
     .meta({ ...memory.meta(), default: fieldLimits.memory.default }),
-  cpu: integerField(fieldLimits.cpu, "The CPUs of one instance, raised to a size that the provider offers."),
+  cpu: numberField(
+    fieldLimits.cpu,
+    "The CPUs of one instance, such as 0.5, raised to a size that the provider offers.",
+  ),
   timeout: integerField(
     fieldLimits.timeout,
     "The time limit of one request in seconds. A request that exceeds it receives a 504.",

@@ -1,6 +1,8 @@
 /** Health checks: requests with which the platform tests whether an instance can serve. */
 import { z } from "zod";
+import type { Capabilities } from "../wire/capabilities.ts";
 import { type Issue, issue, unknownField } from "../wire/issue.ts";
+import type { Adjustment } from "./resources.ts";
 
 /** The health check of a service, with defaults applied. Times are in seconds. */
 export interface HealthCheck {
@@ -103,3 +105,60 @@ export const readHealth = (raw: unknown): ReadHealth => {
 
 /** Returns whether a response to a check means that the instance can serve. */
 export const isHealthyStatus = (status: number): boolean => status >= 200 && status < 400;
+
+const adjusted = {
+  interval: { label: "interval", unit: " s" },
+  timeout: { label: "timeout", unit: " s" },
+  failures: { label: "failures", unit: "" },
+} as const;
+const adjustedNames = Object.keys(adjusted) as (keyof typeof adjusted)[];
+
+/**
+ * Returns the check with each number moved into the provider's range. If the provider requires an interval that exceeds
+ * the timeout, raises the interval.
+ */
+export const fitHealth = (check: HealthCheck, { health }: Pick<Capabilities, "health">): HealthCheck => {
+  if (!health.supported || health.ranges === undefined) return check;
+  const { ranges } = health;
+  const fitted = adjustedNames.map((name) => [
+    name,
+    Math.min(Math.max(check[name], ranges[name].min), ranges[name].max),
+  ]);
+  const moved: HealthCheck = { ...check, ...Object.fromEntries(fitted) };
+  return { ...moved, interval: Math.max(moved.interval, moved.timeout + (ranges.interval_margin ?? 0)) };
+};
+
+/** Returns each number that `fitHealth` changed. */
+export const explainHealth = (
+  wanted: HealthCheck,
+  fitted: HealthCheck,
+  { health }: Pick<Capabilities, "health">,
+): Adjustment[] =>
+  adjustedNames.flatMap((name) => {
+    if (wanted[name] === fitted[name]) return [];
+    const { label, unit } = adjusted[name];
+    const isRaised = fitted[name] > wanted[name];
+    const [change, limit] = isRaised ? ["raised", "minimum"] : ["lowered", "maximum"];
+    const [from, to] = [`${wanted[name]}${unit}`, `${fitted[name]}${unit}`];
+    const ranges = health.supported ? health.ranges : undefined;
+    const isLimit = fitted[name] === ranges?.[name][isRaised ? "min" : "max"];
+    const why = isLimit ? `the ${limit} of this provider` : "because it must exceed the timeout on this provider";
+    const message = `Health check: ${label} ${change} from ${from} to ${to}, ${why}`;
+    return [{ field: "health", from: `${label} ${from}`, to: `${label} ${to}`, message }];
+  });
+
+/** Returns an issue if the provider cannot check the health of an HTTP/2 service, or cannot send the check's `host`. */
+export const healthIssues = (
+  { health, useHttp2 }: { readonly health?: HealthCheck | null | undefined; readonly useHttp2: boolean | undefined },
+  capabilities: Pick<Capabilities, "health">,
+): Issue[] => {
+  if (!health || !capabilities.health.supported) return [];
+  const { http1_only: http1Only, host } = capabilities.health;
+  const http1 = "requires HTTP/1 on this provider; set use_http2 to false, or health to null";
+  return [
+    ...(useHttp2 && http1Only ? [issue(["health"], http1, "unsupported")] : []),
+    ...(health.host !== undefined && host?.supported === false
+      ? [issue(["health", "host"], `${host.reason}; omit host`, "unsupported")]
+      : []),
+  ];
+};

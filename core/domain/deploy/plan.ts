@@ -7,8 +7,9 @@ import type { AccountId } from "../accounts/account.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import type { VolumeName } from "../wire/names.ts";
 import type { DeployDeclaration } from "./declaration.ts";
+import { explainHealth, fitHealth } from "./health.ts";
 import { describeMinimum, effectiveMax, explainMinimum } from "./instances.ts";
-import { type Adjustment, explainFit, fitResources } from "./resources.ts";
+import { type Adjustment, explainConcurrency, explainFit, fitConcurrency, fitResources } from "./resources.ts";
 import {
   type Service,
   type ServiceSpec,
@@ -150,11 +151,14 @@ export const planDeploy = (
   } = declaration;
   const keptMin = declaredMin ?? present?.minInstances ?? 0;
   const minInstances = Math.min(keptMin, effectiveMax(declaration.maxInstances, capabilities.instances.preset));
-  const health = declaredHealth === undefined ? present?.health : declaredHealth;
+  const keptHealth = declaredHealth === undefined ? present?.health : declaredHealth;
+  const health = keptHealth && fitHealth(keptHealth, capabilities);
+  const concurrency = fitConcurrency(declaration.concurrency, fitted.cpu, capabilities.resources);
   const idle = declaredIdle === undefined ? present?.idle : declaredIdle;
   const spec: ServiceSpec = {
     ...declared,
     ...fitted,
+    concurrency,
     owner,
     env: declaration.env ?? present?.env ?? {},
     ...(minInstances > 0 ? { minInstances } : {}),
@@ -176,6 +180,8 @@ export const planDeploy = (
     adjustments: [
       ...ruled,
       ...explainFit(wanted, fitted, capabilities.resources),
+      ...explainConcurrency(declaration.concurrency, concurrency, fitted.cpu),
+      ...(keptHealth && health ? explainHealth(keptHealth, health, capabilities) : []),
       ...explainMinimum(keptMin, minInstances),
     ],
     notEnforced: notEnforced(spec, capabilities),

@@ -43,10 +43,17 @@ export const formatMemory = (bytes: number): string => {
   return String(bytes);
 };
 
-/** A size that a provider offers: a number of CPUs with memory from `min` to `max` bytes in steps of `step`. */
+/**
+ * A size that a provider offers: a number of CPUs with memory from `min` to `max` bytes in steps of `step`. Uneven steps
+ * need several sizes with the same CPU, sorted by memory.
+ */
 export interface ResourceSize {
   readonly cpu: number;
   readonly memory: { readonly min: number; readonly max: number; readonly step: number };
+  /** The maximum number of concurrent requests per instance. Absent: no maximum. */
+  readonly concurrency?: number;
+  /** False if services of this size cannot mount volumes. */
+  readonly mounts?: false;
 }
 
 /** All sizes of a provider, sorted by CPU. A size with more CPU must not have a lower memory maximum. */
@@ -91,7 +98,34 @@ export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): R
   return undefined;
 };
 
-const formatCpus = (count: number): string => (count === 1 ? "1 CPU" : `${count} CPUs`);
+const formatCpus = (count: number): string => (count <= 1 ? `${count} CPU` : `${count} CPUs`);
+
+const sizeWith = (cpu: number, catalogue: ResourceCatalogue): ResourceSize | undefined =>
+  catalogue.find((size) => size.cpu === cpu);
+
+/** Returns the concurrency, lowered to the maximum of the size with this CPU. */
+export const fitConcurrency = (wanted: number, cpu: number, catalogue: ResourceCatalogue): number =>
+  Math.min(wanted, sizeWith(cpu, catalogue)?.concurrency ?? wanted);
+
+/** Returns the adjustment if the concurrency was lowered. */
+export const explainConcurrency = (wanted: number, fitted: number, cpu: number): Adjustment[] =>
+  wanted === fitted
+    ? []
+    : [
+        {
+          field: "concurrency",
+          from: String(wanted),
+          to: String(fitted),
+          message: `Concurrency lowered from ${wanted} to ${fitted}: the maximum with ${formatCpus(cpu)}`,
+        },
+      ];
+
+/**
+ * Returns the smallest CPU that permits volumes, if the size with this CPU does not. The result is undefined if the
+ * size permits volumes.
+ */
+export const cpuForMounts = (cpu: number, catalogue: ResourceCatalogue): number | undefined =>
+  sizeWith(cpu, catalogue)?.mounts === false ? catalogue.find(({ mounts }) => mounts !== false)?.cpu : undefined;
 
 /** Returns each value that `fitResources` raised, with the reason. */
 export const explainFit = (wanted: Resources, fitted: Resources, catalogue: ResourceCatalogue): Adjustment[] => {
@@ -105,7 +139,7 @@ export const explainFit = (wanted: Resources, fitted: Resources, catalogue: Reso
     adjustments.push({ field: "cpu", from, to, message: `CPU raised from ${from} to ${to}: ${why}` });
   }
   if (fitted.memory !== wanted.memory) {
-    const size = catalogue.find((one) => one.cpu === fitted.cpu);
+    const size = sizeWith(fitted.cpu, catalogue);
     const to = formatMemory(fitted.memory);
     const why =
       size !== undefined && wanted.memory < size.memory.min

@@ -8,9 +8,31 @@ import { z } from "zod";
 import { type ControlPlaneError, unsupported } from "../../errors.ts";
 import type { DeployLimits } from "../accounts/limits.ts";
 
-const feature = z.discriminatedUnion("supported", [
-  z.object({ supported: z.literal(true), note: z.string().optional() }),
-  z.object({ supported: z.literal(false), reason: z.string() }),
+const offeredSchema = z.object({ supported: z.literal(true), note: z.string().optional() });
+const missingSchema = z.object({ supported: z.literal(false), reason: z.string() });
+const feature = z.discriminatedUnion("supported", [offeredSchema, missingSchema]);
+
+const range = z.object({ min: z.int(), max: z.int() });
+
+const healthFeature = z.discriminatedUnion("supported", [
+  offeredSchema.extend({
+    ranges: z
+      .object({
+        ...{ interval: range, timeout: range, failures: range },
+        interval_margin: z
+          .int()
+          .exactOptional()
+          .meta({ description: "The seconds by which `interval` must at least exceed `timeout`. Absent: 0." }),
+      })
+      .exactOptional()
+      .meta({ description: "The provider's ranges. Values outside them are adjusted. Absent: the declared values." }),
+    http1_only: z
+      .boolean()
+      .exactOptional()
+      .meta({ description: "If true, a service with `use_http2` cannot have a health check." }),
+    host: feature.exactOptional().meta({ description: "A check may declare its `host`. Absent: supported." }),
+  }),
+  missingSchema,
 ]);
 
 /**
@@ -39,7 +61,14 @@ export const capabilitiesSchema = z
       .meta({ description: "The isolation of services from each other." }),
     runner: z.string().meta({ description: "A description of how instances run." }),
     resources: z
-      .array(z.object({ cpu: z.int(), memory: z.object({ min: bytes, max: bytes, step: bytes }) }))
+      .array(
+        z.object({
+          cpu: z.number(),
+          memory: z.object({ min: bytes, max: bytes, step: bytes }),
+          concurrency: z.int().exactOptional().meta({ description: "The maximum value of `concurrency`." }),
+          mounts: z.literal(false).exactOptional().meta({ description: "If false, a service cannot mount volumes." }),
+        }),
+      )
       .meta({ description: "The available sizes, with memory in bytes." }),
     instances: z.object({
       preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
@@ -48,7 +77,7 @@ export const capabilitiesSchema = z
     }),
     scale_to_zero: feature,
     min_instances: feature.meta({ description: "A deploy may declare how many instances run without requests." }),
-    health: feature.meta({ description: "A deploy may declare a health check." }),
+    health: healthFeature.meta({ description: "A deploy may declare a health check." }),
     idle: feature.meta({ description: "A deploy may choose whether an idle instance is frozen or stops." }),
     busy_leases: feature.meta({
       description: "A service can take a lease during which its instance is neither frozen nor stopped.",

@@ -15,6 +15,17 @@ const shown = (value: unknown): string => {
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;
 };
 
+/** A field for a number of at least `min`, such as `0.5`. An absent field has the default. */
+export const numberField = (bounds: { min: number; default: number }, description: string) => {
+  const coerce = (value: unknown) =>
+    typeof value === "string" && /^[+-]?\d{1,300}(\.\d{1,9})?$/.test(value) ? Number(value) : value;
+  const error = ({ input }: { input?: unknown }) => `must be a number of at least ${bounds.min}; got ${shown(input)}`;
+  return z
+    .preprocess(coerce, z.number({ error }).min(bounds.min, { error }))
+    .default(bounds.default)
+    .meta({ description });
+};
+
 /** An integer field within inclusive bounds. An absent field has the default. */
 export const integerField = (bounds: { min: number; max?: number; default: number }, description: string) => {
   const range =

@@ -1,6 +1,7 @@
 /** Parses the request of a deploy or plan and computes the plan, without changing anything. */
 import type { z } from "zod";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
+import { healthIssues } from "../../domain/deploy/health.ts";
 import { sumOfMinimums } from "../../domain/deploy/instances.ts";
 import { type DeployPlan, describePlan, planDeploy } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
@@ -76,6 +77,9 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
     );
     const volumes = yield* await availableVolumes(caller, ruled.declaration);
     const planned = planDeploy(account, ruled.declaration, current, capabilities, volumes, ruled.adjustments);
+    // A check that the deployment keeps may be impossible with the declared fields.
+    const issues = healthIssues(planned.spec, capabilities);
+    if (issues.length > 0) return err(invalidInput(issues));
     if (planned.spec.minInstances !== undefined) yield* await checkMinimum(caller, planned.spec);
     return ok(planned);
   });

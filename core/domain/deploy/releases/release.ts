@@ -112,7 +112,7 @@ export const releaseSchema = z
         function_name: z.string(),
         port: z.int(),
         memory: z.string(),
-        cpu: z.int(),
+        cpu: z.number(),
         timeout: z.int(),
         concurrency: z.int(),
         max_instances: z.int(),
