@@ -31,6 +31,15 @@ const integerFaults = (field: string, min: number, max: number): Fault[] => [
   fault(field, "int_parsing", notAnInteger()),
 ];
 
+const cpuFaults: readonly Fault[] = [
+  fault("cpu", "greater_than_equal", fc.integer({ min: -1_000_000, max: 0 })),
+  fault("cpu", "greater_than_equal", fc.constantFrom<unknown>("0.2499", 0.1, "-0.5")),
+  fault("cpu", "less_than_equal", fc.integer({ min: MAX_CPU + 1, max: 999_999_999 })),
+  fault("cpu", "less_than_equal", fc.constantFrom<unknown>(`${MAX_CPU}.25`, MAX_CPU + 0.5, "9".repeat(30), 2 ** 53)),
+  fault("cpu", "int_parsing", fc.constantFrom<unknown>("", " ", "0x10", "1e3", ".5", "1.", "1,5", "١", "true", null)),
+  fault("cpu", "int_parsing", fc.constantFrom<unknown>(true, [], [1], {}, { toString: 1 })),
+];
+
 const isFlag = (text: string): boolean => ["true", "false", "1", "0"].includes(text.toLowerCase());
 
 const flagFaults = (field: string): Fault[] => [
@@ -97,7 +106,7 @@ const faults: readonly Fault[] = [
   ...integerFaults("timeout", fieldLimits.timeout.min, fieldLimits.timeout.max),
   ...integerFaults("concurrency", fieldLimits.concurrency.min, fieldLimits.concurrency.max),
   ...integerFaults("max_instances", fieldLimits.max_instances.min, fieldLimits.max_instances.max),
-  ...integerFaults("cpu", fieldLimits.cpu.min, MAX_CPU),
+  ...cpuFaults,
   ...memoryFaults,
   ...flagFaults("session_affinity"),
   ...flagFaults("use_http2"),

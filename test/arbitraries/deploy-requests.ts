@@ -7,7 +7,12 @@ import { accountLimits, fieldLimits, GiB } from "../../core/domain/accounts/limi
 import type { DeployDeclaration } from "../../core/domain/deploy/declaration.ts";
 import type { HealthCheck } from "../../core/domain/deploy/health.ts";
 import { type IdleMode, idleModes } from "../../core/domain/deploy/idle.ts";
-import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/deploy/resources.ts";
+import {
+  cpuForMounts,
+  fitResources,
+  formatMemory,
+  type ResourceCatalogue,
+} from "../../core/domain/deploy/resources.ts";
 import type { Schedule } from "../../core/domain/schedules/schedule.ts";
 import { type DeploymentName, parseDeploymentName } from "../../core/domain/wire/names.ts";
 import { environment } from "./environments.ts";
@@ -169,6 +174,10 @@ export const deployRequest = (
       idle,
       message,
       env: fc.option(environment(), { nil: undefined }),
+    })
+    .filter(({ sizes, volumes }) => {
+      const cpu = fitResources(sizes.value, catalogue)?.cpu ?? 1;
+      return volumes.mounts.length === 0 || cpuForMounts(cpu, catalogue) === undefined;
     })
     .map(({ name, sizes, volumes, env, ...parts }) => {
       const all = [sizes, ...Object.values(parts)];

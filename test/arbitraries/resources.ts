@@ -51,6 +51,8 @@ export const memoryQuantity = (
 
 /** Sizes like those of Cloud Run: any number of bytes between two bounds, and CPUs with gaps. */
 export const cloudRunLikeCatalogue: ResourceCatalogue = [
+  { cpu: 0.25, memory: { min: 128 * MiB, max: 512 * MiB, step: 1 }, concurrency: 1, mounts: false },
+  { cpu: 0.5, memory: { min: 128 * MiB, max: GiB, step: 1 }, concurrency: 1, mounts: false },
   { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
   { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
   { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
@@ -58,8 +60,11 @@ export const cloudRunLikeCatalogue: ResourceCatalogue = [
   { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
 ];
 
-/** Sizes like those of Fargate: memory in steps that grow with the CPU. */
+/** Sizes like those of Fargate: memory in steps that grow with the CPU, and uneven steps with the smallest. */
 export const fargateLikeCatalogue: ResourceCatalogue = [
+  { cpu: 0.25, memory: { min: 512 * MiB, max: GiB, step: 512 * MiB } },
+  { cpu: 0.25, memory: { min: 2 * GiB, max: 2 * GiB, step: GiB } },
+  { cpu: 0.5, memory: { min: GiB, max: 4 * GiB, step: GiB } },
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
   { cpu: 4, memory: { min: 8 * GiB, max: 30 * GiB, step: GiB } },
@@ -106,7 +111,10 @@ export const resourcesWithin = (catalogue: ResourceCatalogue): fc.Arbitrary<Reso
   return fc
     .record(
       {
-        cpu: fc.integer({ min: 1, max: Math.max(...catalogue.map((size) => size.cpu)) }),
+        cpu: fc.oneof(
+          { weight: 4, arbitrary: fc.integer({ min: 1, max: Math.max(...catalogue.map((size) => size.cpu)) }) },
+          { weight: 1, arbitrary: fc.constantFrom(0.25, 0.5, 0.75) },
+        ),
         memory: fc.oneof(nearMark, fc.integer({ min: 1, max: maxMemory })),
       },
       { noNullPrototype: true },

@@ -48,7 +48,7 @@ export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
         owner: accountId(),
         port: within(fieldLimits.port),
         memory: fc.integer({ min: fieldLimits.memory.minBytes, max: 128 * GiB }),
-        cpu: within({ min: 1, max: 64 }),
+        cpu: fc.oneof(within({ min: 1, max: 64 }), fc.constantFrom(0.25, 0.5)),
         timeout: within(fieldLimits.timeout),
         concurrency: within(fieldLimits.concurrency),
         maxInstances: within(fieldLimits.max_instances),

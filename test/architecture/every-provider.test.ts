@@ -57,7 +57,7 @@ const changesOf = (record: Capabilities): Change[] => {
 /** The number of contract cases that each entry of the record excludes. */
 const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   memory: {
-    runs: 15,
+    runs: 16,
     "names.remembers_freed": 1,
     "builders.dockerfile": 1,
     "volumes.flat_namespace": 1,
@@ -72,12 +72,12 @@ const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   gcp: {
     ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
     ...{ "sql.lag_seconds": 1, "volumes.conditional_uploads": 1, "volumes.cors": 2 },
-    ...{ min_instances: 1, health: 1, idle: 1, busy_leases: 1, releases: 7 },
+    ...{ min_instances: 1, health: 2, idle: 1, busy_leases: 1, releases: 7 },
   },
   aws: {
     ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
     ...{ "sql.lag_seconds": 1, "volumes.head_downloads": 1, "volumes.unsized_uploads": 1, "volumes.cors": 2 },
-    ...{ min_instances: 1, health: 1, idle: 1, busy_leases: 1, releases: 7 },
+    ...{ idle: 1, busy_leases: 1, releases: 7 },
   },
 };
 

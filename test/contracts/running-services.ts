@@ -82,6 +82,24 @@ export const runningServiceCases: readonly Case[] = [
   },
   {
     group: "a service that does not start",
+    name: "fails with unhealthy at its deadline if its health check does not pass, and the previous revision keeps serving",
+    when: (capabilities) => runs(capabilities) && capabilities.health.supported,
+    run: async (subject) => {
+      const before = await running(subject, "still here");
+      const { template, expected } = await next(subject, before, subject.sources.files());
+      const check = { interval: 5, timeout: 2, failures: 2 };
+      // The service responds 500 at `/`, because it cannot read a file without a path.
+      const sick = { ...template, health: { ...check, path: "/" } };
+      await failedWith(rollOut(subject, sick, expected, { listenDeadlineMs: 1500 }), "unhealthy");
+      expect(await textAt(before.ready.url)).toBe("still here");
+      const { etag, owner } = await serviceOf(subject, before.name);
+      const well = { ...template, health: { ...check, path: "/env?name=PORT" } };
+      await deployed(subject, well, { etag, owner });
+      expect(await textAt(`${before.ready.url}/env?name=PORT`)).toMatch(/^\d+$/);
+    },
+  },
+  {
+    group: "a service that does not start",
     name: "stays without a serving revision if it is the first, and can be deployed again",
     when: runs,
     run: async (subject) => {

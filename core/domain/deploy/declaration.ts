@@ -123,7 +123,13 @@ const sizeIssues = ({ cpu, memory, volumes }: DeployValues, { resources }: Capab
   const least = volumes?.length ? cpuForMounts(fitted.cpu, resources) : undefined;
   return least === undefined
     ? []
-    : [issue(["cpu"], `must be at least ${least} on this provider if the service mounts volumes`, "greater_than_equal")];
+    : [
+        issue(
+          ["cpu"],
+          `must be at least ${least} on this provider if the service mounts volumes`,
+          "greater_than_equal",
+        ),
+      ];
 };
 
 const instancesIssues = ({ max_instances: value }: DeployValues, context: DeclareContext): Issue[] => {

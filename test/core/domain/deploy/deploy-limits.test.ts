@@ -54,7 +54,22 @@ const bounds: readonly Bound[] = [
   integers("timeout", 1, 3600),
   integers("concurrency", 1, 1000),
   integers("max_instances", 0, 1000),
-  integers("cpu", 1, 8),
+  {
+    field: "cpu",
+    inside: [0.25, "0.25", "0.5", 0.5, 1, "1.0", "1.5", 8, "8"],
+    outside: [
+      [0.2, "greater_than_equal"],
+      ["0.24", "greater_than_equal"],
+      [0, "greater_than_equal"],
+      [8.25, "less_than_equal"],
+      ["9", "less_than_equal"],
+      ["", "int_parsing"],
+      [".5", "int_parsing"],
+      [" 1", "int_parsing"],
+      [null, "int_parsing"],
+      [true, "int_parsing"],
+    ],
+  },
   {
     field: "memory",
     inside: ["128Mi", String(128 * MiB), "0.125Gi", "32Gi", "32768Mi"],

@@ -49,12 +49,12 @@ const declared = catalogue.chain((sizes) =>
 const throughTheDocument = (plan: DeployPlan): ServiceTemplate =>
   parseService(JSON.parse(JSON.stringify(renderService(templateOf(plan.spec))))) as ServiceTemplate;
 
+const numberIn = (field: string, text: string) => (field === "memory" ? parseMemory(text) : Number(text));
+
 /** The declaration with the announced adjustments applied by hand, parsed from their messages. */
 const adjusted = (declaration: DeployDeclaration, plan: DeployPlan): DeployDeclaration => ({
   ...declaration,
-  ...Object.fromEntries(
-    plan.adjustments.map(({ field, to }) => [field, field === "cpu" ? Number(to) : parseMemory(to)]),
-  ),
+  ...Object.fromEntries(plan.adjustments.map(({ field, to }) => [field, numberIn(field, to)])),
 });
 
 test("rendered and parsed, the plan's template is the declaration with exactly the announced adjustments", () => {
@@ -62,7 +62,7 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
     fc.property(declared, ({ declaration, capabilities }) => {
       const plan = planDeploy(acme, declaration, null, capabilities, []);
       for (const { field, from } of plan.adjustments)
-        expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
+        expect(numberIn(field, from)).toBe(declaration[field as "cpu" | "memory" | "concurrency"]);
       const { writtenName, minInstances, health, idle, ...expected } = adjusted(declaration, plan);
       expect(declarationOf(throughTheDocument(plan))).toEqual({
         env: {},

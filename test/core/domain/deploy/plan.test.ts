@@ -8,8 +8,9 @@ import type { Service } from "../../../../core/domain/deploy/service-template.ts
 import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { cloudRunLikeCatalogue } from "../../../arbitraries/index.ts";
 import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
-import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
+import { capabilitiesWith, fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
 const acme = "acme" as AccountId;
 
@@ -75,6 +76,50 @@ test("announces an adjustment and deploys the adjusted value", () => {
     "CPU raised from 3 to 4: this provider does not offer 3 CPUs",
     "Memory raised from 1Gi to 2Gi: the minimum with 4 CPUs is 2Gi",
   ]);
+});
+
+test("lowers the concurrency to the maximum of the size, and announces it", () => {
+  const small = plan({ cpu: 0.5 }, { capabilities: capabilitiesWith(cloudRunLikeCatalogue) });
+  expect(small.spec).toMatchObject({ cpu: 0.5, concurrency: 1 });
+  expect(describePlan(small)).toEqual(["Create 'app'", "Concurrency lowered from 80 to 1: the maximum with 0.5 CPU"]);
+});
+
+test("moves a kept or declared health check into the provider's ranges, and announces it", () => {
+  const ranges = { interval: { min: 5, max: 200 }, timeout: { min: 2, max: 120 }, failures: { min: 2, max: 10 } };
+  const capabilities: Capabilities = { ...fullCapabilities, health: { supported: true, ranges } };
+  const health = { path: "/", interval: 1, timeout: 1, failures: 1 };
+  const messages = [
+    "Health check: interval raised from 1 s to 5 s, the minimum of this provider",
+    "Health check: timeout raised from 1 s to 2 s, the minimum of this provider",
+    "Health check: failures raised from 1 to 2, the minimum of this provider",
+  ];
+  const declared = plan({ health }, { capabilities });
+  expect(declared.spec.health).toEqual({ path: "/", interval: 5, timeout: 2, failures: 2 });
+  expect(declared.adjustments.map(({ message }) => message)).toEqual(messages);
+  const kept = plan({}, { capabilities, current: running({ health }) });
+  expect(kept.spec.health).toEqual(declared.spec.health);
+  expect(kept.adjustments.map(({ message }) => message)).toEqual(messages);
+  const long = plan({ health: { ...health, interval: 240, timeout: 2, failures: 3 } }, { capabilities });
+  expect(long.adjustments).toEqual([
+    {
+      field: "health",
+      from: "interval 240 s",
+      to: "interval 200 s",
+      message: "Health check: interval lowered from 240 s to 200 s, the maximum of this provider",
+    },
+  ]);
+});
+
+test("raises the interval of a health check above its timeout if the provider requires that", () => {
+  const range = { min: 2, max: 240 };
+  const ranges = { interval: range, timeout: range, failures: range, interval_margin: 1 };
+  const capabilities: Capabilities = { ...fullCapabilities, health: { supported: true, ranges } };
+  const equal = plan({ health: { path: "/", interval: 9, timeout: 9 } }, { capabilities });
+  expect(equal.spec.health).toMatchObject({ interval: 10, timeout: 9 });
+  expect(equal.adjustments.map(({ message }) => message)).toEqual([
+    "Health check: interval raised from 9 s to 10 s, because it must exceed the timeout on this provider",
+  ]);
+  expect(plan({ health: { path: "/", interval: 9, timeout: 8 } }, { capabilities }).adjustments).toEqual([]);
 });
 
 test("leaves a size unchanged if the provider cannot fit it", () => {

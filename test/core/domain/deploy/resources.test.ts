@@ -1,7 +1,15 @@
 /** Memory quantities and the fit to a catalogue, by example. */
 import { describe, expect, test } from "vitest";
 import { GiB, MiB } from "../../../../core/domain/accounts/limits.ts";
-import { explainFit, fitResources, formatMemory, parseMemory } from "../../../../core/domain/deploy/resources.ts";
+import {
+  cpuForMounts,
+  explainConcurrency,
+  explainFit,
+  fitConcurrency,
+  fitResources,
+  formatMemory,
+  parseMemory,
+} from "../../../../core/domain/deploy/resources.ts";
 import { cloudRunLikeCatalogue, fargateLikeCatalogue } from "../../../arbitraries/index.ts";
 
 describe("parseMemory", () => {
@@ -64,6 +72,9 @@ describe("fitResources", () => {
     ["more CPU if the memory needs it", { cpu: 1, memory: 8 * GiB }, { cpu: 2, memory: 8 * GiB }],
     ["the next CPU if the catalogue lacks this one", { cpu: 3, memory: 4 * GiB }, { cpu: 4, memory: 4 * GiB }],
     ["more memory if the CPU needs it", { cpu: 4, memory: GiB }, { cpu: 4, memory: 2 * GiB }],
+    ["a fraction is unchanged", { cpu: 0.5, memory: GiB }, { cpu: 0.5, memory: GiB }],
+    ["the next fraction", { cpu: 0.3, memory: 512 * MiB }, { cpu: 0.5, memory: 512 * MiB }],
+    ["a whole CPU if the memory needs it", { cpu: 0.25, memory: GiB + 1 }, { cpu: 1, memory: GiB + 1 }],
     ["both", { cpu: 5, memory: 2 * GiB }, { cpu: 6, memory: 4 * GiB }],
     ["both raised", { cpu: 1, memory: 20 * GiB }, { cpu: 6, memory: 20 * GiB }],
     ["beyond all sizes: none", { cpu: 1, memory: 33 * GiB }, undefined],
@@ -80,6 +91,40 @@ describe("fitResources", () => {
     expect(fitResources({ cpu: 1, memory: GiB }, catalogue)).toBeUndefined();
     expect(fitResources({ cpu: 1, memory: 1028 * MiB }, catalogue)).toBeUndefined();
     expect(fitResources({ cpu: 1, memory: 728 * MiB }, catalogue)).toEqual({ cpu: 1, memory: 728 * MiB });
+  });
+});
+
+test("memory in uneven steps takes the next size with the same CPU", () => {
+  const wanted = { cpu: 0.25, memory: GiB + 1 };
+  const fitted = { cpu: 0.25, memory: 2 * GiB };
+  expect(fitResources(wanted, fargateLikeCatalogue)).toEqual(fitted);
+  expect(fitResources({ cpu: 0.25, memory: GiB }, fargateLikeCatalogue)).toEqual({ cpu: 0.25, memory: GiB });
+  expect(fitResources({ cpu: 0.25, memory: 2 * GiB + 1 }, fargateLikeCatalogue)).toEqual({ cpu: 0.5, memory: 3 * GiB });
+  expect(explainFit(wanted, fitted, fargateLikeCatalogue)).toMatchObject([
+    { message: "Memory raised from 1073741825 to 2Gi: this provider does not offer 1073741825 with 0.25 CPU" },
+  ]);
+});
+
+describe("a size that limits the concurrency and permits no mounts", () => {
+  test("lowers the concurrency, with the reason", () => {
+    expect(fitConcurrency(80, 0.5, cloudRunLikeCatalogue)).toBe(1);
+    expect(fitConcurrency(1, 0.5, cloudRunLikeCatalogue)).toBe(1);
+    expect(fitConcurrency(80, 1, cloudRunLikeCatalogue)).toBe(80);
+    expect(explainConcurrency(80, 1, 0.5)).toEqual([
+      {
+        field: "concurrency",
+        from: "80",
+        to: "1",
+        message: "Concurrency lowered from 80 to 1: the maximum with 0.5 CPU",
+      },
+    ]);
+    expect(explainConcurrency(80, 80, 1)).toEqual([]);
+  });
+
+  test("names the smallest CPU with mounts", () => {
+    expect(cpuForMounts(0.25, cloudRunLikeCatalogue)).toBe(1);
+    expect(cpuForMounts(1, cloudRunLikeCatalogue)).toBeUndefined();
+    expect(cpuForMounts(1, fargateLikeCatalogue)).toBeUndefined();
   });
 });
 

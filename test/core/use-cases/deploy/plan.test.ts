@@ -86,6 +86,18 @@ test("the minimums of an account's services share its limit of instances", async
   expect((await plan({ function_name: "their-app", min_instances: 5 }, "other")).isOk()).toBe(true);
 });
 
+test("rejects HTTP/2 if the deployment keeps a health check that the provider sends over HTTP/1 only", async () => {
+  const platform = startMemory({ capabilities: { health: { supported: true, http1_only: true } } });
+  await deployed(platform, { health: { path: "/" } });
+  const plan = (raw: Record<string, unknown>) =>
+    platform.controlPlane.plan(platform.principal(), { fields: { ...fields, function_name: "app", ...raw } });
+  expect((await plan({ use_http2: true }))._unsafeUnwrapErr()).toMatchObject({
+    kind: "invalid_input",
+    issues: [{ path: ["health"], type: "unsupported" }],
+  });
+  expect((await plan({ use_http2: true, health: null })).isOk()).toBe(true);
+});
+
 test("fails for the same reasons as the deploy", async () => {
   const platform = startMemory({ settings: { accountLimits: { deployments: 1 } } });
   await deployed(platform);
