@@ -3,6 +3,7 @@ import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "./config.ts";
 import { fargateSizes } from "./deploy/fargate-sizes.ts";
+import { healthRanges } from "./deploy/render.ts";
 import { instanceLimits } from "./deploy/rollout/scaling.ts";
 import { awsLogCapabilities } from "./logs/capabilities.ts";
 import { awsCron } from "./schedules/capabilities.ts";
@@ -13,7 +14,9 @@ import { awsVolumes } from "./volumes/capabilities.ts";
 export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",
   region: config.region,
-  runs: offered("a service must respond at '/' with a status below 500: the load balancer checks its health there"),
+  runs: offered(
+    "without `health`, a service must respond at '/' with a status below 500: the load balancer checks it there",
+  ),
   isolation: "full",
   runner: "ECS on Fargate",
   resources: [...fargateSizes],
@@ -22,8 +25,13 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   scale_to_zero: missing(
     "ECS keeps at least one Fargate task of each service running, and AWS bills it around the clock",
   ),
-  min_instances: missing("Portside does not set a minimum of tasks on ECS, which keeps at least one"),
-  health: missing("Portside does not set up health checks on ECS"),
+  min_instances: offered("ECS keeps at least one Fargate task of each service running"),
+  health: {
+    supported: true,
+    note: "by the load balancer; ECS replaces unhealthy tasks",
+    ranges: healthRanges,
+    host: missing("the load balancer sends the instance's address in the `Host` header of a health check"),
+  },
   idle: missing("ECS keeps at least one Fargate task of each service running"),
   busy_leases: missing("ECS decides when a task stops"),
   concurrency_cap: missing(

@@ -2,8 +2,11 @@
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import { fitResources, type ResourceCatalogue, type Resources } from "../../../core/domain/deploy/resources.ts";
 
-/** Only whole CPUs. Omits 32 CPUs, because their three memory sizes are not evenly spaced. */
+/** Omits 32 CPUs, because their three memory sizes are not evenly spaced. */
 export const fargateSizes: ResourceCatalogue = [
+  { cpu: 0.25, memory: { min: 512 * MiB, max: GiB, step: 512 * MiB } },
+  { cpu: 0.25, memory: { min: 2 * GiB, max: 2 * GiB, step: GiB } },
+  { cpu: 0.5, memory: { min: GiB, max: 4 * GiB, step: GiB } },
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
   { cpu: 4, memory: { min: 8 * GiB, max: 30 * GiB, step: GiB } },

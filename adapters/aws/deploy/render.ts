@@ -12,6 +12,7 @@ import type {
 } from "@aws-sdk/client-ecs";
 import type { CreateTargetGroupCommandInput } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";
+import type { HealthCheck } from "../../../core/domain/deploy/health.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
 import type { AwsConfig } from "../config.ts";
@@ -201,23 +202,63 @@ export const renderService = (
   enableECSManagedTags: true,
 });
 
-/** Keeps health check settings that were changed manually. */
-const checksOf = (present: Partial<TargetGroupInput>): Partial<TargetGroupInput> => ({
-  HealthCheckPath: present.HealthCheckPath ?? "/",
-  HealthCheckIntervalSeconds: present.HealthCheckIntervalSeconds ?? 5,
-  HealthCheckTimeoutSeconds: present.HealthCheckTimeoutSeconds ?? 4,
-  HealthyThresholdCount: present.HealthyThresholdCount ?? 2,
-  UnhealthyThresholdCount: present.UnhealthyThresholdCount ?? 6,
-  // The load balancer checks only over HTTP. Any response except 5xx shows that the service listens. This is the widest
-  // range that AWS accepts.
-  Matcher: { HttpCode: present.Matcher?.HttpCode ?? "200-499" },
+/**
+ * The ranges of CreateTargetGroup: https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html.
+ * AWS rejects a timeout that is not shorter than the interval.
+ */
+export const healthRanges = {
+  interval: { min: 5, max: 300 },
+  timeout: { min: 2, max: 120 },
+  failures: { min: 2, max: 10 },
+  interval_margin: 1,
+};
+
+type GroupChecks = Pick<
+  TargetGroupInput,
+  "HealthCheckPath" | "HealthCheckIntervalSeconds" | "HealthCheckTimeoutSeconds" | "UnhealthyThresholdCount" | "Matcher"
+>;
+
+const declaredChecks = ({ path, interval, timeout, failures }: HealthCheck): GroupChecks => ({
+  HealthCheckPath: path,
+  HealthCheckIntervalSeconds: interval,
+  HealthCheckTimeoutSeconds: timeout,
+  UnhealthyThresholdCount: failures,
+  Matcher: { HttpCode: "200-399" },
 });
+
+/** Checks whether the service listens, because the load balancer checks only over HTTP. */
+const defaultChecks: GroupChecks = {
+  HealthCheckPath: "/",
+  HealthCheckIntervalSeconds: 5,
+  HealthCheckTimeoutSeconds: 4,
+  UnhealthyThresholdCount: 6,
+  // Any response except 5xx shows that the service listens. This is the widest range that AWS accepts.
+  Matcher: { HttpCode: "200-499" },
+};
+
+const checkNames = Object.keys(defaultChecks) as (keyof GroupChecks)[];
+
+/** Keeps settings that were changed manually, unless the service declares a check. */
+const checksOf = (
+  { health }: ServiceTemplate,
+  present: Partial<TargetGroupInput>,
+  former: ServiceTemplate | undefined,
+): Partial<TargetGroupInput> => {
+  // A check that only the former template declares is not a manual change.
+  const changed = health === undefined && former?.health === undefined ? present : {};
+  const manual = Object.fromEntries(checkNames.flatMap((name) => (changed[name] ? [[name, changed[name]]] : [])));
+  const checks = health === undefined ? { ...defaultChecks, ...manual } : declaredChecks(health);
+  // Only for recovery: a new target "must pass one health check to be considered healthy",
+  // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html
+  return { ...checks, HealthyThresholdCount: present.HealthyThresholdCount ?? 2 };
+};
 
 export const renderTargetGroup = (
   { shared }: Pick<AwsConfig, "shared">,
   template: ServiceTemplate,
   revision: string,
   present: Partial<TargetGroupInput> = {},
+  former?: ServiceTemplate,
 ): TargetGroupInput => ({
   Name: targetGroupNameOf(revision),
   TargetType: "ip",
@@ -225,7 +266,7 @@ export const renderTargetGroup = (
   ProtocolVersion: template.useHttp2 ? "HTTP2" : "HTTP1",
   Port: template.port,
   VpcId: shared.vpc,
-  ...checksOf(present),
+  ...checksOf(template, present, former),
   Tags: tagsOf({ ...template, revision }).map(([Key, Value]) => ({ Key, Value })),
 });
 

@@ -65,14 +65,21 @@ export interface RunEngine {
   remove(service: string): Promise<void>;
 }
 
+/** Listens on a free port, and responds to every request with this status. */
+const respondWith = async (status: number) => {
+  const server = createServer((_request, response) => response.writeHead(status).end("pretended"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+};
+
 /**
- * Every revision listens immediately, except for special images: `exits:N` exits with code N, `silent` never listens,
- * `unhealthy` never passes an HTTP probe, and starting `hangs` never returns.
+ * Every revision listens immediately and responds with 200, except for special images: `exits:N` exits with code N,
+ * `silent` never listens, `unhealthy` never passes an HTTP probe, starting `hangs` never returns, and `sick:N` responds
+ * with status N.
  */
 export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
-  const server = createServer((_request, response) => response.end("pretended"));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const server = await respondWith(200);
+  const sick = new Map<string, Awaited<ReturnType<typeof respondWith>>>();
   const serving = new Map<string, string>();
   const engine: RunEngine = {
     start: async (spec) => {
@@ -84,14 +91,19 @@ export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
       }
       const code = /^exits:(\d+)$/.exec(image)?.[1];
       if (image === "hangs") return new Promise<never>(() => undefined);
+      const status = /^sick:(\d+)$/.exec(image)?.[1];
+      if (status !== undefined && !sick.has(service)) sick.set(service, await respondWith(Number(status)));
       if (code === undefined) return image !== "silent";
       onLine({ service, revision, log: "stdout", severity: "DEFAULT", text: "leaving" });
       onLine({ service, revision, log: "varlog/system", severity: "WARNING", text: `Container called exit(${code}).` });
       return false;
     },
     serve: async (service, revision) => void serving.set(service, revision),
-    url: async () => `http://127.0.0.1:${port}`,
+    url: async (service) => (sick.get(service) ?? server).url,
     remove: async (service) => void serving.delete(service),
   };
-  return { engine, serving: serving as ReadonlyMap<string, string>, close: () => server.close() };
+  const close = () => {
+    for (const one of [server, ...sick.values()]) one.close();
+  };
+  return { engine, serving: serving as ReadonlyMap<string, string>, close };
 };

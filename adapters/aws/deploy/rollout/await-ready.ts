@@ -7,8 +7,7 @@ import { backoff } from "../../../cloud/calls/backoff.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
 import type { ReportProgress, RolloutAttempt } from "./rollout-attempt.ts";
-import { didNotListen } from "./stopped-task.ts";
-import { type Progress, verdictOn, withLastLines } from "./verdict.ts";
+import { failedChecks, type Progress, verdictOn, withLastLines } from "./verdict.ts";
 
 const TOO_SLOW: DeployFailure = {
   reason: "rollout_timeout",
@@ -85,7 +84,7 @@ export const awaitReady = async (
     reportStage(verdict.value);
     if (verdict.value === "running") listensUntil ??= plusMillis(now, listenDeadlineMs);
     if (listensUntil !== undefined && now >= listensUntil)
-      return err(await withLastLines(deps, candidate, didNotListen(template.port), signal));
+      return err(await withLastLines(deps, candidate, await failedChecks(deps, candidate, attempt.left()), signal));
     if (now >= end) break;
     await deps.clock.sleep(pause, signal);
   }

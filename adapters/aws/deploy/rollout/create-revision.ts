@@ -26,7 +26,7 @@ import {
   type TargetGroupInput,
 } from "../render.ts";
 import { ensureRule, failureOfRule, type RuleDeps } from "./listener-rule.ts";
-import { maxInstancesOf } from "./scaling.ts";
+import { maxInstancesOf, minInstancesOf } from "./scaling.ts";
 
 export interface RevisionDeps extends RuleDeps {
   readonly services: EcsServices;
@@ -184,14 +184,14 @@ export const createRevision = (
     const task = renderDefinition(location, template, newRevision, before.definition, former?.template);
     if (definitionBytes(task) > MAX_DEFINITION_BYTES) return err<never, DeployFailure>(TOO_MUCH_ENVIRONMENT);
     const definition = yield* await register(deps, task, newRevision.taskRole, retry).mapErr(toFailure);
-    const targets = renderTargetGroup(location, template, revision, before.group);
+    const targets = renderTargetGroup(location, template, revision, before.group, former?.template);
     const group = yield* await balancer.createGroup(targets, retry).mapErr(toFailure);
     yield* await balancer.setAttributes(group, attributesOf(template), retry).mapErr(toFailure);
     // Until the revision serves, a rule with an unused host references its group. Without the rule, ECS would reject
     // the group, and the load balancer would not check the group's targets.
     const tags = tagsOf({ ...template, revision });
     const placeholder = yield* await ensureRule(deps, { host: placeholderHostOf(write), group, tags }, retry);
-    const instances = Math.min(Math.max(before.instances, 1), maxInstancesOf(template));
+    const instances = Math.min(Math.max(before.instances, minInstancesOf(template)), maxInstancesOf(template));
     const service = renderService(location, template, {
       revision,
       write,

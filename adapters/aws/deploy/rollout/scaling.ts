@@ -20,6 +20,13 @@ export const maxInstancesOf = ({ maxInstances }: ServiceTemplate): number =>
   effectiveMax(maxInstances, instanceLimits.preset);
 
 /**
+ * The number of tasks that run without requests. ECS would also accept 0 (RegisterScalableTarget), but no request could
+ * start a task then: the load balancer responds 503 without a target.
+ */
+export const minInstancesOf = ({ minInstances = 0 }: Pick<ServiceTemplate, "minInstances">): number =>
+  Math.max(1, minInstances);
+
+/**
  * The metric counts requests per minute, not concurrent requests. The target is `concurrency` requests per second for
  * each instance, which is exact if a request takes one second.
  */
@@ -58,7 +65,10 @@ export const createScaling = (
   return {
     set: (revision, group, template, retry) =>
       safeTry(async function* () {
-        const target = { ...targetOf(revision), MinCapacity: 1, MaxCapacity: maxInstancesOf(template) };
+        // "Application Auto Scaling scaling policies will not scale capacity to values that are outside of the minimum and
+        // maximum range": https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html
+        const range = { MinCapacity: minInstancesOf(template), MaxCapacity: maxInstancesOf(template) };
+        const target = { ...targetOf(revision), ...range };
         yield* await send("RegisterScalableTargetCommand", target, retry);
         const policy = {
           ...targetOf(revision),

@@ -65,13 +65,11 @@ const FAILED_CHECKS = /health checks/i;
 /** Stop codes that are not the service's fault; ECS starts a replacement. */
 const transientStopCodes: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
 
-export const didNotListen = (port: number): DeployFailure => ({
-  reason: "did_not_listen",
-  message: `The service did not respond over HTTP on port ${port} in time, or responded at '/' with a status of 500 or above. Listen on 0.0.0.0 and the port in PORT.`,
-});
-
-/** Returns undefined if the stop does not fail the rollout. */
-export const failureOfTask = (task: Task, port: number): DeployFailure | undefined => {
+/**
+ * Returns undefined if the stop does not fail the rollout, and `failed_checks` if ECS stopped the task because of its
+ * health checks.
+ */
+export const failureOfTask = (task: Task): DeployFailure | "failed_checks" | undefined => {
   const { stopCode = "", stoppedReason, containers } = task;
   if (transientStopCodes.has(stopCode)) return undefined;
   if (isRefusedMount(task)) return MOUNT_REFUSED;
@@ -81,7 +79,7 @@ export const failureOfTask = (task: Task, port: number): DeployFailure | undefin
   if (known !== undefined) return exitCode === undefined ? known : { ...known, exitCode };
   // ECS also stops tasks to scale the service, or to spread it over zones.
   if (stopCode === "ServiceSchedulerInitiated")
-    return FAILED_CHECKS.test(stoppedReason ?? "") ? didNotListen(port) : undefined;
+    return FAILED_CHECKS.test(stoppedReason ?? "") ? "failed_checks" : undefined;
   if (exitCode !== undefined)
     return {
       reason: exitCode === 0 ? "exited" : "crashed",

@@ -12,7 +12,8 @@ import type { RetryOptions } from "../../call-policy.ts";
 import { failureOfUnavailable } from "../../failures.ts";
 import type { Balancer } from "../balancer.ts";
 import type { EcsServices } from "../ecs-calls.ts";
-import { didNotListen, failureOfTask, isRefusedMount } from "./stopped-task.ts";
+import { failureOfTask, isRefusedMount } from "./stopped-task.ts";
+import { failureOfChecks } from "./target-health.ts";
 
 export interface VerdictDeps {
   readonly services: EcsServices;
@@ -78,20 +79,35 @@ const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
     ? { reason: "quota_exceeded", message: "The platform's Fargate quota is exhausted. Deploy again later." }
     : undefined;
 
+/** Returns why the revision's targets are not healthy, with the status that the load balancer or ECS last reported. */
+export const failedChecks = async (
+  { services, balancer }: VerdictDeps,
+  { template, revision, group }: Candidate,
+  retry: RetryOptions,
+): Promise<DeployFailure> => {
+  if (template.health === undefined) return failureOfChecks(template, [], {});
+  const targets = await balancer.health(group, retry);
+  const service = await services.find(revision, retry);
+  return failureOfChecks(template, targets.unwrapOr([]), service.unwrapOr(undefined) ?? {});
+};
+
 /**
  * Fails if a stopped task shows that the revision failed. Returns `mounting` if S3 Files rejected the mounts of a
  * stopped task but may soon allow them, and `starting` otherwise.
  */
 const verdictOnStopped = async (
-  { services, clock }: VerdictDeps,
-  { revision, template, mountsUntil }: Candidate,
+  deps: VerdictDeps,
+  candidate: Candidate,
   retry: RetryOptions,
 ): Promise<Result<"mounting" | "starting", DeployFailure>> => {
+  const { services, clock } = deps;
+  const { revision, mountsUntil } = candidate;
   const stopped = await services.stopped(revision, retry).mapErr(failureOfCall);
   if (stopped.isErr()) return err(stopped.error);
   const isTransient = (task: Task) => clock.now() < mountsUntil && isRefusedMount(task);
   const final = stopped.value.filter((task) => !isTransient(task));
-  const failure = final.map((task) => failureOfTask(task, template.port)).find((one) => one !== undefined);
+  const failure = final.map(failureOfTask).find((one) => one !== undefined);
+  if (failure === "failed_checks") return err(await failedChecks(deps, candidate, retry));
   if (failure !== undefined) return err(failure);
   return ok(final.length < stopped.value.length ? "mounting" : "starting");
 };
@@ -141,7 +157,8 @@ export const verdictOn = async (
   if (limited !== undefined || hasFailed) {
     const { rolloutStateReason: reason } = primary ?? {};
     logger.warn("ECS did not start a revision", { revision: candidate.revision, reason });
-    return err(limited ?? (await withLastLines(deps, candidate, didNotListen(candidate.template.port), retry.signal)));
+    if (limited !== undefined) return err(limited);
+    return err(await withLastLines(deps, candidate, await failedChecks(deps, candidate, retry), retry.signal));
   }
   if (runningCount === 0) return ok("starting");
   if (primary?.rolloutState !== "COMPLETED") return ok("running");

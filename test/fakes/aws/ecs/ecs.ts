@@ -14,7 +14,16 @@ import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
-import { type Ending, endingOf, engineRevisionOf, type Files, noImage, refusedMount, streamOf } from "./tasks.ts";
+import {
+  type Ending,
+  endingOf,
+  engineRevisionOf,
+  type Files,
+  failedChecks,
+  noImage,
+  refusedMount,
+  streamOf,
+} from "./tasks.ts";
 import { checkDefinition, checkService, checkTags } from "./validation.ts";
 
 export const CLUSTER = "portside";
@@ -72,6 +81,10 @@ export interface FakeEcsOptions {
 const BREAKER = 3;
 /** The shortest time between a task that cannot start and the next one. Assumption: ECS documents only the longest. */
 const RESTART_MS = 20_000;
+
+/** https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-unhealthy-event-messages.html */
+const unhealthyEvent = ({ name, group, input }: Stored, task: string, reason: string): string =>
+  `(service ${name}) (task ${task}) (port ${input.loadBalancers[0].containerPort}) is unhealthy in (target-group ${group}) due to (reason ${reason})`;
 
 const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
@@ -144,6 +157,28 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     while (isWanted() && now() < end) await pause(1, undefined, { ref: false });
   };
 
+  /**
+   * Checks the tasks' health as the load balancer does. Returns false once the grace period has ended and they are
+   * unhealthy, or once the service is deleted.
+   */
+  const becomesHealthy = async (stored: Stored, tasks: readonly Task[], graceEnds: number): Promise<boolean> => {
+    const { intervalMillis, failures } = balancer.checksOf(stored.group);
+    for (let failed = 1; stored.status === "ACTIVE"; failed++) {
+      const detail = await balancer.check(stored.group, await engine.url(stored.name));
+      if (detail === undefined) return stored.status === "ACTIVE";
+      if (failed >= failures) {
+        for (const { id } of tasks) balancer.setTarget(stored.group, id, "unhealthy", detail);
+        if (now() >= graceEnds) {
+          for (const { id } of tasks)
+            stored.events.unshift({ message: unhealthyEvent(stored, id, detail.Description) });
+          return false;
+        }
+      }
+      await pass(intervalMillis, () => stored.status === "ACTIVE");
+    }
+    return false;
+  };
+
   /** Tries once to start the service. Returns whether it is healthy. */
   const attempt = async (stored: Stored): Promise<boolean> => {
     const tasks = startTasks(stored);
@@ -165,6 +200,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     await pass(startMillis.pending);
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
+    const graceEnds = now() + (stored.input.healthCheckGracePeriodSeconds ?? 0) * 1000;
     const since = words.length;
     const isHttp2 = balancer.isHttp2(stored.group);
     const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files, isHttp2));
@@ -176,6 +212,10 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       return false;
     }
     await engine.serve(stored.name, stored.name);
+    if (!(await becomesHealthy(stored, tasks, graceEnds))) {
+      if (stored.status === "ACTIVE") fail(stored, tasks, failedChecks(stored.group));
+      return false;
+    }
     for (const { id } of tasks) balancer.setTarget(stored.group, id, "healthy");
     stored.isWell = true;
     return true;

@@ -69,6 +69,11 @@ export interface Ending {
   readonly reason?: string;
 }
 
+export const failedChecks = (group: string): Ending => ({
+  stopCode: "ServiceSchedulerInitiated",
+  stoppedReason: `Task failed ELB health checks in (target-group ${group})`,
+});
+
 /** Stop codes and reasons: developerguide/stopped-task-error-codes. */
 export const endingOf = (words: readonly RunLine[], group: string): Ending => {
   const essential = { stopCode: "EssentialContainerExited", stoppedReason: "Essential container in task exited" };
@@ -80,10 +85,7 @@ export const endingOf = (words: readonly RunLine[], group: string): Ending => {
   const signal = text.map((line) => /^Container terminated on signal (\d+)/.exec(line)?.[1]).findLast(Boolean);
   // Shells report 128 plus the signal's number.
   if (signal !== undefined) return { ...essential, exitCode: 128 + Number(signal) };
-  return {
-    stopCode: "ServiceSchedulerInitiated",
-    stoppedReason: `Task failed ELB health checks in (target-group ${group})`,
-  };
+  return failedChecks(group);
 };
 
 /** https://github.com/aws-samples/aws-cdk-examples/issues/920 */

@@ -14,6 +14,7 @@ import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
+import { checkHealth } from "./health-check.ts";
 import { type Route, type RoutedRequest, startListener } from "./listener.ts";
 import { cookiesFor, sessionIn } from "./stickiness.ts";
 import { checkGroup, checkRule, checkTags } from "./validation.ts";
@@ -27,6 +28,12 @@ export const LISTENER = listenerAt(0);
 const balancerOf = (listener: string): string =>
   listener.replace(":listener/", ":loadbalancer/").split("/").slice(0, -1).join("/");
 
+/** Why a target is in its state. */
+export interface TargetDetail {
+  readonly Reason: string;
+  readonly Description: string;
+}
+
 export type TargetState = "initial" | "healthy" | "unhealthy" | "draining";
 
 interface Group {
@@ -34,6 +41,8 @@ interface Group {
   readonly arn: string;
   attributes: Readonly<Record<string, string>>;
   readonly targets: Map<string, TargetState>;
+  /** Why each unhealthy target failed its last check. */
+  readonly details: Map<string, TargetDetail>;
   /** When each target began to drain, in milliseconds since the epoch. */
   readonly draining: Map<string, number>;
 }
@@ -48,6 +57,14 @@ interface Rule {
   /** DescribeRules calls until the rule is visible. */
   hidden: number;
 }
+
+/** https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetHealth.html */
+const reasons: Readonly<Record<TargetState, object>> = {
+  initial: { Reason: "Elb.InitialHealthChecking", Description: "Initial health checks in progress" },
+  healthy: {},
+  unhealthy: {},
+  draining: { Reason: "Target.DeregistrationInProgress", Description: "Target deregistration is in progress" },
+};
 
 const notFound = (what: string): AwsError => new AwsError(`${what}NotFound`, `One or more ${what} not found`, 400);
 
@@ -160,7 +177,7 @@ export const startFakeBalancer = async ({
       if (same !== undefined && JSON.stringify(same.input) !== JSON.stringify(input))
         throw new AwsError("DuplicateTargetGroupName", `A target group with the name '${input.Name}' exists`);
       const arn = same?.arn ?? `${ARN}:targetgroup/${input.Name}/${randomUUID().replaceAll("-", "").slice(0, 16)}`;
-      const made = same ?? { input, arn, attributes: {}, targets: new Map(), draining: new Map() };
+      const made = same ?? { input, arn, attributes: {}, targets: new Map(), details: new Map(), draining: new Map() };
       groups.set(arn, made);
       return { TargetGroups: [groupView(made)] };
     },
@@ -168,6 +185,13 @@ export const startFakeBalancer = async ({
       const found = [...groups.values()].filter(({ input }) => Names?.includes(input.Name) ?? true);
       if (Names !== undefined && found.length < Names.length) throw notFound("TargetGroup");
       return { TargetGroups: found.map(groupView) };
+    },
+    ModifyTargetGroup: ({ TargetGroupArn, ...settings }: Message) => {
+      const found = group(TargetGroupArn);
+      const next = { ...found.input, ...settings };
+      checkGroup(next);
+      groups.set(TargetGroupArn, { ...found, input: next });
+      return { TargetGroups: [groupView({ ...found, input: next })] };
     },
     ModifyTargetGroupAttributes: ({ TargetGroupArn, Attributes }: Message) => {
       const found = group(TargetGroupArn);
@@ -190,8 +214,9 @@ export const startFakeBalancer = async ({
       const found = group(TargetGroupArn);
       const health = [...found.targets].map(([id, state]) => ({
         Target: { Id: id, Port: found.input.Port },
-        // "Target.NotInUse - The target group is not used by any load balancer".
-        TargetHealth: { State: isNamed(TargetGroupArn) ? state : "unused" },
+        TargetHealth: isNamed(TargetGroupArn)
+          ? { State: state, ...(state === "unhealthy" ? found.details.get(id) : reasons[state]) }
+          : { State: "unused", Reason: "Target.NotInUse" },
       }));
       // A draining target is visible once; no requests are in flight here.
       const delay = Number(found.attributes["deregistration_delay.timeout_seconds"] ?? 300) * 1000;
@@ -326,9 +351,21 @@ export const startFakeBalancer = async ({
     /** ECS accepts a group only if a load balancer references it. */
     isAssociated: (arn: string): boolean => groups.has(arn) && isNamed(arn),
     isHttp2: (arn: string): boolean => groups.get(arn)?.input.ProtocolVersion === "HTTP2",
-    /** Undefined deregisters the target. */
-    setTarget: (arn: string, id: string, state: TargetState | undefined): void => {
+    /** Sends one health check of the group to an address. Undefined: the target passed. */
+    check: async (arn: string, url: string): Promise<TargetDetail | undefined> => {
+      const { input } = group(arn);
+      return checkHealth(url, input);
+    },
+    /** The settings of a group's health checks. */
+    checksOf: (arn: string): { readonly intervalMillis: number; readonly failures: number } => {
+      const { input } = group(arn);
+      const { HealthCheckIntervalSeconds: interval = 30, UnhealthyThresholdCount: failures = 2 } = input;
+      return { intervalMillis: Number(interval) * 1000, failures: Number(failures) };
+    },
+    /** An undefined state deregisters the target. */
+    setTarget: (arn: string, id: string, state: TargetState | undefined, detail?: TargetDetail): void => {
       const found = groups.get(arn);
+      if (detail !== undefined) found?.details.set(id, detail);
       if (state === undefined) found?.targets.delete(id);
       else found?.targets.set(id, state);
       if (state === "draining") found?.draining.set(id, now());

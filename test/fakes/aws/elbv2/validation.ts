@@ -37,6 +37,9 @@ export const checkGroup = (input: Message): void => {
   if (!["HTTP1", "HTTP2", "GRPC"].includes(input.ProtocolVersion ?? "HTTP1")) invalid("ProtocolVersion");
   if (input.VpcId === undefined) invalid("A VPC ID must be specified");
   between(input, "Port", 1, 65_535);
+  // "HealthCheckPath: Length Constraints: Minimum length of 1. Maximum length of 1024."
+  const { HealthCheckPath: path = "/" } = input;
+  if (!path.startsWith("/") || path.length > 1024) invalid(`Health check path '${path}' is not valid`);
   between(input, "HealthCheckIntervalSeconds", 5, 300);
   between(input, "HealthCheckTimeoutSeconds", 2, 120);
   between(input, "HealthyThresholdCount", 2, 10);

@@ -21,6 +21,7 @@ export const startFakeScaling = async () => {
     RegisterScalableTarget: ({ ResourceId, MinCapacity, MaxCapacity, ...rest }: Message) => {
       if (!/^service\/[^/]+\/[^/]+$/.test(ResourceId))
         invalid("Unsupported service namespace, resource type or scalable dimension");
+      if (MinCapacity < 0) invalid("Minimum capacity cannot be negative");
       if (MinCapacity > MaxCapacity) invalid("Maximum capacity cannot be less than minimum capacity");
       targets.set(ResourceId, { ...targets.get(ResourceId), ...rest, ResourceId, MinCapacity, MaxCapacity });
       return {};
