@@ -84,6 +84,6 @@ export const readEnvironment = (raw: unknown): { readonly env: Environment; read
   const sizeOf = (value: unknown) => (typeof value === "string" ? textBytes(value) : 0);
   const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + sizeOf(value) + 2, 0);
   if (bytes > fieldLimits.env.maxBytes)
-    issues.push(issue([], `must be at most ${fieldLimits.env.maxBytes} bytes; this has ${bytes}`, "too_large"));
+    issues.push(issue([], `must be at most ${fieldLimits.env.maxBytes} bytes; got ${bytes}`, "too_large"));
   return { env: issues.length > 0 ? {} : Object.fromEntries(entries as [string, string][]), issues };
 };

@@ -85,7 +85,7 @@ const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec
   context.ports.provider.services.list(principal.account, options).andThen((services) => {
     const { instances: max } = context.settings.accountLimits;
     const sum = sumOfMinimums(services, spec);
-    const message = `your services would keep ${sum} instances running, but your account may have ${max}, of which deploys need one; reduce min_instances`;
+    const message = `your services would keep ${sum} instances running, but may keep at most ${max - 1}: the account's limit is ${max}, and deploys need one; reduce min_instances`;
     return sum >= max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
