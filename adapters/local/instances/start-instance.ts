@@ -166,7 +166,7 @@ const awaitHealthy = async (
     // The last complete check is more informative than one that the deadline has aborted.
     if (problem === undefined || !late.aborted) problem = result.problem;
     if (late.aborted) {
-      const message = `The service listens, but after ${listenMillis / 1000} s its health check GET ${health.path} ${problem}`;
+      const message = `The service listens, but its health check GET ${health.path} did not pass within ${listenMillis / 1000} s: it ${problem}`;
       return { kind: "failed", failure: { reason: "unhealthy", message, logTail: instance.tail } };
     }
     await Promise.race([sleep(HEALTH_TRY_MS), instance.exited]);

@@ -97,7 +97,10 @@ export const queueProblem = (
 ): ControlPlaneError | undefined => {
   const { queuedPerName: max } = settings.deployLimits;
   return queue.waiting(name) >= max
-    ? unavailable(`${max} deploys of '${name}' are already waiting. Try again when they have ended.`, 10)
+    ? unavailable(
+        `${max} deploys of '${name}' are already waiting, which is the limit. Try again when one of them has begun.`,
+        10,
+      )
     : undefined;
 };
 

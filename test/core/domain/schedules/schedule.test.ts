@@ -44,7 +44,7 @@ describe("expressions", () => {
     expect(parseCron("* * * *")).toBe(
       "must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; got 4",
     );
-    for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("this has 0");
+    for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("got 0");
     expect(parseCron("0 0 30 2 *")).toBe("the date never occurs: none of these months has this day");
   });
 
