@@ -91,7 +91,7 @@ export type ControlPlaneError =
   | Unavailable
   | Internal;
 
-/** Creates an error from all issues of a request. An empty path stands for the request itself. */
+/** Creates an error from all issues of a request. An empty path means the request itself. */
 export const invalidInput = (issues: readonly Issue[]): InvalidInput => ({
   kind: "invalid_input",
   message: issues.map(({ path, message }) => `${path.join(".") || "request"}: ${message}`).join("; "),

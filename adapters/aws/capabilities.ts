@@ -22,7 +22,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   scale_to_zero: missing(
     "ECS keeps at least one Fargate task of each service running, and AWS bills it around the clock",
   ),
-  min_instances: missing("Portside does not set a minimum of tasks on ECS, which keeps at least one"),
+  min_instances: missing("Portside does not set a minimum number of tasks on ECS, which keeps at least one"),
   health: missing("Portside does not set up health checks on ECS"),
   idle: missing("ECS keeps at least one Fargate task of each service running"),
   busy_leases: missing("ECS decides when a task stops"),

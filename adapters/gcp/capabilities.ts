@@ -23,7 +23,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   instances: { preset: 100, max: 1000, note: "limited by the region's CPU and memory quotas" },
   instance_list: missing("Cloud Run does not list the instances of a service"),
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
-  min_instances: missing("Portside does not set a minimum of instances on Cloud Run"),
+  min_instances: missing("Portside does not set a minimum number of instances on Cloud Run"),
   health: missing("Portside does not set up health checks on Cloud Run"),
   idle: missing(OWN_SLEEP),
   busy_leases: missing(OWN_SLEEP),
