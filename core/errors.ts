@@ -91,10 +91,10 @@ export type ControlPlaneError =
   | Unavailable
   | Internal;
 
-/** Creates an error from all issues of a request. */
+/** Creates an error from all issues of a request. An empty path means the request itself. */
 export const invalidInput = (issues: readonly Issue[]): InvalidInput => ({
   kind: "invalid_input",
-  message: issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+  message: issues.map(({ path, message }) => `${path.join(".") || "request"}: ${message}`).join("; "),
   issues,
 });
 

@@ -61,5 +61,5 @@ export async function* checkQuotas(
     else quotas[kind] = quota;
   }
   for (const { what, words, raise } of ceilingsOf(quotas, { ...config, balancers }))
-    yield pass(`maximum of ${what}`, `${words}. To raise it: ${raise}`);
+    yield pass(`limit: ${what}`, `${words}. To raise it: ${raise}`);
 }

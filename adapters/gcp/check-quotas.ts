@@ -89,5 +89,5 @@ export async function* checkQuotas({ project, region, buildRegion }: QuotaConfig
   if (accounts.isErr()) yield warn("service account quota", `the check failed: ${problemOf(accounts.error)}`);
   else if (quotas.accounts !== undefined) yield leftAccounts(project, quotas.accounts, accounts.value.length);
   const others = accounts.unwrapOr([]).filter(({ email }) => !isRuntimeIdentity(email)).length;
-  for (const { kind, words } of ceilingsOf(quotas, others)) yield pass(`maximum of ${ceilingRules[kind].what}`, words);
+  for (const { kind, words } of ceilingsOf(quotas, others)) yield pass(`limit: ${ceilingRules[kind].what}`, words);
 }

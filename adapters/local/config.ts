@@ -87,7 +87,7 @@ export const localConfigSchema = z.strictObject({
     .min(releaseLimits.kept.min)
     .max(releaseLimits.kept.max)
     .default(releaseLimits.kept.default)
-    .describe("Releases of each deployment that a rollback can restore. Their images are kept"),
+    .describe("Number of releases per deployment that a rollback can restore. Portside keeps their images"),
   queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
   drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
   graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),

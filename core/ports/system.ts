@@ -31,7 +31,7 @@ export interface Logger {
 export interface CallOptions {
   /**
    * Cancels the call. Unless the method specifies more, an adapter should stop soon, may fail with `unavailable`, and
-   * may have applied the change.
+   * may or may not have applied the change.
    */
   readonly signal?: AbortSignal;
 }

@@ -40,7 +40,7 @@ export const serveShape = {
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
   instances: count(
     accountLimits.instances,
-    "Maximum `max_instances` of a deployment; with the provider local, also the maximum total of an account",
+    "Maximum `max_instances` of a deployment. With the local provider, also the maximum number of running instances per account",
   ),
   volumes: count(accountLimits.volumes, "Maximum volumes per account"),
   buildsAtOnce: count(accountLimits.buildsAtOnce, "Maximum concurrent builds per account"),

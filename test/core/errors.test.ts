@@ -48,6 +48,9 @@ test("exactly the retryable kinds state when to retry", () => {
 test("invalid input has a one-line form", () => {
   const issues = [issue(["port"], "too high", "less_than_equal"), issue(["volumes", "/a"], "odd", "value_error")];
   expect(invalidInput(issues)).toEqual({ kind: "invalid_input", message: "port: too high; volumes./a: odd", issues });
+  expect(invalidInput([issue([], "must be a JSON object", "dict_type")]).message).toBe(
+    "request: must be a JSON object",
+  );
 });
 
 describe("catchBugs", () => {

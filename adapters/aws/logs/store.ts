@@ -3,7 +3,7 @@
  *
  * A search reads pages of FilterLogEvents, starting with the oldest or the newest entry. Events have millisecond
  * timestamps; the platform's entries also contain nanoseconds. AWS orders the events of a millisecond by their put
- * request, which no response shows. Therefore, the store reads each millisecond completely and sorts its events.
+ * request, which responses do not reveal. Therefore, the store reads each millisecond completely and sorts its events.
  */
 
 import type { FilteredLogEvent, FilterLogEventsCommandInput } from "@aws-sdk/client-cloudwatch-logs";

@@ -2,6 +2,7 @@
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { Say } from "../../shared/runtime/channel.ts";
 import { describeDiskFault } from "../../shared/runtime/disk-fault.ts";
 import type { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
@@ -83,9 +84,9 @@ const isFull = async (path: string): Promise<boolean> => {
   return bavail * bsize < MIN_FREE_BYTES;
 };
 
-const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
+const formatCommandExit = (exit: Exit, tail: readonly string[], { memory }: Limits): string =>
   ranOutOfMemory(exit, tail)
-    ? "used too much memory"
+    ? `ran out of memory (limit: ${formatMemory(memory)})`
     : exit.signal === null
       ? `ended with exit code ${exit.code}`
       : `was terminated by ${exit.signal}`;
@@ -142,7 +143,7 @@ export const runCommand = async (context: BuildContext, command: Command): Promi
   context.signal.throwIfAborted();
   if (exit.code === 0 && !exit.outOfMemory) return;
   if (exit.failure !== undefined) throw new BuildError(exit.failure);
-  const ended = `${command.what} ${formatCommandExit(exit, tail)}`;
+  const ended = `${command.what} ${formatCommandExit(exit, tail, context.limits)}`;
   throw new BuildError({
     ...((await isFull(context.app))
       ? { reason: "provider_unavailable", message: describeDiskFault("full", ended, "Deploy again") }

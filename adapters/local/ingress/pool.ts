@@ -39,7 +39,7 @@ export interface PoolConfig extends IdleRules {
   /** Milliseconds that a request may wait for a place. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
-  /** Runs work that starts instances of the minimum when it is this pool's turn. Limits how many pools do so at once. */
+  /** Waits for this pool's turn, and then runs `work`. Limits how many pools start their minimum concurrently. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
   /** Takes one instance from the account's budget; returns false if none is left. */
   readonly acquireBudget: () => boolean;
@@ -379,7 +379,7 @@ export class Pool {
     });
   }
 
-  /** Starts one instance after another, so that few instances of all services start at once. */
+  /** Starts one instance after another, so that few instances of all services start concurrently. */
   async #startMinimum(): Promise<void> {
     while (!this.#retired && this.#missing > 0 && this.size < this.#config.maxInstances) {
       const pause = Math.max(pauseAfter(this.#failedStarts), pauseAfter(this.#quickExits, 1));

@@ -56,9 +56,9 @@ const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
 });
 
 const NOT_HTTP2 =
-  "it declares use_http2 but does not speak HTTP/2 without TLS (h2c); serve h2c on PORT, or deploy without use_http2";
+  "it does not speak HTTP/2 without TLS (h2c), although it declares use_http2; serve h2c on PORT, or deploy without use_http2";
 const SILENT_OVER_HTTP2 =
-  "the service accepts connections, but does not respond over HTTP/2 without TLS (h2c), although it declares use_http2";
+  "it accepts connections, but does not respond over HTTP/2 without TLS (h2c), although it declares use_http2";
 
 /** Returns where the instance listens. If `verifies` is set, checks the result with a connection. */
 const verifiedState = async (
@@ -80,7 +80,7 @@ const verifiedState = async (
 const trackListening = (deps: InstanceDeps, spec: InstanceSpec, instance: Instance, options: StartOptions) => {
   let elsewhereSince: number | undefined;
   const tracker = {
-    problem: "nothing listens on PORT",
+    problem: `nothing listens on PORT (${instance.port})`,
     /**
      * Returns undefined if the instance may still become ready.
      * @param open whether any program accepts connections on the instance's port
@@ -113,7 +113,6 @@ const awaitListening = async (
   instance: Instance,
   options: StartOptions,
 ): Promise<Outcome> => {
-  const { port } = instance;
   const tracker = trackListening(deps, spec, instance, options);
   const begun = Date.now();
   let ended: Exit | undefined;
@@ -136,7 +135,10 @@ const awaitListening = async (
     }
     const waited = Date.now() - begun;
     if (waited >= options.listenMillis)
-      return failedToListen(`After ${options.listenMillis / 1000} s ${tracker.problem} (${port}).`, instance.tail);
+      return failedToListen(
+        `The service was not ready after ${options.listenMillis / 1000} s: ${tracker.problem}.`,
+        instance.tail,
+      );
     await Promise.race([sleep(waited < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS), instance.exited]);
   }
 };
@@ -165,7 +167,7 @@ const awaitHealthy = async (
     // The last complete check is more informative than one that the deadline has aborted.
     if (problem === undefined || !late.aborted) problem = result.problem;
     if (late.aborted) {
-      const message = `The service listens, but after ${listenMillis / 1000} s its health check GET ${health.path} ${problem}`;
+      const message = `The service listens, but its health check GET ${health.path} did not pass within ${listenMillis / 1000} s: it ${problem}`;
       return { kind: "failed", failure: { reason: "unhealthy", message, logTail: instance.tail } };
     }
     await Promise.race([sleep(HEALTH_TRY_MS), instance.exited]);

@@ -238,7 +238,7 @@ const refusal = (dataDir: string, { isDamaged, problem, isAcceptable }: StateVer
   return new DataFolderError(isDamaged ? "damaged" : "outdated", path, message);
 };
 
-/** Reads the folder without changing it. Throws a `DataFolderError` if this release cannot read the state. */
+/** Reads the folder without changing it. Throws a `DataFolderError` if this Portside cannot read the state. */
 const inspect = (dataDir: string): ReturnType<typeof inspectDataFolder> => {
   const evidence = inspectDataFolder(dataDir);
   const path = join(dataDir, STATE_FILE);

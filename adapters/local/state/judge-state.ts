@@ -10,7 +10,7 @@ export type FoundState =
   | { readonly kind: "unreadable"; readonly problem: string }
   /** SQLite can read the file, but the content does not match the digest, or the recorded version is damaged. */
   | { readonly kind: "altered"; readonly generation: number }
-  /** `version` is undefined if the state was written by an older release, which did not record versions. */
+  /** `version` is undefined if an older version of Portside, which did not record versions, wrote the state. */
   | { readonly kind: "whole"; readonly version: StateVersion | undefined };
 
 export interface StateEvidence {
@@ -96,7 +96,7 @@ export const judgeState = (evidence: StateEvidence): StateVerdict => {
     case "whole":
       if (state.version !== undefined) return judgeVersion(state.version, evidence);
       return knownGeneration(evidence) > 0
-        ? outdated("is older than the other data in the folder: an earlier release wrote it")
+        ? outdated("is older than the other data in the folder: an earlier version of Portside wrote it")
         : judgeByVolumes(evidence);
   }
 };

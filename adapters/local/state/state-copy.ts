@@ -1,7 +1,7 @@
 /**
  * Maintains `state.copy.sqlite`, a copy that is usually at most a second older than the state. If the state is lost or
  * damaged, `portside doctor --repair` uses the copy. After each copy, SQLite moves the content of the write-ahead log
- * to the state's file, so the loss of the log loses only later changes.
+ * to the state's file. If the log is then lost, only later changes are lost.
  */
 import { renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";

@@ -88,7 +88,7 @@ export const digestOf = (db: DatabaseSync): string => {
   return hex(sum % MODULUS);
 };
 
-/** Returns the recorded version, undefined if an older release wrote the state, or "damaged" if it is unreadable. */
+/** Returns the recorded version, undefined if an older Portside wrote the state, or "damaged" if it is unreadable. */
 export const readVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
   if (!hasTable(db, "version")) return undefined;
   const row = selectFirst<{ noted: string }>(db, "SELECT noted FROM version");

@@ -89,7 +89,7 @@ type Status = Pick<
   "url" | "region" | "status" | "revision" | "created_at" | "updated_at" | "cron" | "last_deploy"
 >;
 
-/** Copies each field explicitly, because object spread would take most of the time of a long list. */
+/** Copies each field explicitly: with object spread, building a long list would spend most of its time on copying. */
 const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
   const written = writtenFields(spec);
   return {

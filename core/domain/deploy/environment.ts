@@ -109,7 +109,7 @@ export const readEnvironment = (raw: unknown): DeclaredVariables & { readonly is
   }
   const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + sizeOf(value) + 2, 0);
   if (bytes > fieldLimits.env.maxBytes)
-    issues.push(issue([], `must be at most ${fieldLimits.env.maxBytes} bytes; this has ${bytes}`, "too_large"));
+    issues.push(issue([], `must be at most ${fieldLimits.env.maxBytes} bytes; got ${bytes}`, "too_large"));
   return issues.length > 0
     ? { ...none, issues }
     : { env: Object.fromEntries(values), secrets: Object.fromEntries(references), issues };

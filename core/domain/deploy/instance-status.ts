@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Timestamp } from "../wire/instant.ts";
 
 /**
- * `starting`: the instance receives no requests yet. `ready`: it receives requests. `frozen`: it stands still until the
+ * `starting`: the instance receives no requests yet. `ready`: it receives requests. `frozen`: it is paused until the
  * next request. `draining`: it finishes its requests, and then stops. `unhealthy`: it failed its health check, and is
  * being replaced.
  */
@@ -30,7 +30,7 @@ export const instanceSchema = z
     revision: z.string().meta({ description: "The revision that the instance runs." }),
     state: z.enum(instanceStates).meta({
       description:
-        "starting: it receives no requests yet. ready: it receives requests. frozen: it stands still until the next " +
+        "starting: it receives no requests yet. ready: it receives requests. frozen: it is paused until the next " +
         "request. draining: it finishes its requests, and then stops. unhealthy: it failed its health check, and is " +
         "being replaced.",
     }),

@@ -84,7 +84,7 @@ type Values = Set<number>;
 export const parseCron = (text: string): CronFields | string => {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== 5)
-    return `must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has ${text.trim() === "" ? 0 : fields.length}`;
+    return `must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; got ${text.trim() === "" ? 0 : fields.length}`;
   const sets: Values[] = [];
   for (const [index, field] of fields.entries()) {
     const rule = fieldRules[index] as FieldRule;

@@ -45,9 +45,7 @@ const distinct = (parts: readonly StatementPart[]): readonly StatementPart[] =>
 /** Returns the reasons why a statement must not run, or an empty list if it may. */
 export const statementProblems = (summary: StatementSummary): readonly Issue[] => {
   if (summary.statements !== 1)
-    return [
-      wrong(`must be exactly one statement; this text has ${summary.statements === 0 ? "none" : summary.statements}`),
-    ];
+    return [wrong(`must be exactly one statement; got ${summary.statements === 0 ? "none" : summary.statements}`)];
   if (summary.root !== "SELECT") return [wrong(`only SELECT (or WITH ... SELECT) is allowed; this is ${summary.root}`)];
   const tables = summary.tables.filter(({ name }) => !sqlTableNames.has(name.toLowerCase()));
   const functions = summary.functions.filter(({ name }) => !sqlFunctionNames.has(name.toUpperCase()));

@@ -116,7 +116,7 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
   const declared = new Set(paths);
   if (paths.length > fieldLimits.mounts.max)
     issues.push(
-      issue([], `must have at most ${fieldLimits.mounts.max} mounts; this has ${paths.length}`, "less_than_equal"),
+      issue([], `must have at most ${fieldLimits.mounts.max} mounts; got ${paths.length}`, "less_than_equal"),
     );
   for (const path of paths) {
     const problem = mountPathProblem(path) ?? nestingProblem(path, declared);

@@ -22,8 +22,7 @@ export const objectPathProblem = (path: string): string | undefined => {
   if (path.startsWith("/")) return "an object path must be relative: remove the leading '/'";
   if (path.includes("\\")) return "an object path must not contain a backslash; separate its parts with '/'";
   if (CONTROL.test(path)) return "an object path must not contain control characters";
-  if (bytesOf(path) > PATH_BYTES)
-    return `an object path must be at most ${PATH_BYTES} bytes; this has ${bytesOf(path)}`;
+  if (bytesOf(path) > PATH_BYTES) return `an object path must be at most ${PATH_BYTES} bytes; got ${bytesOf(path)}`;
   const parts = path.split("/");
   if (parts.includes("")) return "an object path must not have empty parts: remove '//' and a trailing '/'";
   if (parts.some((part) => part === "." || part === "..")) return "an object path must not have '.' or '..' as a part";

@@ -130,7 +130,9 @@ export const capabilitiesSchema = z
     cron: z.object({
       schedules: feature,
       fire: feature.meta({ description: "A client can start a fire at any time." }),
-      max_seconds: z.int().meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
+      max_seconds: z
+        .int()
+        .meta({ description: "The maximum duration of one attempt to call a service on schedule, in seconds." }),
     }),
     logs: z.object({
       newest: feature,

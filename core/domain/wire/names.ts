@@ -56,7 +56,7 @@ export const normalizeDeploymentName = (text: string): string => text.replaceAll
 
 const nameProblem = (name: string, what: string, max: number, start: { allowed: RegExp; rule: string }) => {
   if (name.length === 0) return `${what} must not be empty`;
-  if (name.length > max) return `${what} must be at most ${max} characters; this has ${name.length}`;
+  if (name.length > max) return `${what} must be at most ${max} characters; got ${name.length}`;
   if (!/^[a-z0-9-]*$/.test(name)) return `${what} must contain only lowercase letters a-z, digits and '-'`;
   if (!start.allowed.test(name)) return `${what} must start with ${start.rule}`;
   return name.endsWith("-") ? `${what} must not end with '-'` : undefined;

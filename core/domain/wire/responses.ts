@@ -48,7 +48,9 @@ export const planSchema = z
       action: z.enum(["put", "remove", "none"]),
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
-      max_seconds: z.int().meta({ description: "The time limit of an attempt of a fire, in seconds." }),
+      max_seconds: z
+        .int()
+        .meta({ description: "The maximum duration of one attempt to call the service on schedule, in seconds." }),
     }),
     not_enforced: z
       .array(z.string())

@@ -29,7 +29,7 @@ const seeString = (level: Level | undefined, literal: string): string | undefine
   if (level?.keys === undefined || !level.expectsKey) return undefined;
   level.expectsKey = false;
   const key = JSON.parse(literal) as string;
-  if (level.keys.has(key)) return `the key ${JSON.stringify(key)} is repeated; keep one`;
+  if (level.keys.has(key)) return `repeats the key ${JSON.stringify(key)}; keep one`;
   level.keys.add(key);
   return undefined;
 };

@@ -70,7 +70,7 @@ const findInstances = (
   if (!capabilities.instance_list.supported) return okAsync(null);
   return (
     services.instances?.({ name, owner }, options) ??
-    errAsync(internal("The provider declares the capability `instance_list`, but does not return any."))
+    errAsync(internal("The provider declares the capability `instance_list`, but has no method `instances`."))
   );
 };
 

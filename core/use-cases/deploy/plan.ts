@@ -96,7 +96,7 @@ const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec
   context.ports.provider.services.list(principal.account, options).andThen((services) => {
     const { instances: max } = context.settings.accountLimits;
     const sum = sumOfMinimums(services, spec);
-    const message = `your services would keep ${sum} instances running, but your account may have ${max}, of which deploys need one; reduce min_instances`;
+    const message = `your services would keep ${sum} instances running, but may keep at most ${max - 1}: the account's limit is ${max}, and deploys need one; reduce min_instances`;
     return sum >= max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
@@ -108,7 +108,10 @@ export const queueProblem = (
 ): ControlPlaneError | undefined => {
   const { queuedPerName: max } = settings.deployLimits;
   return queue.waiting(name) >= max
-    ? unavailable(`${max} deploys of '${name}' are already waiting. Try again when they have ended.`, 10)
+    ? unavailable(
+        `${max} deploys of '${name}' are already waiting, which is the limit. Try again when one of them has begun.`,
+        10,
+      )
     : undefined;
 };
 

@@ -13,7 +13,9 @@ export const receiveSource = parsedUseCase({
     const { uploads, settings, ports } = context;
     const { uploadsAtOnce: max } = settings.accountLimits;
     if (!uploads.isAvailable(principal.account))
-      return err(rateLimited(`Your account may send ${max} sources at a time. Wait until an upload ends.`, 5));
+      return err(
+        rateLimited(`Your account has reached its limit of concurrent uploads (${max}). Wait until one ends.`, 5),
+      );
     const permit = uploads.acquire(principal.account);
     try {
       return await ports.provider.spool.receive(bytes, options);

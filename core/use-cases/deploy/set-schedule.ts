@@ -24,7 +24,8 @@ export const setSchedule = async (
     job === null ? scheduler.remove({ name, owner }, { signal }) : scheduler.put(job, { signal }),
   );
   if (set === undefined || set.isErr()) {
-    const why = set === undefined ? `It took longer than ${limits.scheduleDeadlineMs / 1000} s.` : set.error.message;
+    const why =
+      set === undefined ? `The provider took longer than ${limits.scheduleDeadlineMs / 1000} s.` : set.error.message;
     const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
     return err({ reason: "schedule_failed", message });
   }

@@ -119,8 +119,10 @@ class FormReader {
       // `read` awaits the same promise and throws its error. Until then, the rest of the body must be drained.
       taken.catch(() => this.#drain(file));
     });
-    for (const limit of ["partsLimit", "filesLimit", "fieldsLimit"] as const)
-      busboy.on(limit, () => this.#issues.push(issue([], "has too many parts", "too_large")));
+    for (const kind of ["parts", "files", "fields"] as const)
+      busboy.on(`${kind}Limit`, () =>
+        this.#issues.push(issue([], `has more than ${limits[kind]} ${kind}`, "too_large")),
+      );
     busboy.on("finish", () => this.#end.resolve("whole"));
     busboy.on("error", () => this.#malformed());
     this.#stop.signal.addEventListener("abort", () => req.unpipe(busboy));

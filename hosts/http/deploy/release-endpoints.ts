@@ -56,8 +56,8 @@ export const releaseEndpoints: readonly Endpoint[] = [
     path: "/v1/deployment/restart",
     summary: "Restart a deployment, and stream the rollout's records.",
     description:
-      "Deploys the release that serves again, without a build: new instances replace the present ones, as in a " +
-      "deploy. The result is a new release.",
+      "Redeploys the serving release without a build: new instances replace the current ones, as in a deploy. The " +
+      "result is a new release.",
     fields: restartFields,
     response: deployEventSchema,
     start: (controlPlane, principal, request) => controlPlane.restartDeployment(principal, request),
@@ -68,9 +68,9 @@ export const releaseEndpoints: readonly Endpoint[] = [
     path: "/v1/deployment/env",
     summary: "Set and remove variables of a deployment, and stream the rollout's records.",
     description:
-      "Deploys the release that serves again with the changed variables, without a build. Variables that the request " +
-      "does not name keep their values. The field `env` of a deploy, in contrast, replaces all variables. The result " +
-      "is a new release.",
+      "Redeploys the serving release with the changed variables, without a build. Variables that the request does " +
+      "not name keep their values. The field `env` of a deploy, in contrast, replaces all variables. The result is a " +
+      "new release.",
     fields: setEnvironmentFields,
     needsOneOf: ["set", "unset"],
     response: deployEventSchema,

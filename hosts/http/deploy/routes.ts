@@ -49,7 +49,7 @@ const formError = async (
   return plan.isErr() ? plan.error : error;
 };
 
-/** Reads the form. Returns undefined if the client disconnected, or if it has already sent an error response. */
+/** Reads the form. Returns undefined if the client disconnected or this function has already sent an error response. */
 const receiveForm = async (
   controlPlane: ControlPlane,
   principal: Principal,

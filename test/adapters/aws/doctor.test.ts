@@ -208,7 +208,7 @@ test("a check without permission is a warning and does not prevent the start", a
 
 const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
   Object.fromEntries(
-    findings.flatMap(({ what, words }) => (what.startsWith("maximum of ") ? [[what.slice(11), words]] : [])),
+    findings.flatMap(({ what, words }) => (what.startsWith("limit: ") ? [[what.slice(7), words]] : [])),
   );
 
 test("reports the lowest ceilings, by the quotas of the account, and how to raise them", async () => {

@@ -181,7 +181,7 @@ test("an almost exhausted quota is a warning, counted over all pages", async () 
 
 const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
   Object.fromEntries(
-    findings.flatMap(({ what, words }) => (what.startsWith("maximum of ") ? [[what.slice(11), words]] : [])),
+    findings.flatMap(({ what, words }) => (what.startsWith("limit: ") ? [[what.slice(7), words]] : [])),
   );
 
 const BUILD_CPUS = "cloudbuild.googleapis.com/concurrent_public_pool_build_cpus 1/{project}/{region}";

@@ -1,6 +1,6 @@
 /**
- * Translates dotted fields of JSON columns, which Trino supports only for rows: `json_payload.user.id` becomes
- * JSON_QUERY(json_payload, '$.user.id').
+ * Translates dotted paths into JSON columns. Trino allows dot access only on values of type ROW, so
+ * `json_payload.user.id` becomes JSON_QUERY(json_payload, '$.user.id').
  */
 import { ownNames, pathOf, type Step } from "../../../shared/sql/googlesql/json-paths.ts";
 import { call, isObject, type Json, nameOf, text } from "../../../shared/sql/googlesql/tree.ts";

@@ -11,7 +11,7 @@ export const findReleases = (
   { name, owner }: Service,
 ): ResultAsync<readonly StoredRelease[], ControlPlaneError> =>
   context.ports.provider.services.releases?.({ name, owner }, options) ??
-  errAsync(internal("The provider declares the capability `releases`, but does not return any."));
+  errAsync(internal("The provider declares the capability `releases`, but has no method `releases`."));
 
 export const noRelease = (name: string, release: number): ControlPlaneError =>
   notFound(`The deployment '${name}' has no release ${release}. Run 'portside releases ${name}' to list them.`);

@@ -44,8 +44,11 @@ const pick = (
   }
   const newest = releases.find(({ release }) => release < before);
   if (newest !== undefined) return ok(newest);
-  const which = releases.length === 0 ? "no release" : `no release before ${before}`;
-  return err(notFound(`The deployment '${name}' has ${which} to compare. Deploy it first.`));
+  const [which, fix] =
+    releases.length === 0
+      ? ["no release", "Deploy it first."]
+      : [`no release before ${before}`, "Deploy again, or pass another release."];
+  return err(notFound(`The deployment '${name}' has ${which}, so there is nothing to compare. ${fix}`));
 };
 
 /** Compares two releases of a deployment. */

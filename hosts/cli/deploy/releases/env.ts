@@ -50,8 +50,8 @@ export const command: Command = {
   choices: ["set", "unset", "list"],
   examples: ["env set hello GREETING=hi LOG_LEVEL=debug", "env unset hello GREETING", "env list hello"],
   notes: [
-    "A change deploys the release that serves again, without a build. The next 'portside deploy' replaces the variables",
-    "if portside.json or a flag declares any. The list shows a digest of each value, because the platform never",
+    "A change redeploys the serving release without a build. The next 'portside deploy' replaces the variables if",
+    "portside.json or a flag declares any. The list shows a digest of each value, because the platform never",
     "returns values.",
   ],
   run: (input, io) => {

@@ -25,7 +25,7 @@ export const command: Command = {
   },
   positionals: { min: 1, max: 1 },
   examples: ["releases hello"],
-  notes: ["The newest release is first. A rollback can restore each release that is not pruned."],
+  notes: ["The newest release is first. A rollback can restore any release that has not been pruned."],
   run: async (input, io) => {
     const query = new URLSearchParams({ name: input.positionals[0] ?? "" });
     const limit = input.text("limit");

@@ -8,7 +8,7 @@ export const command: Command = {
   options: clientOptions,
   positionals: { min: 1, max: 1 },
   examples: ["restart hello"],
-  notes: ["New instances of the same release replace the present ones, without a build and without a failed request."],
+  notes: ["New instances of the same release replace the current ones, without a build and without a failed request."],
   run: async (input, io) => {
     const [name = ""] = input.positionals;
     const client = clientFor(input, io);

@@ -55,8 +55,8 @@ const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
 /**
- * Returns false if a response to a range request has no usable bytes: it contains another range or another object, or
- * the range does not exist. A response without a range, such as the complete object or an error, is usable.
+ * Returns false if the download must restart without a range: the response contains another range or object, or the
+ * range does not exist (416). Other responses, including errors, need no restart.
  */
 const isUsable = (response: Response, sink: Sink): boolean =>
   response.status === 206

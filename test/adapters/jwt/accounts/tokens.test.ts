@@ -88,14 +88,14 @@ describe("a token of a key", () => {
     expect(await elsewhere.who(elsewhere.token)).toBe("unauthenticated");
   });
 
-  test("is looked up at most once in ten seconds", async () => {
+  test("looks up its key at most once every ten seconds", async () => {
     const { world, id, who, token, clock } = await setUpWithKey();
     world.keys.delete(id);
     await clock.advance(9_999);
     expect(await who(token)).toBe(principal.account);
   });
 
-  test("of an earlier version, which does not name its key, is invalid", async () => {
+  test("is invalid if it names no valid key, like one from an earlier Portside", async () => {
     const { key, who } = await setUp();
     const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
     const sign = async (more: object) =>

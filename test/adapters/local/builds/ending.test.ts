@@ -42,7 +42,7 @@ const cancel = async (platform: TestPlatform, run: Run): Promise<boolean> => {
   return asked.isOk();
 };
 
-/** A build that the builder starts directly, as the control plane does after its own checks. */
+/** Calls the builder directly, which skips the control plane's checks. */
 const waitingBuild = async (platform: TestPlatform, archive: Uint8Array, signal: AbortSignal) => {
   const { builder, spool } = platform.local.ports.provider;
   const received = (await spool.receive(bytesOf(archive)))._unsafeUnwrap();

@@ -1,4 +1,4 @@
-/** After a failure, the engine applies the state at the next call. */
+/** After a failure, the engine applies the state again at the next call or check. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
@@ -7,7 +7,7 @@ import { MARKER } from "../../../../adapters/local/sandbox/runner.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 
-test("a service without a port fails its deploy, and the next deploys succeed", async () => {
+test("a deploy fails if the ingress cannot open a port, and the next one succeeds", async () => {
   await using platform = await startLocal({ runner: "process", drainSeconds: 1 });
   vi.spyOn(Ingress.prototype, "addService").mockRejectedValueOnce(new Error("too many open files"));
   const source = nodeSource(helloServer("app"));

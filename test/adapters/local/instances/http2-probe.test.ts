@@ -93,7 +93,7 @@ describe.each(runners)("a start with use_http2: %s", (kind) => {
   test("fails with a message if the service speaks only HTTP/1.1", async () => {
     expect(await start(http1, 60_000)).toMatchObject({
       reason: "did_not_listen",
-      message: expect.stringMatching(/declares use_http2 but does not speak HTTP\/2 without TLS \(h2c\)/),
+      message: expect.stringMatching(/it does not speak HTTP\/2 without TLS \(h2c\), although it declares use_http2/),
     });
   });
 

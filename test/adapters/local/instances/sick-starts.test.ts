@@ -59,7 +59,7 @@ const cases: readonly [string, Uint8Array, Sick][] = [
     sourceOf({ Procfile: "web: echo thinking; exec sleep 1000" }),
     {
       reason: "did_not_listen",
-      messageParts: ["After 3 s", "nothing listens on PORT"],
+      messageParts: ["not ready after 3 s: nothing listens on PORT ("],
       lastLine: "thinking",
       within: 3000,
     },

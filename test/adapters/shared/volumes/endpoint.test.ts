@@ -107,7 +107,7 @@ describe("conditions of a PUT", () => {
 });
 
 describe("a PUT of a partial object", () => {
-  test("is rejected with Content-Range", async () => {
+  test("is rejected if it has Content-Range", async () => {
     await storage.put("whole", "before");
     const headers = { "content-range": "bytes 0-2/6" };
     const response = await fetch(await storage.upload("whole"), { method: "PUT", body: "new", headers });

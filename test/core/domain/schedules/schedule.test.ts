@@ -42,9 +42,9 @@ describe("expressions", () => {
 
   test("the message names the field and a fix", () => {
     expect(parseCron("* * * *")).toBe(
-      "must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has 4",
+      "must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; got 4",
     );
-    for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("this has 0");
+    for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("got 0");
     expect(parseCron("0 0 30 2 *")).toBe("the date never occurs: none of these months has this day");
   });
 

@@ -43,8 +43,8 @@ test("names all rejected parts together, with their positions", () => {
 });
 
 test("accepts exactly one statement, a SELECT", () => {
-  expect(problems({ statements: 2 })).toEqual(["must be exactly one statement; this text has 2"]);
-  expect(problems({ statements: 0, root: "NOTHING" })).toEqual(["must be exactly one statement; this text has none"]);
+  expect(problems({ statements: 2 })).toEqual(["must be exactly one statement; got 2"]);
+  expect(problems({ statements: 0, root: "NOTHING" })).toEqual(["must be exactly one statement; got none"]);
   expect(problems({ root: "DELETE" })).toEqual(["only SELECT (or WITH ... SELECT) is allowed; this is DELETE"]);
 });
 

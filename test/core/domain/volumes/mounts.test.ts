@@ -82,9 +82,7 @@ describe("rejects", () => {
       'must be an object such as {"/data": "my-volume"}, or {} for no storage',
     );
     const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`/m${index}`, "vol"]));
-    expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual([
-      "must have at most 10 mounts; this has 11",
-    ]);
+    expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual(["must have at most 10 mounts; got 11"]);
   });
 
   test("an invalid path does not affect the valid ones", () => {

@@ -133,7 +133,7 @@ test.each([
   ["a\\b", "an object path must not contain a backslash; separate its parts with '/'"],
   ["a\0", "an object path must not contain control characters"],
   ["a\u0085", "an object path must not contain control characters"],
-  ["é/".repeat(342).slice(0, -1), "an object path must be at most 1024 bytes; this has 1025"],
+  ["é/".repeat(342).slice(0, -1), "an object path must be at most 1024 bytes; got 1025"],
   ["a//b", "an object path must not have empty parts: remove '//' and a trailing '/'"],
   ["a/", "an object path must not have empty parts: remove '//' and a trailing '/'"],
   ["a/../b", "an object path must not have '.' or '..' as a part"],

@@ -17,7 +17,7 @@ describe("deployment names", () => {
 
   test.each([
     ["", "must not be empty"],
-    ["a".repeat(50), "at most 49 characters; this has 50"],
+    ["a".repeat(50), "at most 49 characters; got 50"],
     ["My-app", "must contain only lowercase letters"],
     ["my.app", "must contain only lowercase letters"],
     ["naïve", "must contain only lowercase letters"],
@@ -53,7 +53,7 @@ describe("volume names", () => {
 
   test.each([
     ["", "must not be empty"],
-    ["a".repeat(41), "at most 40 characters; this has 41"],
+    ["a".repeat(41), "at most 40 characters; got 41"],
     ["Data", "must contain only lowercase letters"],
     ["my_data", "must contain only lowercase letters"],
     ["-data", "must start with a letter or a digit"],

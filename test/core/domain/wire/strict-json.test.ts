@@ -26,7 +26,7 @@ test.each([
 ])("rejects the repeated key of %s", (text, key) =>
   expect(parseStrictJson(text)).toEqual({
     ok: false,
-    message: `the key ${JSON.stringify(key)} is repeated; keep one`,
+    message: `repeats the key ${JSON.stringify(key)}; keep one`,
   }),
 );
 

@@ -53,7 +53,7 @@ describe("create", () => {
     ["my_data", "a volume name must contain only lowercase letters a-z, digits and '-'"],
     ["-a", "a volume name must start with a letter or a digit"],
     ["a-", "a volume name must not end with '-'"],
-    ["a".repeat(41), "a volume name must be at most 40 characters; this has 41"],
+    ["a".repeat(41), "a volume name must be at most 40 characters; got 41"],
   ])("rejects the name '%s' with its rule", async (name, message) => {
     expect((await create(startMemory(), name))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",

@@ -11,7 +11,7 @@ test("accepts two concurrent uploads, rejects the third with a retry hint, and a
   await using api = await serveOnDisk();
   const [first, second] = [await uploadHalf(api), await uploadHalf(api)];
   const refused = await api.deploy(form, bigArchive);
-  expect(detailOf(refused, 429)).toContain("2 sources at a time");
+  expect(detailOf(refused, 429)).toContain("limit of concurrent uploads (2)");
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await api.spooled()).toHaveLength(2);
   first.finish();
