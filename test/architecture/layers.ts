@@ -81,7 +81,7 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|jose|stripe)$/,
     ],
-    why: "a vendor of one port imports its own package",
+    why: "single-vendor adapters import vendor packages, and no provider",
   })),
   {
     from: /^adapters\/cloud\//,

@@ -37,7 +37,7 @@ const linesOf = async (url: string, key: string): Promise<Line[]> => {
   return lines;
 };
 
-test("no line older than a fifth of a second is missing or duplicated", async () => {
+test("loses only the last lines before a kill, and duplicates none", async () => {
   using folder = folderWith();
   const options = { runner: "process" };
   const killed = await serve(folder.path, options);

@@ -1,8 +1,8 @@
 /**
  * Builds that plant traps at every path that the server touches afterwards.
  *
- * Plain processes may write whatever the server's user may write. There the planted names are the ones that only the
- * server touches, so a changed canary proves that the server changed it, not a program that the build started.
+ * With the process runner, builds can write anywhere. The traps therefore use names that only the server touches, so a
+ * changed canary points to the server.
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
@@ -33,7 +33,7 @@ export interface Attack {
 
 export const isPython = (vector: Attack["vector"]): boolean => vector === "backend" || vector === "setup.py";
 
-/** A file tree as text: every path with its type, mode, owner, size and content. */
+/** A file tree as text: every path with its type, mode, owner, modification time and content. */
 export const fingerprint = (path: string, name = "."): string => {
   const stats = lstatSync(path);
   const content = stats.isFile()
@@ -64,7 +64,7 @@ export const canaries = {
 
 const plantScript = ({ kind, vector }: Attack, outside: string, isSandboxed: boolean, report: string): string => `
 const fs = require("node:fs"), { join } = require("node:path"), { spawn, spawnSync } = require("node:child_process");
-/** Every vector installs this dependency. Its install script attacks only if the dependency is the vector. */
+/** Every npm vector installs this dependency. Its install script attacks only if the dependency is the vector. */
 if (process.env.npm_package_name === "evil" && ${vector !== "dependency"}) process.exit(0);
 const [kind, sandboxed] = [${JSON.stringify(kind)}, ${isSandboxed}];
 const outsides = sandboxed ? [${JSON.stringify(outside)}, ${JSON.stringify(`/oldroot${outside}`)}] : [${JSON.stringify(outside)}];
@@ -121,7 +121,10 @@ setTimeout(leave, 5000);
 require("node:http").get(${JSON.stringify(report)} + "/" + planted, leave).on("error", leave);
 `;
 
-/** Both build the same wheel. Without an index pip has no setuptools, so a backend in the source runs its setup.py. */
+/**
+ * The vectors `backend` and `setup.py` build the same wheel. Without an index, pip has no setuptools, so the backend in
+ * the source runs setup.py.
+ */
 const backendThat = (plants: string): string => `
 import os, shutil, sys
 def plant():

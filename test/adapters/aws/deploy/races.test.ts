@@ -1,6 +1,6 @@
 /**
- * Several control plane replicas on one AWS account: the race tests of every cloud, and replicas that die while they
- * move traffic.
+ * Several control plane replicas on one AWS account: the race tests of every cloud, and replicas that stall
+ * while they move traffic.
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
@@ -73,7 +73,7 @@ const dyingAt = (
 };
 
 test.each(["before", "after"] as const)(
-  "takes over from a replica that dies %s it moves traffic, which changes nothing when it resumes",
+  "takes over from a replica that stalls %s it moves traffic, and ignores it when it resumes",
   async (when) => {
     const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
     const client = await run.clients("balancer");

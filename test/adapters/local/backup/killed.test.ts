@@ -1,4 +1,4 @@
-/** A backup or restore that is killed does not change the data folder, and the next attempt works. */
+/** A killed backup or restore loses no data, and the next attempt works. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ const changesOf = async (dataDir: string, file: string): Promise<number> => {
 const share = (bytes: number, part: number): number => Math.floor(bytes * part);
 
 test.each([0, 0.3, 0.6, 0.9])(
-  "a backup that is killed after %d of its bytes leaves no file, and the next one works",
+  "a backup killed at %d of its size keeps the earlier file, and the next one works",
   async (part) => {
     using folder = folderWith();
     const [data, file, restored] = ["data", "b.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
@@ -83,7 +83,7 @@ test.each([0, 0.3, 0.6, 0.9])(
 );
 
 test.each([0, 0.3, 0.9])(
-  "a restore that is killed after %d of the bytes does not change the folder, and the next one works",
+  "a restore killed at %d of the backup's size does not change the folder, and the next one works",
   async (part) => {
     using folder = folderWith();
     const [data, file] = ["data", "b.tar.gz"].map((name) => join(folder.path, name)) as [string, string];
@@ -102,7 +102,7 @@ test.each([0, 0.3, 0.9])(
 
 const object = (data: string): string => join(data, "storage", "quarantine", "one", "volume", "object-0");
 
-/** Returns which data a start finds, or that it is refused with the next step. It must not create an empty folder. */
+/** Returns which data a start finds, or `refused` if it fails with an error that names the next step. */
 const startOn = (data: string): string => {
   try {
     createLocalIdentity(data).close();
@@ -114,7 +114,7 @@ const startOn = (data: string): string => {
   }
 };
 
-test("a restore that is killed at any change leaves the old folder, the new one, or a refusal with the next step", async () => {
+test("after a restore killed at any change, a start finds the old or the new data, or fails and names the next step", async () => {
   using folder = folderWith();
   const [source, data, file] = ["source", "data", "b.tar.gz"].map((name) => join(folder.path, name)) as [
     string,

@@ -28,7 +28,7 @@ const begin = async (platform: TestPlatform, source: Uint8Array, name = "app") =
 
 type Run = Awaited<ReturnType<typeof begin>>;
 
-/** Follows a run until a message with this prefix. Resolves with the rest of the message. */
+/** Follows a run until a message with this prefix, and returns the rest of the message. */
 const waitForOutput = async (run: Run, start: string): Promise<string> => {
   for await (const { message } of run.follow()) if (message.startsWith(start)) return message.slice(start.length);
   throw new Error(`the deploy ended without printing '${start}'`);
@@ -42,7 +42,7 @@ const cancel = async (platform: TestPlatform, run: Run): Promise<boolean> => {
   return asked.isOk();
 };
 
-/** A build that the builder starts directly, as the control plane does after its own checks. */
+/** Calls the builder directly, which skips the control plane's checks. */
 const waitingBuild = async (platform: TestPlatform, archive: Uint8Array, signal: AbortSignal) => {
   const { builder, spool } = platform.local.ports.provider;
   const received = (await spool.receive(bytesOf(archive)))._unsafeUnwrap();

@@ -1,4 +1,4 @@
-/** Meters what really runs: from start to exit, across a restart and crashes. */
+/** Meters running instances from start to exit, across a restart and crashes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -40,7 +40,7 @@ test("meters an instance and its requests, and nothing while it is stopped or th
   await second[Symbol.asyncDispose]();
 });
 
-/** Meters an instance with one vCPU, and prints the milliseconds in the file after each write. */
+/** Meters an instance with one vCPU, and prints the stored vCPU-seconds after each write. */
 const child = `
   import { openBillingFile } from "./adapters/local/usage/billing-file.ts";
   import { Ledger } from "./adapters/local/usage/ledger.ts";

@@ -107,7 +107,7 @@ describe("conditions of a PUT", () => {
 });
 
 describe("a PUT of a partial object", () => {
-  test("is rejected with Content-Range", async () => {
+  test("is rejected if it has Content-Range", async () => {
     await storage.put("whole", "before");
     const headers = { "content-range": "bytes 0-2/6" };
     const response = await fetch(await storage.upload("whole"), { method: "PUT", body: "new", headers });
@@ -118,7 +118,7 @@ describe("a PUT of a partial object", () => {
     ["before its announced end", "Content-Length: 100\r\n\r\nhalf"],
     ["between chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
     ["in a chunk that is broken", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n"],
-  ])("aborted %s leaves the earlier object", async (_where, rest) => {
+  ])("that ends %s keeps the earlier object", async (_where, rest) => {
     await storage.put("cut", "before");
     const url = new URL(await storage.upload("cut"));
     const { socket, closed } = openRaw(url.href);

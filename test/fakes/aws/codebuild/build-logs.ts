@@ -5,10 +5,7 @@ import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 
-/**
- * "By default, this operation returns as many log events as can fit in a response size of 1 MB (up to 10,000 log
- * events)."
- */
+/** Smaller than the real page (1 MB or 10,000 events), so that tests read several pages. */
 const PAGE = 25;
 
 export const startBuildLogs = async () => {

@@ -1,4 +1,4 @@
-/** A gRPC request that the protos do not allow is a violation, although the client would drop most of it silently. */
+/** Reports parts of a gRPC request that its proto does not allow. The client drops most such parts silently. */
 import { describe, expect, test } from "vitest";
 import { rootOf } from "../grpc.ts";
 import { checkMessage } from "./check-message.ts";
