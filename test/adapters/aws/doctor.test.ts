@@ -96,7 +96,7 @@ test("if every resource is configured, does not read the stack", async () => {
   expect(missing(await look(account, { shared }))).toEqual([]);
 });
 
-test.each(Object.entries(needs))("without the last action of %s, warns and names the action", async (service, need) => {
+test.each(Object.entries(needs))("warns if the last required action of %s is not allowed, and names it", async (service, need) => {
   const account = whole();
   const last = actionsOf(need).at(-1) as string;
   account.allowed.delete(last);
@@ -153,7 +153,7 @@ test("warns that the permissions of a role with a path were not checked if the r
   expect(missing(await look(account))).toEqual([]);
 });
 
-test("SQL requires more if the configuration or the stack enables it", async () => {
+test("checks the permissions of SQL only if the configuration or the stack enables it", async () => {
   const account = whole();
   for (const one of sqlOnly()) account.allowed.delete(one);
   expect(missing(await look(account))).toEqual([]);

@@ -76,7 +76,7 @@ test.each([
   ["1234@cloudbuild.gserviceaccount.com", "Cloud Build's default identity"],
   ["p@appspot.gserviceaccount.com", "App Engine's default identity"],
   ["someuser@example.com", "is not a service account."],
-])("%s as an identity", (email, problem) => {
+])("validates the identity %s", (email, problem) => {
   if (problem === undefined) expect(identityProblem(email)).toBeUndefined();
   else expect(identityProblem(email)).toContain(problem);
 });

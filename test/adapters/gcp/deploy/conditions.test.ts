@@ -64,7 +64,7 @@ test.each([
   ["Uncaught signal: 11, pid=1, tid=1, fault_addr=0.", true],
   ["Application failed to start: not found", true],
   ["Starting new instance. Reason: DEPLOYMENT_ROLLOUT", false],
-])("whether '%s' shows the container's end: %s", (text, isEnd) => {
+])("'%s' shows the end of the container: %s", (text, isEnd) => {
   expect(showsContainerEnd([system(text)])).toBe(isEnd);
   expect(showsContainerEnd([own(text)])).toBe(false);
 });
