@@ -22,7 +22,7 @@ test("npm accepts every version, and every package has supported versions", () =
 });
 
 test.each(Object.entries(peerVersions))(
-  "%s: the newest line that works is the one that tests run with",
+  "%s: the tests run with the newest supported line",
   (name, lines) => {
     expect(semver.satisfies(devDependencies[name] as string, lines.at(-1) as string, { includePrerelease: true })).toBe(
       true,

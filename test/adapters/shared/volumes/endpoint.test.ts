@@ -58,7 +58,7 @@ describe("ranges of ten bytes", () => {
     ["the object's date", ({ modified }: { modified: string }) => modified, 206],
     ["another date", () => LATER, 200],
     ["nonsense", () => "nonsense", 200],
-  ])("with If-Range of %s", async (_what, condition, status) => {
+  ])("evaluates If-Range with %s", async (_what, condition, status) => {
     await storage.put("ten", "0123456789");
     const response = await get("ten", { range: "bytes=2-4", "if-range": condition(await headOf("ten")) });
     expect(response.status).toBe(status);
