@@ -108,20 +108,23 @@ test.each([
     "gcloud artifacts repositories add-iam-policy-binding portside --location europe-west1",
     "roles/artifactregistry.writer",
   ],
-])("warns if the policy at %s lacks the build identity, with the command that grants the role", async (url, command, role) => {
-  const project = whole();
-  // A policy that was never set has no bindings: k8s-config-connector's recorded traffic,
-  // pkg/test/resourcefixture/testdata/iam/iampartialpolicy/resources/artifactregistryrepository/_http.log.
-  const others = [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }];
-  for (const policy of [{ bindings: others }, { etag: "ACAB" }]) {
-    project.policies.set(url, policy);
-    expect(missing(await look(project))).toEqual([
-      expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
-    ]);
-  }
-  project.policies.delete(url);
-  expect(missing(await look(project))).toEqual([]);
-});
+])(
+  "warns if the policy at %s lacks the build identity, with the command that grants the role",
+  async (url, command, role) => {
+    const project = whole();
+    // A policy that was never set has no bindings: k8s-config-connector's recorded traffic,
+    // pkg/test/resourcefixture/testdata/iam/iampartialpolicy/resources/artifactregistryrepository/_http.log.
+    const others = [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }];
+    for (const policy of [{ bindings: others }, { etag: "ACAB" }]) {
+      project.policies.set(url, policy);
+      expect(missing(await look(project))).toEqual([
+        expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
+      ]);
+    }
+    project.policies.delete(url);
+    expect(missing(await look(project))).toEqual([]);
+  },
+);
 
 test("without permission to sign, reports signed URLs", async () => {
   const project = whole();

@@ -42,7 +42,8 @@ test("a failed service counts as settled, although its observed generation is no
   expect(await judge({ ...failed, observedGeneration: "1" }, missing)).toMatchObject({ reason: "image_not_found" });
 });
 
-test("returns ready if the service and the revision are ready", async () => expect(await judge(settled, ready)).toBe("ready"));
+test("returns ready if the service and the revision are ready", async () =>
+  expect(await judge(settled, ready)).toBe("ready"));
 
 test("a failed revision is not ready whatever its service reports, and vice versa", async () => {
   expect(await judge(settled, missing)).toMatchObject({ reason: "image_not_found" });
