@@ -120,7 +120,7 @@ test("every IAM call has a timeout", async () => {
   expect(asked.map(({ timeout }) => typeof timeout)).toEqual(["number"]);
 });
 
-test("a bucket policy that never arrives leads to unavailable", async () => {
+test("fails with `unavailable` if a bucket policy never arrives", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const storage = { bucket: () => ({ iam: { getPolicy: () => new Promise(() => undefined) } }) };
   const clients = (async () => storage) as unknown as ClientSource;

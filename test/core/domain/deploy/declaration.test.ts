@@ -123,7 +123,7 @@ describe("a complete declaration", () => {
   });
 });
 
-describe("rejects", () => {
+describe("rejected declarations", () => {
   test("reports every broken rule together", () => {
     const refused = [issue(["source_archive"], "the archive is empty", "archive_invalid")];
     expect(
@@ -186,7 +186,7 @@ describe("rejects", () => {
     expect(issuesOf({ function_name: "mi_ne" }, { reserved: ["mi-ne"] })).toEqual([["function_name", "value_error"]]);
   });
 
-  test("more instances than the account's quota", () => {
+  test("reports more instances than the account's quota", () => {
     const limits = {
       deployments: 50,
       instances: 3,
@@ -222,7 +222,7 @@ describe("limits of the provider that are lower than the contract's", () => {
     expect(declared({ cpu: 2, memory: "3Gi", max_instances: 5 }, { capabilities: small }).cpu).toBe(2);
   });
 
-  test("a size that no adjustment can reach", () => {
+  test("rejects a size that no adjustment can reach", () => {
     const gaps = { ...fullCapabilities, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
     expect(issuesOf({ memory: "2.5Gi" }, { capabilities: gaps })).toEqual([["memory", "value_error"]]);
   });
