@@ -132,7 +132,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
     },
   );
 
-  test("a removal", options, async () => {
+  test("a removal with a fault succeeds at the latest when it is repeated", options, async () => {
     const removal = async (app: App) => {
       const expected = await run.expectedOf(app.name);
       return () => run.platform.remove(nameOf(app.name), expected);
@@ -164,7 +164,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("a note", async () => {
+  test("a note succeeds despite a transient fault", async () => {
     const app = fresh();
     await deploy(app, 10);
     const outcome = { deployId: "d", status: "DONE", reason: null, finishedAt: "2026-01-01T00:00:00+00:00" } as const;
