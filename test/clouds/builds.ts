@@ -129,7 +129,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
 
   const flask = { "app.py": "app = Flask(__name__)\n", "requirements.txt": "flask\n" };
 
-  test("buildpacks get the start command of every provider, and no other builder gets one", async () => {
+  test("buildpacks get Portside's start command, unless they find one themselves", async () => {
     const of = async (texts: Readonly<Record<string, string>>) => {
       const before = cloud.builds(world).length;
       await build({ source: sourceFrom(sourceOf(texts)) });
@@ -180,7 +180,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(JSON.stringify([startedBuilds(), cloud.names(world)])).not.toContain("acme");
   });
 
-  test.each(cloud.outcomes)("a build that ended with %j", async (outcome, expected) => {
+  test.each(cloud.outcomes)("reports the reason of a build that ended with %j", async (outcome, expected) => {
     cloud.setOutcome(world, outcome);
     const end = (await build()).at(-1);
     expect(end).toMatchObject({ kind: "failed", failure: expected });

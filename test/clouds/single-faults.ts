@@ -73,7 +73,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
   };
 
   describe(`a fault at any single call of ${cloud.name}`, () => {
-    test("of a deploy that creates a volume and sets a schedule", options, async () => {
+    test("in a deploy that creates a volume and sets a schedule", options, async () => {
       const [lane] = lanes as [Lane];
       await lane.deployed("counted", first);
       const calls = await callsOf(lane.fakes, () => lane.deployed("counted", second("counted")));
@@ -107,7 +107,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
       );
     });
 
-    test("of a delete", options, async () => {
+    test("in a delete", options, async () => {
       const prepare = async ({ deployed, fakes }: Lane, name: string) => {
         await deployed(name, second(name));
         expect(fakes.jobsOf(name)).toHaveLength(1);
@@ -131,7 +131,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
       });
     });
 
-    test("of a volume's delete", options, async () => {
+    test("in a volume's delete", options, async () => {
       const prepare = async ({ createVolume }: Lane, name: string) =>
         expect((await createVolume(name, "data")).isOk()).toBe(true);
       const [lane] = lanes as [Lane];

@@ -96,7 +96,7 @@ test.for([
   },
 );
 
-test("creates a removed network again; the next deploy builds a removed image again, which is reported as missing until then", async (context) => {
+test("recreates a removed network, reports a removed image as missing, and builds it again at the next deploy", async (context) => {
   needs(context, "base images", "root");
   await using platform = await startLocal({ idle: "stop", idleSeconds: 0.2 }, {}, { environment: engine.environment });
   const url = await platform.up(source());

@@ -56,7 +56,7 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "lists releases newest first, with increasing numbers and one uid",
+    name: "lists releases newest first, with increasing numbers and the same uid",
     run: async (subject) => {
       const { name, owner, template, service } = await running(subject);
       await deployed(subject, { ...template, timeout: 31 }, expectedOf(service));

@@ -37,7 +37,7 @@ test("an update sees the earlier deploy; another account is rejected", async () 
   expect((await simulateDeploy(fields, { cloud, account: "other" })).refused?.kind).toBe("forbidden");
 });
 
-test("latency advances only the simulated clock", async () => {
+test("latency advances the simulated clock", async () => {
   const cloud = createSimulatedCloud({ latency: ({ port }) => (port === "builder" ? 60_000 : 200) });
   const { records, millis } = await simulateDeploy(fields, { cloud });
   expect(records.at(-1)?.status).toBe("DONE");

@@ -1,4 +1,4 @@
-/** Kills the server while a service logs ten thousand numbered lines per second. The stored log has no gaps. */
+/** kill -9 while a service logs ten thousand lines a second: only the last lines are lost, and none repeats. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { sourceOf } from "../support/archives/archives.ts";
@@ -18,7 +18,7 @@ setInterval(() => {
 process.stdout.on("error", () => process.exit(1));
 `;
 
-/** A kill may lose only lines younger than this: the time between two writes, plus a margin for a slow machine. */
+/** Only lines younger than the sum may be lost: the time between two writes, and a margin for a busy machine. */
 const YOUNG_MS = 200;
 const BUSY_MS = 5000;
 

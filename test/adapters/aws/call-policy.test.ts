@@ -1,4 +1,4 @@
-/** How many AWS calls a response costs. */
+/** The AWS calls of a list of volumes or deployments, and of a signed URL. */
 
 import { aws } from "../../clouds/aws.ts";
 import { callTests } from "../../clouds/calls.ts";

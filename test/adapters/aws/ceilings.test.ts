@@ -8,7 +8,7 @@ const installation = { region: "eu-west-1", logReadsPerMinute: 300, balancers: 1
 const maxima = (quotas: Parameters<typeof ceilingsOf>[0], more: object = {}) =>
   Object.fromEntries(ceilingsOf(quotas, { ...installation, ...more }).map(({ what, max }) => [what, max]));
 
-test("a new account", () => {
+test("returns the ceilings of a new account", () => {
   expect(maxima({})).toEqual({
     deployments: 5,
     volumes: 1000,
@@ -31,12 +31,12 @@ test("each load balancer has quotas for its deployments", () => {
   expect(maxima({ cpus: { Value: 50 } }, { balancers: 3 })["deployments"]).toBe(49);
 });
 
-test("followers read within both this server's setting and the account's quota", () => {
+test("the lower of the server's setting and the account's quota limits the followed logs", () => {
   expect(maxima({ followers: { Value: 25 } })["followed logs"]).toBe(30);
   expect(maxima({ followers: { Value: 25 } }, { logReadsPerMinute: 6000 })["followed logs"]).toBe(150);
 });
 
-test("only a quota that AWS calls adjustable has the command that raises it", () => {
+test("names the command that raises a quota only if AWS calls the quota adjustable", () => {
   const raises = (Adjustable: boolean) =>
     ceilingsOf({ builds: { QuotaCode: "L-1", Value: 1, Adjustable } }, installation).find(
       ({ what }) => what === "concurrent builds",

@@ -96,17 +96,20 @@ test("if every resource is configured, does not read the stack", async () => {
   expect(missing(await look(account, { shared }))).toEqual([]);
 });
 
-test.each(Object.entries(needs))("without the last action of %s, warns and names the action", async (service, need) => {
-  const account = whole();
-  const last = actionsOf(need).at(-1) as string;
-  account.allowed.delete(last);
-  expect(missing(await look(account))).toContainEqual({
-    what: service,
-    verdict: "warning",
-    words: `${need.why}; not allowed on all resources: ${last}`,
-    fix: `aws iam attach-role-policy --role-name portside --policy-arn ${policyArn(need.policy)}`,
-  });
-});
+test.each(Object.entries(needs))(
+  "warns if the last required action of %s is not allowed, and names it",
+  async (service, need) => {
+    const account = whole();
+    const last = actionsOf(need).at(-1) as string;
+    account.allowed.delete(last);
+    expect(missing(await look(account))).toContainEqual({
+      what: service,
+      verdict: "warning",
+      words: `${need.why}; not allowed on all resources: ${last}`,
+      fix: `aws iam attach-role-policy --role-name portside --policy-arn ${policyArn(need.policy)}`,
+    });
+  },
+);
 
 test("simulates the permissions of a session's role, or of the user", async () => {
   const account = whole();
@@ -153,7 +156,7 @@ test("warns that the permissions of a role with a path were not checked if the r
   expect(missing(await look(account))).toEqual([]);
 });
 
-test("SQL requires more if the configuration or the stack enables it", async () => {
+test("checks the permissions of SQL only if the configuration or the stack enables it", async () => {
   const account = whole();
   for (const one of sqlOnly()) account.allowed.delete(one);
   expect(missing(await look(account))).toEqual([]);

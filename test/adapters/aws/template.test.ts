@@ -80,7 +80,7 @@ test("contains the function that the tests run, within the size limit", () => {
   expect(cronFunctionText.length).toBeLessThanOrEqual(4096);
 });
 
-test("has the provider's numbers", () => {
+test("has the provider's retention and time limits", () => {
   expect(part("Logs")).toContain(`RetentionInDays: ${RETENTION_DAYS}\n`);
   expect(part("CronFunction")).toContain(`Timeout: ${functionSeconds}\n`);
   expect(maxFireSeconds).toBeLessThan(functionSeconds);

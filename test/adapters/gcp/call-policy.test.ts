@@ -1,4 +1,4 @@
-/** Number of Google Cloud calls per response. */
+/** The Google Cloud calls of a list of volumes or deployments, and of a signed URL. */
 import { expect } from "vitest";
 import { callTests } from "../../clouds/calls.ts";
 import { gcp } from "../../clouds/gcp.ts";

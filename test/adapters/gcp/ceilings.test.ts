@@ -5,7 +5,7 @@ import { ceilingRules, ceilingsOf, type QuotaMetric, quotaOf } from "../../../ad
 
 const initial = ceilingsOf({}, 2);
 
-test("a new project", () => {
+test("returns the ceilings of a new project", () => {
   expect(Object.fromEntries(initial.map(({ kind, max }) => [kind, max]))).toEqual({
     deployments: 1000,
     schedules: 1000,

@@ -55,7 +55,7 @@ test("reports nothing missing in a complete project", async () => {
 });
 
 test.each(Object.keys(apis))(
-  "without the API %s, only that API is missing, with the command that enables it",
+  "reports only the API %s if it is disabled, with the command that enables it",
   async (name) => {
     const project = whole();
     project.apis.delete(name);
@@ -108,20 +108,23 @@ test.each([
     "gcloud artifacts repositories add-iam-policy-binding portside --location europe-west1",
     "roles/artifactregistry.writer",
   ],
-])("%s without the build identity is a warning with the command that grants the role", async (url, command, role) => {
-  const project = whole();
-  // A policy that was never set has no bindings: k8s-config-connector's recorded traffic,
-  // pkg/test/resourcefixture/testdata/iam/iampartialpolicy/resources/artifactregistryrepository/_http.log.
-  const others = [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }];
-  for (const policy of [{ bindings: others }, { etag: "ACAB" }]) {
-    project.policies.set(url, policy);
-    expect(missing(await look(project))).toEqual([
-      expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
-    ]);
-  }
-  project.policies.delete(url);
-  expect(missing(await look(project))).toEqual([]);
-});
+])(
+  "warns if the policy at %s lacks the build identity, with the command that grants the role",
+  async (url, command, role) => {
+    const project = whole();
+    // A policy that was never set has no bindings: k8s-config-connector's recorded traffic,
+    // pkg/test/resourcefixture/testdata/iam/iampartialpolicy/resources/artifactregistryrepository/_http.log.
+    const others = [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }];
+    for (const policy of [{ bindings: others }, { etag: "ACAB" }]) {
+      project.policies.set(url, policy);
+      expect(missing(await look(project))).toEqual([
+        expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
+      ]);
+    }
+    project.policies.delete(url);
+    expect(missing(await look(project))).toEqual([]);
+  },
+);
 
 test("without permission to sign, reports signed URLs", async () => {
   const project = whole();
@@ -135,7 +138,7 @@ test("without permission to sign, reports signed URLs", async () => {
   });
 });
 
-test("SQL requires more if it is configured", async () => {
+test("checks the API and the roles of SQL if SQL is configured", async () => {
   const found = missing(await lookWith(bigQueryListing(), { logDataset: "p.logs" }));
   expect(found.map(({ what }) => what)).toEqual([`API ${sqlApi}`, ...Object.keys(sqlRoles)]);
 });

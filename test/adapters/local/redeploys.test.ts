@@ -1,4 +1,4 @@
-/** The memory and the open files that a server keeps for replaced revisions. */
+/** A server does not leak memory or open files of replaced revisions. */
 import { readdirSync } from "node:fs";
 import { queryObjects } from "node:v8";
 import { Pool as UndiciPool } from "undici";
@@ -20,7 +20,7 @@ const kept = () => ({
   files: readdirSync("/proc/self/fd").length,
 });
 
-test("a redeploy keeps no pool, connection or file, and its records for an hour", async (context) => {
+test("redeploys leak no pools, connections or files, and ended deploys are dropped after an hour", async (context) => {
   if (process.platform !== "linux") context.skip("only Linux lists a process's open files in /proc");
   const clock = shiftedClock(createSystemClock());
   await using platform = await startLocal({ runner: "process", drainSeconds: 1 }, {}, { clock });

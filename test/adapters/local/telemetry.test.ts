@@ -87,7 +87,7 @@ test("counts requests to services by status class", async () => {
   );
 });
 
-test("counts stored log entries and their lag", async () => {
+test("counts stored log entries, and measures their lag", async () => {
   const { platform, figures } = await start();
   await using _platform = platform;
   await platform.up(nodeSource(server));

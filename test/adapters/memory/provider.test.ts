@@ -25,7 +25,7 @@ test("reset clears everything, even for existing ports", async () => {
   await deployed(platform);
 });
 
-test("the memory returns copies", async () => {
+test("the provider returns copies", async () => {
   const platform = startMemory();
   await deployed(platform, { env: { A: "1" } });
   const [first] = (await platform.memory.provider.services.list(platform.principal().account))._unsafeUnwrap();

@@ -89,7 +89,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
     expect(end, what).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   };
 
-  test("a first deploy", options, async () => {
+  test("a first deploy with a fault succeeds or ends with a cause, and a repeat succeeds", options, async () => {
     const calls = await callsOfRollout(fresh(), 10);
     expect(calls.length).toBeGreaterThan(least.deploy);
     for (const { fake, nth, method } of sampled(calls, every))
@@ -107,28 +107,32 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("a later deploy", options, async () => {
-    const known = fresh();
-    await deploy(known, 10);
-    for (const { fake, nth, method } of sampled(await callsOfRollout(known, 11), every))
-      for (const kind of kinds) {
-        const app = fresh();
-        const before = await deploy(app, 10);
-        if (before?.kind !== "ready") throw new Error("the first deploy failed");
-        const expected = await run.expectedOf(app.name);
-        inject(fake, nth, kind);
-        const end = await run.endOf(templateOf(app, 11), expected);
-        const what = `${kind} at ${fake} ${nth} (${method})`;
-        clear();
-        judge(end, kind, what);
-        const shown = await nowServing(app.name, what);
-        expect(shown, what).toBe(end?.kind === "ready" ? end.revision : before.revision);
-        expect((await deploy(app, 12))?.kind, `${what}, then again`).toBe("ready");
-        nothingElse(run, app.name, what);
-      }
-  });
+  test(
+    "a later deploy with a fault succeeds or keeps the previous revision, and a repeat succeeds",
+    options,
+    async () => {
+      const known = fresh();
+      await deploy(known, 10);
+      for (const { fake, nth, method } of sampled(await callsOfRollout(known, 11), every))
+        for (const kind of kinds) {
+          const app = fresh();
+          const before = await deploy(app, 10);
+          if (before?.kind !== "ready") throw new Error("the first deploy failed");
+          const expected = await run.expectedOf(app.name);
+          inject(fake, nth, kind);
+          const end = await run.endOf(templateOf(app, 11), expected);
+          const what = `${kind} at ${fake} ${nth} (${method})`;
+          clear();
+          judge(end, kind, what);
+          const shown = await nowServing(app.name, what);
+          expect(shown, what).toBe(end?.kind === "ready" ? end.revision : before.revision);
+          expect((await deploy(app, 12))?.kind, `${what}, then again`).toBe("ready");
+          nothingElse(run, app.name, what);
+        }
+    },
+  );
 
-  test("a removal", options, async () => {
+  test("a removal with a fault succeeds at the latest when it is repeated", options, async () => {
     const removal = async (app: App) => {
       const expected = await run.expectedOf(app.name);
       return () => run.platform.remove(nameOf(app.name), expected);
@@ -160,7 +164,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("a note", async () => {
+  test("a note succeeds despite a transient fault", async () => {
     const app = fresh();
     await deploy(app, 10);
     const outcome = { deployId: "d", status: "DONE", reason: null, finishedAt: "2026-01-01T00:00:00+00:00" } as const;

@@ -1,4 +1,4 @@
-/** `buildPlatform` with overrides. */
+/** `buildPlatform` with overrides, and the parts that it relies on. */
 import { readdirSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { Container } from "inversify";
@@ -25,7 +25,7 @@ test("applies policies in addition to the limits of the settings", async () => {
   await close();
 });
 
-test("uses the embedder's clock, ids, logger, identity and billing", async () => {
+test("uses the embedder's clock, ids, logger and identity", async () => {
   using folder = folderWith();
   const clock = createManualClock();
   const { logger } = recordingLogger();

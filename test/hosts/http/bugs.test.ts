@@ -20,7 +20,7 @@ const portless = /capabilities|sql\/schema|GET \/v1\/deploy\/|deploy\/cancel/;
 const headers = { "x-request-id": "the-request" };
 
 describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
-  test.each(endpointNames)("%s", async (endpoint) => {
+  test.each(endpointNames)("%s reveals no details", async (endpoint) => {
     const { api, key } = await serveBroken(how, (method) => !method.startsWith("authenticator"));
     await using _api = api;
     const answer = await callEndpoint(api, endpoint, {}, { key, headers });
@@ -33,7 +33,7 @@ describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
     });
   });
 
-  test("during authentication", async () => {
+  test("during authentication leads to 500", async () => {
     const { api, key } = await serveBroken(how, (method) => method.startsWith("authenticator"));
     await using _api = api;
     const answer = await api.call("GET", "/v1/deployment/list", { key, headers });
@@ -44,7 +44,7 @@ describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
     expect((await api.call("GET", "/health", { key: null })).status).toBe(200);
   });
 
-  test("during a health check", async () => {
+  test("during a health check reveals no details", async () => {
     const { api } = await serveBroken(how, (method) => method === "provider.check");
     await using _api = api;
     const answer = await api.call("GET", "/ready", { key: null, headers });

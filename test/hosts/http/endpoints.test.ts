@@ -93,7 +93,7 @@ describe.each(endpointNames)("%s", (endpoint) => {
   });
 });
 
-describe("an unsupported endpoint returns 501 with the reason of the missing capability", () => {
+describe("without a capability", () => {
   // biome-ignore lint/suspicious/noExplicitAny: the answer is asserted on, whatever it is
   const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
     "/v1/volume/": ({ volumes }) => volumes.store,
@@ -106,7 +106,7 @@ describe("an unsupported endpoint returns 501 with the reason of the missing cap
   const lackingAll = { volumes, cron, sql, secrets, subscription };
   const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|secret|sql|user)/.test(endpoint));
 
-  test.each(missing)("%s", async (endpoint) => {
+  test.each(missing)("%s returns 501 with the reason", async (endpoint) => {
     await using api = await serveMemory({ capabilities: lackingAll });
     const capabilities = (await api.call("GET", "/v1/capabilities")).json;
     const [, wanted] = Object.entries(lacking).find(([path]) => endpoint.includes(path)) ?? [];
@@ -115,7 +115,7 @@ describe("an unsupported endpoint returns 501 with the reason of the missing cap
     expect(detailOf(await callEndpoint(api, endpoint), 501)).toBe(reason);
   });
 
-  test("a field that needs a missing capability is a 422 with its name", async () => {
+  test("a deploy with a field that needs it returns 422 with the field and the reason", async () => {
     await using api = await serveMemory({ capabilities: lackingAll });
     const { volumes, cron, secrets } = (await api.call("GET", "/v1/capabilities")).json;
     const deploy = async (fields: Record<string, string>) => {

@@ -1,8 +1,8 @@
 /**
  * Builds that plant traps at every path that the server touches afterwards.
  *
- * With the process runner, builds can write to every file of the server's user. There, the traps use names that only the
- * server touches, so a changed canary shows that the server followed a trap.
+ * With the process runner, builds can write anywhere. The traps therefore use names that only the server touches, so a
+ * changed canary points to the server.
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
@@ -121,7 +121,10 @@ setTimeout(leave, 5000);
 require("node:http").get(${JSON.stringify(report)} + "/" + planted, leave).on("error", leave);
 `;
 
-/** The vectors `backend` and `setup.py` build the same wheel. Without an index, pip has no setuptools, so a backend in the source runs its setup.py. */
+/**
+ * The vectors `backend` and `setup.py` build the same wheel. Without an index, pip has no setuptools, so the backend in
+ * the source runs setup.py.
+ */
 const backendThat = (plants: string): string => `
 import os, shutil, sys
 def plant():

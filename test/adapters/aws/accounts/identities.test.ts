@@ -99,7 +99,7 @@ test("waits for an identity that another replica is creating", async () => {
   expect(only()?.policies.size).toBe(1);
 });
 
-test("a role is new for a minute after its creation, and never if it existed", async () => {
+test("counts a role as new for a minute after its creation, but never an existing role", async () => {
   const clock = createLeapingClock();
   identities = over(iam.client, clock);
   const role = await ensured();
@@ -121,7 +121,7 @@ test("restores lost or outdated permissions", async () => {
   expect(only()?.policies.get("own-volumes")).toContain("s3:GetObject");
 });
 
-test("waits for an identity that appears late; one that never appears, or exceeds the quota, is unavailable", async () => {
+test("waits for an identity that appears late, and fails if it never appears or exceeds the quota", async () => {
   iam.looksUntilVisible = 5;
   await ensured();
   iam.looksUntilVisible = 1000;
@@ -140,7 +140,7 @@ test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)("retries
   }
 });
 
-test("a denial at any call is unavailable, and a repeat completes it", async () => {
+test("fails with `unavailable` if any call is denied, and a repeat completes the identity", async () => {
   for (let nth = 1; nth <= 3; nth++) {
     iam.roles.clear();
     iam.faults.clear();

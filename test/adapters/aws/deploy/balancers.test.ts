@@ -40,7 +40,7 @@ const servingAt = (url: string): string | undefined => {
 /** The number of the load balancer that serves a URL. */
 const numberIn = (url: string): number => Number(/^[^.]+\.(?:(\d+)\.)?apps\./.exec(new URL(url).host)?.[1] ?? 1);
 
-test("a new deployment gets the first load balancer with room, else the one with the fewest", () => {
+test("a new deployment gets the first load balancer with room, else the one with the fewest deployments", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(120), { minLength: 1, maxLength: 20 }), (counts) => {
       const chosen = balancerForNew(counts);

@@ -149,7 +149,7 @@ test("a later instance pulls the image by its tag, because the first digest may 
   expect(container).toMatchObject({ image: run.image(), versionConsistency: "disabled" });
 });
 
-test("a service that prints faster than its lines are sent waits, as the log's contract says", async () => {
+test("log delivery blocks a service that prints too fast, instead of dropping its lines", async () => {
   await run.rollOut(run.template("app"), "absent");
   const [container] = definitionOf("app").containerDefinitions;
   expect(container.logConfiguration).toMatchObject({ logDriver: "awslogs", options: { mode: "blocking" } });

@@ -1,6 +1,6 @@
 /**
- * Several control plane replicas on one AWS account: the race tests of every cloud, and replicas that die while they
- * move traffic.
+ * Several control plane replicas on one AWS account: the race tests of every cloud, and replicas that stall
+ * while they move traffic.
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";

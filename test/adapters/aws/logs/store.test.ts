@@ -44,7 +44,7 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
 logReadTests(FILTER as string, start);
 
 describe("calls", () => {
-  test("one for a page with any filter on content, two for a page with a time filter", async () => {
+  test("takes one call for a page with any filter on content, two for a page with a time filter", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b", "c"]) line(text);
     await expectOk(logs.newest(scope, ask()));
@@ -81,8 +81,8 @@ describe("calls", () => {
   });
 });
 
-describe("the quota", () => {
-  test("of AWS delays reads instead of failing them", async () => {
+describe("the quota of reads", () => {
+  test("delays reads instead of failing them", async () => {
     const { logs, line } = await start({ mean: new Set(["log_read_quota"]) });
     line("a");
     for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);
@@ -144,7 +144,7 @@ describe("order", () => {
 
 describe("faults", () => {
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("transient ones are retried, and nothing is written or read twice", async () => {
+  test("retries after a transient fault, and writes and reads nothing twice", async () => {
     for (const kind of passing)
       for (const nth of [1, 2, 3]) {
         const { fake, logs } = await start();
@@ -157,7 +157,7 @@ describe("faults", () => {
       }
   });
 
-  test("permanent ones are unavailable, with a retry-after and without Amazon's message", async () => {
+  test("fails with `unavailable` on a permanent fault, with a retry-after and without Amazon's message", async () => {
     const { fake, logs } = await start();
     for (let nth = 1; nth <= 60; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
     expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
@@ -172,7 +172,7 @@ describe("faults", () => {
     }
   });
 
-  test("an entry that is too large is lost, without affecting others", async () => {
+  test("drops and logs an entry that is too large, and keeps the others", async () => {
     const { logs, logged } = await start();
     await expectOk(logs.append([note("before"), note("x".repeat(1_048_576)), note("behind")]));
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
@@ -181,7 +181,7 @@ describe("faults", () => {
     expect((await expectOk(logs.newest(scope, ask("", { limit: 1 })))).entries[0]?.text).toHaveLength(1_000_000);
   });
 
-  test("a missing log group leads to unavailable", async () => {
+  test("fails with `unavailable` if the log group is missing", async () => {
     const { make } = await start();
     const logs = make({ shared: { ...awsConfig.shared, logGroup: "/another" } });
     expect(await expectError(logs.append([note("x")]))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });

@@ -158,7 +158,7 @@ describe("calls", () => {
     });
   const both = job({ schedule: { cron: BOTH, timezone: "UTC" } });
 
-  test("two for an existing schedule, three for a missing one; a second schedule exists only if the expression needs it", async () => {
+  test("a put takes two calls for an existing schedule, three for a missing one; only some expressions need two schedules", async () => {
     await expectOk(scheduler().put(job()));
     expect(fake.faults.log).toEqual(["UpdateSchedule", "CreateSchedule", "DeleteSchedule"]);
     fake.faults.clear();

@@ -205,7 +205,7 @@ describe("the translation", () => {
     ],
     ["timestamp(6) with time zone", "TIMESTAMP"],
     ['row("a b" json)', "STRUCT<a b JSON>"],
-  ])("of the type %s", (trino, google) => expect(googleType(parseType(trino))).toBe(google));
+  ])("maps the type %s", (trino, google) => expect(googleType(parseType(trino))).toBe(google));
 });
 
 describe("billing", () => {
@@ -247,12 +247,12 @@ describe("billing", () => {
 });
 
 describe("limits", () => {
-  test("of the work group's bytes tell the operator what to do", async () => {
+  test("names the stack's parameter if a query exceeds the work group's byte limit", async () => {
     fake.cutOff("Query cancelled! : Bytes scanned limit was exceeded");
     expect(await failedWith(COUNT)).toMatchObject({ kind: "failed", message: expect.stringContaining("SqlMostBytes") });
   });
 
-  test("of time also stop the query", async () => {
+  test("stops a query at its deadline, and fails with `timeout`", async () => {
     await rowsOf(COUNT);
     fake.faults.clear();
     fake.slowDown(60_000);
@@ -272,7 +272,7 @@ describe("limits", () => {
 });
 
 describe("calls", () => {
-  test("two queries, the first without rows, and one call per page", async () => {
+  test("runs two queries, the first without rows, and takes one call per page", async () => {
     await rowsOf(COUNT);
     const kinds = fake.faults.log.filter((one, n) => one !== LOOK || fake.faults.log[n - 1] !== LOOK);
     expect(kinds).toEqual([START, LOOK, RESULTS, START, LOOK, RESULTS]);

@@ -95,7 +95,7 @@ describe("expiring credentials", () => {
     expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("have expired") });
   });
 
-  test("that are missing lead to unavailable", async () => {
+  test("that are missing fail with `unavailable`", async () => {
     const volume = await made();
     const credentials = async () => {
       throw Object.assign(new Error("no credentials"), { name: "CredentialsProviderError" });

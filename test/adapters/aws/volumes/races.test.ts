@@ -124,7 +124,7 @@ describe("interrupted calls", () => {
     },
   );
 
-  test("a volume deleted again during its reopening is closed", async () => {
+  test("a bucket stays closed if its volume is deleted again while the bucket is opened", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));

@@ -18,7 +18,7 @@ const startMeasured = (around: Around = () => ({})) => {
   return { platform, figures: async () => figuresIn(await metrics.text()) };
 };
 
-test("a successful deploy has its phases in seconds of the platform's clock", async () => {
+test("measures the phases of a successful deploy in seconds of the platform's clock", async () => {
   const { platform, figures } = startMeasured(({ builder, services }, clock) => ({
     builder: delayed(builder, clock, ({ method }) => (method === "build" ? 1000 : 0)),
     services: delayed(services, clock, ({ method }) => (method === "rollout" ? 3000 : 0)),

@@ -76,7 +76,7 @@ test.each([
   ["1234@cloudbuild.gserviceaccount.com", "Cloud Build's default identity"],
   ["p@appspot.gserviceaccount.com", "App Engine's default identity"],
   ["someuser@example.com", "is not a service account."],
-])("%s as an identity", (email, problem) => {
+])("validates the identity %s", (email, problem) => {
   if (problem === undefined) expect(identityProblem(email)).toBeUndefined();
   else expect(identityProblem(email)).toContain(problem);
 });
@@ -120,7 +120,7 @@ test("every IAM call has a timeout", async () => {
   expect(asked.map(({ timeout }) => typeof timeout)).toEqual(["number"]);
 });
 
-test("a bucket policy that never arrives leads to unavailable", async () => {
+test("fails with `unavailable` if a bucket policy never arrives", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const storage = { bucket: () => ({ iam: { getPolicy: () => new Promise(() => undefined) } }) };
   const clients = (async () => storage) as unknown as ClientSource;

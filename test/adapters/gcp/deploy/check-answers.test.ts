@@ -1,4 +1,4 @@
-/** The doctor learns from Cloud Run what its documents leave open, and changes nothing. */
+/** The doctor tests how Cloud Run behaves where its documentation is silent, and leaves no service behind. */
 import { expect, test } from "vitest";
 import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import { checkAnswers } from "../../../../adapters/gcp/deploy/check-answers.ts";
@@ -25,21 +25,21 @@ const asked = async (
   }
 };
 
-test("says what Cloud Run accepts", async () => {
+test("reports the startup probes and the public services that Cloud Run accepts", async () => {
   expect(await asked([])).toEqual([
     expect.objectContaining({ verdict: "ok", what: "startup probes", words: expect.stringContaining("480 s") }),
     expect.objectContaining({ verdict: "ok", what: "public services", words: expect.stringContaining("without") }),
   ]);
 });
 
-test("says what Cloud Run rejects, and what happens instead", async () => {
+test("reports the probe limit and the access policy that a stricter Cloud Run requires", async () => {
   expect(await asked(["probe_product_240", "invoker_check_required"])).toEqual([
     expect.objectContaining({ verdict: "ok", what: "startup probes", words: expect.stringContaining("at most") }),
     expect.objectContaining({ verdict: "ok", what: "public services", words: expect.stringContaining("allUsers") }),
   ]);
 });
 
-test("warns about any other answer", async () => {
+test("warns if a check fails for another reason", async () => {
   const findings = await asked([], ({ run }) => run.faults.inject({ nth: 1, kind: "permission_denied" }));
   expect(findings[0]).toMatchObject({ verdict: "warning", what: "startup probes" });
   expect(findings[1]).toMatchObject({ verdict: "ok" });

@@ -98,7 +98,7 @@ test.each([
   [PROBE, true],
   [`${PROBE} Connection failed with status ERROR_CONNECTION_FAILED.`, false],
   ["Starting new instance. Reason: DEPLOYMENT_ROLLOUT", false],
-])("whether '%s' shows the container's end: %s", (text, isEnd) => {
+])("'%s' shows the end of the container: %s", (text, isEnd) => {
   expect(showsContainerEnd([system(text)])).toBe(isEnd);
   expect(showsContainerEnd([own(text)])).toBe(false);
 });

@@ -97,7 +97,7 @@ test("a deploy keeps manual settings and replaces declared ones", async () => {
   expect(stored?.template.volumes.map(({ name }: { name: string }) => name)).toEqual(["scratch"]);
 });
 
-test("mounts use the account's buckets and the second generation, with access and a warning", async () => {
+test("mounts use the account's buckets and the second generation, grant access, and warn about little memory", async () => {
   run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
   expect(events.at(-1)?.kind).toBe("ready");
@@ -116,7 +116,7 @@ test("mounts use the account's buckets and the second generation, with access an
   expect((await run.serviceOf("app")).serving[0]?.template.memory).toBe(256 * 1024 ** 2);
 });
 
-test("enough memory, or a read-only volume, causes no warning", async () => {
+test("a service with enough memory for its mounts gets no warning", async () => {
   run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent");
   expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);

@@ -34,7 +34,7 @@ test.each<[string, RunService, Conditions]>([
   ["Run is reconciling the service", { ...settled, reconciling: true }, ready],
   ["the revision has no result", settled, [{ type: "Ready", state: "CONDITION_RECONCILING" }]],
   ["the revision does not exist", settled, []],
-])("unknown while %s", async (_, run, conditions) => {
+])("returns no verdict while %s", async (_, run, conditions) => {
   expect(await judge(run, conditions)).toBeUndefined();
 });
 
@@ -42,7 +42,8 @@ test("a failed service counts as settled, although its observed generation is no
   expect(await judge({ ...failed, observedGeneration: "1" }, missing)).toMatchObject({ reason: "image_not_found" });
 });
 
-test("ready if both conditions agree", async () => expect(await judge(settled, ready)).toBe("ready"));
+test("returns ready if the service and the revision are ready", async () =>
+  expect(await judge(settled, ready)).toBe("ready"));
 
 test("a failed revision is not ready whatever its service reports, and vice versa", async () => {
   expect(await judge(settled, missing)).toMatchObject({ reason: "image_not_found" });

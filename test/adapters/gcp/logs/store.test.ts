@@ -47,7 +47,7 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
 logReadTests(LIST, start);
 
 describe("calls", () => {
-  test("one for a page without a filter, one for an empty poll with a filter, two for a poll that finds entries", async () => {
+  test("takes one call for a page without a filter or a filtered poll without matches, two for a poll with matches", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b", "c"]) line(text);
     await expectOk(logs.newest(scope, ask()));
@@ -63,7 +63,7 @@ describe("calls", () => {
     expect(fake.faults.count(LIST)).toBe(5);
   });
 
-  test("one to write a thousand entries; filters are pushed down", async () => {
+  test("takes one call to write a thousand entries, and pushes filters down", async () => {
     const { fake, logs } = await start();
     await expectOk(logs.append(Array.from({ length: 1000 }, (_, n) => note(`line ${n} ${n % 500 === 0 ? "x" : ""}`))));
     expect(fake.faults.count(WRITE)).toBe(1);
@@ -73,7 +73,7 @@ describe("calls", () => {
 });
 
 describe("the quota", () => {
-  test("of Google is never exceeded, however many clients read", async () => {
+  test("is never exceeded, however many clients read", async () => {
     const { clock, fake, logs, line } = await start({ readsPerMinute: 60 });
     line("a timeout");
     let found = 0;
@@ -165,7 +165,7 @@ describe("order", () => {
 
 describe("faults", () => {
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("transient ones are retried, and nothing is written twice", async () => {
+  test("retries after a transient fault, and writes nothing twice", async () => {
     const { fake, logs } = await start();
     for (const kind of passing) {
       fake.faults.inject({ method: WRITE, nth: 1, kind });
@@ -178,7 +178,7 @@ describe("faults", () => {
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual([...passing]);
   });
 
-  test("permanent ones are unavailable, with a retry-after", async () => {
+  test("fails with `unavailable` on a permanent fault, with a retry-after", async () => {
     const { fake, logs } = await start();
     for (let nth = 1; nth <= 40; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
     expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
@@ -188,7 +188,7 @@ describe("faults", () => {
     expect(fake.entries()).toEqual([]);
   });
 
-  test("an entry that is too large is lost, without affecting others", async () => {
+  test("drops an entry that is too large, and keeps the others", async () => {
     const { logs } = await start();
     await expectOk(logs.append([note("before"), note("x".repeat(300 * 1024)), note("behind")]));
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
@@ -226,8 +226,10 @@ describe("a service's lines", () => {
     const { entries } = await expectOk(logs.newest(scope, ask('"mine" OR "theirs" OR "unowned"')));
     expect(texts(entries)).toEqual(["mine"]);
   });
+});
 
-  test("and its requests are separate entries", async () => {
+describe("a request to a service", () => {
+  test("is an entry with its method, status and latency", async () => {
     const { fake, logs } = await start();
     const labels = { "portside-owner": accountDigest(scope.owner) };
     const served = { method: "POST", url: "https://app.run.app/cron", status: 503, latencySeconds: 1.25 };

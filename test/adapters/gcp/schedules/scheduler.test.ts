@@ -82,7 +82,7 @@ describe("calls", () => {
       logger: silentLogger,
     });
 
-  test("one call for an existing job, two for a missing one", async () => {
+  test("a put takes one call for an existing job and two for a missing one; other operations take one", async () => {
     await expectOk(scheduler().put(job()));
     expect(fake.faults.log).toEqual(["CloudScheduler.UpdateJob", "CloudScheduler.CreateJob"]);
     fake.faults.clear();

@@ -283,13 +283,13 @@ describe("billing", () => {
 });
 
 describe("limits", () => {
-  test("of bytes apply before anything runs", async () => {
+  test("rejects a statement that would read too many bytes, before it runs", async () => {
     const poor = engine({ sqlBytesBilled: 10 });
     expect(await failureOf(COUNT, {}, poor)).toEqual(tooMuchToRead(10, 100 * logging.entries().length));
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  test("of bytes say how much the statement would read, and how to read less", () => {
+  test("the error states how much the statement would read, and how to read less", () => {
     const gib = 1024 ** 3;
     const example = "WHERE timestamp > TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL 1 DAY)";
     expect(tooMuchToRead(10 * gib, 12.345 * gib)).toEqual({
@@ -299,7 +299,7 @@ describe("limits", () => {
     expect(runFailure({ reason: "bytesBilledLimitExceeded" }, gib)).toEqual(tooMuchToRead(gib));
   });
 
-  test("of time also end the job", async () => {
+  test("fails with `timeout` at the deadline", async () => {
     expect(await rowsOf(COUNT)).toEqual([[2]]);
     fake.faults.clear();
     fake.slowDown(60_000);
@@ -319,7 +319,7 @@ describe("limits", () => {
 });
 
 describe("calls", () => {
-  test("one dry run and one query for a short result, one more per further page", async () => {
+  test("takes one dry run and one query for a short result, and one more call per further page", async () => {
     await rowsOf(COUNT);
     expect(fake.faults.log).toEqual([DRY, QUERY]);
     fake.faults.clear();
@@ -329,7 +329,7 @@ describe("calls", () => {
   });
 
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("are retried after one failure, and run no query twice", async () => {
+  test("are retried after one failure, and each row is returned once", async () => {
     for (const kind of passing)
       for (const nth of [1, 2, 3]) {
         fake.faults.inject({ nth, kind });
@@ -347,7 +347,7 @@ describe("calls", () => {
     }
   });
 
-  test("are classified by reason, whatever their status", () => {
+  test("fail with a kind of error that depends on the reason, whatever the status", () => {
     const error = (code: number, reason: string) => Object.assign(new Error("x"), { code, errors: [{ reason }] });
     expect(bigQueryFault(error(403, "quotaExceeded"))).toEqual({ kind: "busy" });
     expect(bigQueryFault(error(403, "accessDenied"))).toEqual({ kind: "refused" });

@@ -109,7 +109,7 @@ describe("calls", () => {
   });
 });
 
-test("a storage that never responds leads to unavailable", async () => {
+test("fails with `unavailable` if the storage never responds", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const silent = { request: () => undefined } as unknown as Storage;
   const found = volumesOver(fake, { storage: silent, clock: createLeapingClock() }).find(account(), data);

@@ -61,7 +61,7 @@ describe("users are distinct", () => {
     if (one !== undefined || other !== undefined) expect(one).not.toBe(other);
   });
 
-  test("any claim gives a valid account name, and never a key account", () => {
+  test("an account from any claim has a valid name, and is never a key account", () => {
     const property = fc.property(alias, claim, (from, value) => {
       const account = accountOf(value, from);
       if (account === undefined) return;

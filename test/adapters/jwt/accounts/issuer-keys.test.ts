@@ -72,7 +72,7 @@ test("an unknown key is an error of the token, not of the issuer", async () => {
   expect(await tryToken(authenticatorFor(server.url.href), foreign)).toBe("unauthenticated");
 });
 
-describe("an issuer whose keys cannot be fetched is unavailable until it returns", () => {
+describe("an issuer whose keys cannot be fetched", () => {
   const answers: Readonly<Record<string, KeyAnswer>> = {
     "an error": { status: 500, body: "down" },
     "nothing there": { status: 404, body: "" },
@@ -80,7 +80,7 @@ describe("an issuer whose keys cannot be fetched is unavailable until it returns
     "JSON without keys": { status: 200, body: '{"error":"maintenance"}' },
     "a list": { status: 200, body: "[]" },
   };
-  test.each(Object.entries(answers))("%s", async (_what, answer) => {
+  test.each(Object.entries(answers))("is unavailable until it returns: %s", async (_what, answer) => {
     const key = await issuerKey("one");
     await using server: KeyServer = await serveKeys(answer);
     const authenticator = authenticatorFor(server.url.href);
@@ -90,7 +90,7 @@ describe("an issuer whose keys cannot be fetched is unavailable until it returns
     expect(await tryToken(authenticator, key)).toBe("id.example/tenant:user-1");
   });
 
-  test("no server listens", async () => {
+  test("is unavailable if no server listens", async () => {
     const key = await issuerKey("one");
     const gone = await serveKeys({ keys: [] });
     await gone[Symbol.asyncDispose]();
@@ -108,7 +108,7 @@ describe("finds keys by discovery if no URL is set", () => {
     return { kind: "bearer", value: await signed(claims, key ?? (await issuerKey("one"))) } as const;
   };
 
-  test("a document that names them", async () => {
+  test("uses the URL of the keys in the document", async () => {
     const key = await issuerKey("one");
     await using server = await serveKeys({ keys: [] });
     // One document as both: it names the URL of the keys, and contains them.
@@ -121,8 +121,8 @@ describe("finds keys by discovery if no URL is set", () => {
   test.each([
     ["an error", 500, "down"],
     ["a page", 200, "<html>"],
-    ["a document without them", 200, "{}"],
-  ])("%s in the response: unavailable, not the token's fault", async (_what, status, body) => {
+    ["a document without the URL", 200, "{}"],
+  ])("fails with `unavailable` if the response is %s", async (_what, status, body) => {
     await using server = await serveKeys({ status, body });
     const issuer = server.url.origin;
     const result = await authenticator(issuer).authenticate(await tokenFrom(issuer));

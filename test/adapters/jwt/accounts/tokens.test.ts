@@ -69,7 +69,7 @@ describe("only the platform can sign its tokens", () => {
   });
 });
 
-describe("a token of a key", () => {
+describe("a token that names its API key", () => {
   const setUpWithKey = async () => {
     const set = await setUp();
     const { id, key } = (await set.identity.keys.create(principal.account, "ci"))._unsafeUnwrap();
@@ -88,14 +88,14 @@ describe("a token of a key", () => {
     expect(await elsewhere.who(elsewhere.token)).toBe("unauthenticated");
   });
 
-  test("looks up its key at most once every ten seconds", async () => {
+  test("remains valid for up to ten seconds after a revocation elsewhere, because its key is cached", async () => {
     const { world, id, who, token, clock } = await setUpWithKey();
     world.keys.delete(id);
     await clock.advance(9_999);
     expect(await who(token)).toBe(principal.account);
   });
 
-  test("is invalid if it names no valid key, like one from an earlier Portside", async () => {
+  test("is invalid if it names no existing key, like tokens of earlier versions", async () => {
     const { key, who } = await setUp();
     const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
     const sign = async (more: object) =>

@@ -102,7 +102,7 @@ test.each([0, 0.3, 0.9])(
 
 const object = (data: string): string => join(data, "storage", "quarantine", "one", "volume", "object-0");
 
-/** Returns the data that a start finds, or `refused` if its error names the next step. */
+/** Returns which data a start finds, or `refused` if it fails with an error that names the next step. */
 const startOn = (data: string): string => {
   try {
     createLocalIdentity(data).close();
@@ -114,7 +114,7 @@ const startOn = (data: string): string => {
   }
 };
 
-test("after a restore killed at any change, a start finds the old data or the new data, or fails and names the next step", async () => {
+test("after a restore killed at any change, a start finds the old or the new data, or fails and names the next step", async () => {
   using folder = folderWith();
   const [source, data, file] = ["source", "data", "b.tar.gz"].map((name) => join(folder.path, name)) as [
     string,

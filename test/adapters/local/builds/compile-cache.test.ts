@@ -134,7 +134,7 @@ describe.each(runners)("%s", (runner) => {
     await waitForUse(platform, "node_modules/both/index.mjs", "accepted");
   });
 
-  test("runs no code of the source", async (context) => {
+  test("caches no code of the source", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const local = {
@@ -177,7 +177,7 @@ describe.each(runners)("%s", (runner) => {
     await waitForUse(platform, "node_modules/both/index.cjs", "not initialized");
   });
 
-  test("leaves the choice to the service's environment", async (context) => {
+  test("the service's environment can replace or disable the cache", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const one = source({ both: "1.0.0" }, commonServer(""));

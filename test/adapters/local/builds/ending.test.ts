@@ -28,7 +28,7 @@ const begin = async (platform: TestPlatform, source: Uint8Array, name = "app") =
 
 type Run = Awaited<ReturnType<typeof begin>>;
 
-/** Follows a run until a message with this prefix. Resolves with the rest of the message. */
+/** Follows a run until a message with this prefix, and returns the rest of the message. */
 const waitForOutput = async (run: Run, start: string): Promise<string> => {
   for await (const { message } of run.follow()) if (message.startsWith(start)) return message.slice(start.length);
   throw new Error(`the deploy ended without printing '${start}'`);

@@ -109,7 +109,7 @@ describe.each([
     await expect(extract(sourceOf(broken))).rejects.toThrow("the disk broke");
   });
 
-  test("ends if a write fails", async () => {
+  test("fails with the system's error if a write fails", async () => {
     const archive = tarGz(files);
     async function* meddling() {
       yield archive.subarray(0, archive.length / 2);
@@ -142,7 +142,7 @@ test("fails the build if the thread cannot start or crashes", async () => {
   ).rejects.toThrow(/exited with 3/);
 });
 
-test("ends if the folder is removed, and does not recreate it", async () => {
+test("fails if the folder is missing, and does not create it", async () => {
   const gone = join(around.path, "gone");
   const source = sourceOf(() => bytesOf(tarGz([{ path: "a/b/c", content: "x" }])));
   await expect(

@@ -79,7 +79,7 @@ describe.each(runners)("%s", (runner) => {
     }
   });
 
-  test("fails with a message for sources without a start command, and leaves nothing", async () => {
+  test("fails with a message for sources that cannot be started, and lists no deployment", async () => {
     await using platform = await startLocal({ runner });
     for (const [what, one, words] of failures) {
       const last = (await platform.deploy(one)).at(-1);

@@ -64,7 +64,7 @@ describe.each(runners)("%s", (runner) => {
     expect(venvs(platform)).toEqual([]);
   });
 
-  test("installs the same requirements.txt once for all sources", async (context) => {
+  test("installs a requirements.txt once for two sources", async (context) => {
     needs(context, "python");
     await using platform = await start(runner);
     const before = index.fetched.length;

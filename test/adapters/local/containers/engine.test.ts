@@ -1,4 +1,4 @@
-/** Starting and stopping a server does not load the API client of a container engine. */
+/** Finds a container engine, and loads its API client only when it is needed. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

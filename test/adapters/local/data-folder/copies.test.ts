@@ -11,7 +11,7 @@ import { createServer } from "node:http";
 createServer((request, response) => response.end(String(process.pid))).listen(process.env.PORT);
 `;
 
-test("does not end the instances of the original", async () => {
+test("a server on the copy does not end the instances of the original", async () => {
   using folder = folderWith();
   const [dataDir, copy] = [join(folder.path, "original"), join(folder.path, "copy")];
   await using original = await startLocalIn(dataDir, { runner: "process" });

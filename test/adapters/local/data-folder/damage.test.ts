@@ -40,7 +40,7 @@ test.each([
       mkdirSync(path);
     },
   ],
-])("sets aside a billing.sqlite that is %s, logs it, and starts metering again", async (_what, spoil) => {
+])("sets aside a billing.sqlite that is %s, logs it, and starts without usage", async (_what, spoil) => {
   using folder = await usedFolder();
   for (const ending of ["-wal", "-shm"]) rmSync(join(folder.path, `billing.sqlite${ending}`), { force: true });
   spoil(join(folder.path, "billing.sqlite"));
@@ -57,7 +57,7 @@ test.each([
 });
 
 test.each(["logs", "sql", "cache", "run", "spool", "tools", "sandbox"])(
-  "sets aside a file with the name of the folder %s, and everything works",
+  "starts, serves and deploys although a file has the name of the folder %s",
   async (name) => {
     using folder = await usedFolder();
     rmSync(join(folder.path, name), { recursive: true, force: true });
@@ -106,7 +106,7 @@ test.each([
   expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
 });
 
-test("concurrent lists check each image once, and a later list sees a lost image", async () => {
+test("concurrent lists check each image once, and report a lost image", async () => {
   using folder = await usedFolder();
   await using platform = await startLocalIn(folder.path, { runner: "process" });
   const inspect = vi.spyOn(ImageStore.prototype, "inspect");
@@ -166,7 +166,7 @@ test("a deployment without its Python environment is FAILED, and deploying its s
   expect(await (await fetch(url)).text()).toBe("python");
 });
 
-test("is ready while the state, volumes and logs can be written", async () => {
+test("is not ready while volumes cannot be written", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(folder.path, { runner: "process" });
   expect((await platform.controlPlane.check()).isOk()).toBe(true);

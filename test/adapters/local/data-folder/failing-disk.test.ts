@@ -48,7 +48,7 @@ const readyOf = async (url: string): Promise<{ status: number; text: string }> =
   return { status: answer.status, text: await answer.text() };
 };
 
-test("reports a file system that becomes read-only, stays up, and loses nothing", async (context) => {
+test("reports a file system that becomes read-only, stays up, and loses no acknowledged change", async (context) => {
   needs(context, "loop devices");
   using disk = abortingDisk(64);
   const served = await serve(join(disk.path, "data"), options);

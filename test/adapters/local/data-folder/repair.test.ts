@@ -185,7 +185,7 @@ test("each volume has a record outside of its folder, which follows deletion and
 test.each([
   ["missing", (path: string) => rmSync(path)],
   ["damaged", (path: string) => truncateSync(path, 20)],
-])("a start writes a record that is %s, so that a rebuild finds the volume", async (_what, spoil) => {
+])("a start rewrites a record that is %s, so that a rebuild finds the volume", async (_what, spoil) => {
   {
     await using platform = await start();
     await addVolume(platform, "photos");

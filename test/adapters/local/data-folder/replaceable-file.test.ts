@@ -52,7 +52,7 @@ test("replaces a file that is damaged before it is opened, and keeps the damaged
   file.close();
 });
 
-test("replaces a folder with its name", () => {
+test("replaces a folder that has the file's name", () => {
   using folder = folderWith();
   mkdirSync(join(folder.path, "notes.sqlite"));
   const { file, logged, read } = openIn(folder.path);

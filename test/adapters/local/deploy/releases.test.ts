@@ -58,7 +58,7 @@ test("a rollback serves the earlier release again, and releases survive a restar
   expect(await rollback(platform, 2)).toBe("second");
 });
 
-test("images of kept releases survive every clean-up, and older ones are removed and pruned", async () => {
+test("keeps the images of kept releases, and prunes and removes older ones", async () => {
   using folder = folderWith();
   const open = () => startLocalIn(folder.path, { releasesKept: 2 });
   {

@@ -1,4 +1,4 @@
-/** After a failure, the engine applies the state again at the next call or check. */
+/** The engine applies the state again after a failure, and separates builds from instances. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ test("a deploy fails if the ingress cannot open a port, and the next one succeed
   expect(await (await fetch(await platform.up(source))).text()).toBe("app");
 });
 
-test("a change that nothing announced is applied, even after a failure", async () => {
+test("applies an unannounced change of the state, even if the first attempt fails", async () => {
   await using platform = await startLocal({ runner: "process", drainSeconds: 1 });
   const url = await platform.up(nodeSource(helloServer("app")));
   vi.spyOn(Ingress.prototype, "removeService").mockImplementationOnce(() => {
@@ -27,7 +27,7 @@ test("a change that nothing announced is applied, even after a failure", async (
   await vi.waitFor(() => expect(fetch(url)).rejects.toThrow("fetch failed"), { timeout: 60_000, interval: 100 });
 });
 
-test("builds and instances have different scopes, so the start of one does not end the processes of the other", async () => {
+test("gives builds and instances different markers, so that stopping one does not end the processes of the other", async () => {
   await using platform = await startLocal({ runner: "process" });
   const scripts = { build: `echo build $${MARKER}`, start: "node server.js" };
   const more = { "package.json": JSON.stringify({ name: "test", scripts }) };

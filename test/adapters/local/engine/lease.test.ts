@@ -28,7 +28,7 @@ const countOf = (dataDir: string): unknown => {
 const FULL = 256;
 const big = "x".repeat(64 * 1024);
 
-test("a writer without a holder waits when the queue is full, and continues when a holder has taken half of it", async () => {
+test("a writer waits while the queue is full and no holder is reachable, and continues when one is", async () => {
   await using engines = await LeasedEngines.open({ clock: createManualClock() });
   const [, other] = engines.all;
   engines.relay.target = undefined;

@@ -62,7 +62,7 @@ describe.each(runners)("%s", (runner) => {
     await eventually(async () => expect(await isFrozen()).toBe(true));
   });
 
-  test("a lease is at most the service's timeout, on a socket that only the service can reach", async () => {
+  test("limits a lease to the service's timeout, and hides the socket's path on the host in a sandbox", async () => {
     await using platform = await startLocal({ runner });
     const url = await platform.up(worker, { timeout: 60 });
     expect((await send(url, { path: "/lease?ms=50000" })).text).toMatch(/^200 /);
@@ -81,7 +81,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("a data folder with a long path has sockets with short paths", async () => {
+test("services take leases even if the path of the data folder is too long for a socket", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(join(folder.path, "d".repeat(110)), { runner: "process" });
   const url = await platform.up(worker);
@@ -89,7 +89,7 @@ test("a data folder with a long path has sockets with short paths", async () => 
   expect(await socketsIn(platform.dataDir)).toEqual([]);
 });
 
-test("a redeploy waits until the replaced instance has released its lease", async () => {
+test("a replaced instance keeps running until it has released its lease", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", drainSeconds: 600 });
   const url = await platform.up(background, { env: callbacks.env });

@@ -48,7 +48,7 @@ describe.each(runners)("%s", (runner) => {
     expect(await eventsOf(platform, "crashed")).toEqual([]);
   });
 
-  test("a redeploy of a frozen service stops its old instance", async () => {
+  test("a redeploy of a frozen service serves the new revision, and logs no crash", async () => {
     await using platform = await startLocal({ runner, idleSeconds: 0.2 });
     const url = await platform.up(ticker);
     const { pid } = parse((await send(url)).text);

@@ -41,7 +41,7 @@ const closedLoop = async (port: number, host: string, size: number) => {
   return { seen, closing, sockets: sockets.size };
 };
 
-test("closed loops lose no request and no connection, and move to the new process after one `Connection: close`", async () => {
+test("closed-loop clients lose no request and no connection, and move to the new process after one `Connection: close`", async () => {
   await using old = await startNamedIngress("old");
   using child = await startAdopting(old.ingress);
   const port = portOf(old.url("app"));

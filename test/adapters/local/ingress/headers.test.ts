@@ -17,7 +17,7 @@ const requestOf = (rawHeaders: readonly string[]): IncomingMessage => {
 
 const added = ["X-Request-Id", "id-1", "X-Forwarded-For", "127.0.0.1", "X-Forwarded-Proto", "http"];
 
-describe("request headers", () => {
+describe("requestHeaders", () => {
   test("keeps order, case and repetitions", () => {
     const raw = ["Host", "a", "X-B", "1", "x-a", "2", "X-B", "3", "Cookie", "a=b"];
     expect(requestHeaders(requestOf(raw), forwarded)).toEqual([...raw, ...added, "X-Forwarded-Host", "a"]);
@@ -50,13 +50,13 @@ describe("request headers", () => {
     ]);
   });
 
-  test("contains one request id, the platform's", () => {
+  test("returns one request id, the platform's", () => {
     const names = requestHeaders(requestOf(["x-request-id", "a", "X-Request-ID", "b"]), forwarded);
     expect(names).toEqual(added);
   });
 });
 
-describe("response headers", () => {
+describe("responseHeaders", () => {
   test("keeps headers, repeated ones as lists", () => {
     const headers = { "content-type": "text/plain", "set-cookie": ["a=1", "b=2"], vary: "a" };
     expect(responseHeaders(headers, "id-1", undefined)).toEqual({ ...headers, "x-request-id": "id-1" });
@@ -79,7 +79,7 @@ describe("response headers", () => {
     expect(responseHeaders({}, "id-1", "sticky=1")["set-cookie"]).toEqual(["sticky=1"]);
   });
 
-  test("contains the request id of the log, whatever the service sends", () => {
+  test("returns the request id of the log, whatever the service sends", () => {
     expect(responseHeaders({ "x-request-id": "its own" }, "id-1", undefined)["x-request-id"]).toBe("id-1");
   });
 });

@@ -126,7 +126,7 @@ test.each([
   expect(await seen()).toEqual([`${method} /a hello`]);
 });
 
-test("accepts a request that arrives byte by byte", async () => {
+test("parses a request that arrives byte by byte", async () => {
   for (const line of ["POST /a HTTP/1.1", "PRI * HTTP/1.1", "PROPFIND /a HTTP/1.1"]) {
     const { socket, closed } = openRaw(url);
     socket.setNoDelay(true);

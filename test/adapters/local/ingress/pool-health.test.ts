@@ -97,7 +97,7 @@ test("checks neither wake an instance nor keep it awake: a frozen one is not che
   expect([one.stopped, reports]).toEqual([true, []]);
 });
 
-test("failures before a pause do not count after it", async () => {
+test("failures before a freeze do not count after it", async () => {
   const { acquire, up, sick, reports } = checkedPool({ idle: "freeze", idleMillis: 2500 });
   const lease = acquire();
   const one = await up();

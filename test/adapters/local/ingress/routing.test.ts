@@ -75,7 +75,7 @@ test("a client that sends a body to an unknown host gets the 404, not a reset", 
   socket.destroy();
 });
 
-test("paths below /_portside/ belong to the platform on every host, and only there", async () => {
+test("only paths below /_portside/ belong to the platform, on every host and port", async () => {
   expect((await askFor("one.localhost", "/_portside/storage/x")).status).toBe(404);
   expect((await send(own["one"] as string, { path: "/_portside/" })).status).toBe(404);
   expect((await askFor("one.localhost", "/_portsidelike")).text).toBe("I am one");

@@ -103,7 +103,7 @@ test("routes a WebSocket to the client's instance, and sets the cookie for a new
   expect(given?.[0]).toMatch(/^portside_affinity=[a-z0-9]+; /);
 });
 
-test("without session_affinity, sets no cookie and forwards a client's", async () => {
+test("sets no affinity cookie without session_affinity", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });

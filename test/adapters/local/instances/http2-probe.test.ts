@@ -32,7 +32,7 @@ const doing = (act: (socket: Socket) => void): Server =>
     act(socket);
   });
 
-describe("a probe judges", () => {
+describe("an HTTP/2 probe", () => {
   test.each([
     ["HTTP/2", () => createHttp2() as unknown as Server, "speaks"],
     [
@@ -45,14 +45,14 @@ describe("a probe judges", () => {
     ["a part of a frame, then the end", () => doing((socket) => socket.end(SETTINGS.subarray(0, 5))), "refuses"],
     ["the end", () => doing((socket) => socket.end()), "refuses"],
     ["a reset", () => doing((socket) => socket.resetAndDestroy()), "refuses"],
-  ] as const)("%s", async (_what, make, answer) => {
+  ] as const)("judges %s", async (_what, make, answer) => {
     expect(await ask(make(), 60_000)).toBe(answer);
   });
 
   test.each([
     ["nothing", () => doing(() => undefined)],
-    ["a part", () => doing((socket) => socket.write(SETTINGS.subarray(0, 5)))],
-  ] as const)("%s: the probe still ends", async (_what, make) => {
+    ["a part of a frame", () => doing((socket) => socket.write(SETTINGS.subarray(0, 5)))],
+  ] as const)("ends at its deadline if it receives %s", async (_what, make) => {
     expect(await ask(make(), 200)).toBe("silent");
   });
 

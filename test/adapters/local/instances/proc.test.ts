@@ -46,7 +46,7 @@ describe("treeOf", () => {
   });
 });
 
-describe("this machine", () => {
+describe("on this machine", () => {
   test("reads the parent, memory and name of this process", () => {
     expect(processInfo(process.pid)).toMatchObject({ pid: process.pid, parent: process.ppid });
     expect(allProcesses().map(({ pid }) => pid)).toContain(process.pid);

@@ -83,7 +83,7 @@ test("loses entries of old and new accounts and reports it, and recovers afterwa
   await logs.close();
 });
 
-test("services are deployed and serve, whatever they print", async (context) => {
+test("services are deployed and serve while the log cannot be written", async (context) => {
   needs(context, "root");
   await using platform = await startLocalIn(folder, { runner: "process" });
   fill();

@@ -41,7 +41,7 @@ const ofTheShell = ["PWD", "OLDPWD", "SHLVL", "_"];
 afterEach(() => vi.unstubAllEnvs());
 
 describe.each(runners)("%s", (runner) => {
-  test("gets exactly its environment, and no process arguments show it", async () => {
+  test("a service gets exactly its environment, and no process arguments show it", async () => {
     for (const name of ["PORTSIDE_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NODE_OPTIONS_SECRET"])
       vi.stubEnv(name, SERVERS);
     await using platform = await startLocal({ runner });
@@ -72,7 +72,7 @@ describe.each(runners)("%s", (runner) => {
     expect(shown.join("\n")).not.toContain(SECRET);
   });
 
-  test("inherits no open file of the server", async () => {
+  test("a service inherits no open file of the server", async () => {
     await using platform = await startLocal({ runner });
     const { fds } = await look(await platform.up(looker));
     for (const link of fds) expect(link).toMatch(/^(\/dev\/null|pipe:|socket:|anon_inode:|ENOENT|\/proc\/\d+\/fd)/);

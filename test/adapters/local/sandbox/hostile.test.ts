@@ -58,7 +58,7 @@ describe.each(sharing)("a service on the loopback address, with runner %s", (run
     expect(await get(`${api.url}/v1/volume/list`)).toMatch(/^401 /);
   });
 
-  test("gets 403 from storage without a signature", async () => {
+  test("is rejected by storage without a valid signature", async () => {
     const storage = `http://127.0.0.1:${platform.local.ingressPort}/_portside/storage`;
     expect(await get(`${storage}/secrets/file`)).toMatch(/^40[34] /);
     expect(await get(`${storage}/secrets/file?expires=99999999999&signature=AAAA`)).toMatch(/^40[34] /);

@@ -8,7 +8,7 @@ import { createBench, type JobSetup, node, sh } from "../../../support/sandbox/j
 const MiB = 1024 ** 2;
 const limits = { memory: 128 * MiB, cpu: 1, processes: 60 };
 
-test("is used if no control groups are found", () => {
+test("finds no control groups where none are mounted", () => {
   expect(findControlGroups("portside-x", "/no/such/mount")).toBeUndefined();
 });
 
@@ -71,7 +71,7 @@ describe.each(runners)("%s", (kind) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  test("refuses a reservation far over the limit immediately", async () => {
+  test("limits the data segment to the memory limit plus 1 GiB", async () => {
     await using bench = await createBench(setup);
     const { stdout } = await bench.run(sh("ulimit -d"), { limits });
     expect(stdout).toEqual([String((128 * MiB + 1024 ** 3) / 1024)]);

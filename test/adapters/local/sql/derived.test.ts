@@ -78,7 +78,7 @@ test("a query runs at a lower priority", async () => {
   expect(children.map((pid) => getPriority(pid))).toEqual([Math.min(19, getPriority() + 5)]);
 });
 
-test("omits entries and services that the retention removed", async () => {
+test("omits entries and services that were removed from the log", async () => {
   await log(10);
   await log(5, "bot");
   expect(await count()).toEqual([[15]]);

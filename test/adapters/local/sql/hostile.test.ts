@@ -73,18 +73,21 @@ const heavy: Readonly<Record<string, string>> = {
   "a repetition": "SELECT repeat('x', 2000000000) AS x",
 };
 
-test.each(Object.entries(heavy))("%s: an error, and the next query works", async (_name, statement) => {
-  await works();
-  const ended = watch();
-  const answer = await ask(statement);
-  const { busyMillis, grown: more } = ended();
-  if (answer.isErr()) expect(answer.error.kind).toBe("invalid_input");
-  // The account's process grows by a gigabyte; this one must not.
-  expect(more).toBeLessThan(200 * 1024 * 1024);
-  // So no caller waits longer than this.
-  expect(busyMillis).toBeLessThan(2000);
-  await works();
-});
+test.each(Object.entries(heavy))(
+  "%s: the control plane stays responsive, and the next query works",
+  async (_name, statement) => {
+    await works();
+    const ended = watch();
+    const answer = await ask(statement);
+    const { busyMillis, grown: more } = ended();
+    if (answer.isErr()) expect(answer.error.kind).toBe("invalid_input");
+    // The account's process grows by a gigabyte; this one must not.
+    expect(more).toBeLessThan(200 * 1024 * 1024);
+    // So no caller waits longer than this.
+    expect(busyMillis).toBeLessThan(2000);
+    await works();
+  },
+);
 
 /** Each level doubles the type of the previous one. */
 const nestedStructs = (depth: number) => {

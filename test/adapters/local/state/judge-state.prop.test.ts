@@ -75,7 +75,7 @@ test("refuses with a message, and accepts everything but an unreadable state wit
   );
 });
 
-test("parses a rendered version, and none with a changed character", () => {
+test("parses a rendered version, and rejects one with a changed character", () => {
   fc.assert(
     fc.property(version, fc.nat(), fc.constantFrom(..."0123456789abcdefx "), (one, at, character) => {
       const text = renderVersion(one);

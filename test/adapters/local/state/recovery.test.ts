@@ -136,7 +136,7 @@ test("stores the end of a deploy from the log, without a second entry", async ()
   }
 });
 
-test("a crash right after the recovery changes nothing, and repeats no entry", async () => {
+test("further starts after the recovery change nothing, and repeat no entry", async () => {
   killedInDeploy("first", "DEPLOYING");
   for (let n = 0; n < 3; n++) {
     await using platform = await startLocalIn(folder, { runner: "process" });

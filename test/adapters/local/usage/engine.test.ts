@@ -1,4 +1,4 @@
-/** Meters what really runs: from start to exit, across a restart and crashes. */
+/** Meters running instances from start to exit, across a restart and crashes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -70,7 +70,7 @@ test("the next start removes an interrupted upload", async () => {
   expect(readdirSync(storage.uploads)).toEqual([]);
 });
 
-test("concurrent uploads of one object are stored one after the other, each complete", async () => {
+test("concurrent uploads of one object all succeed, and one of them is stored completely", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   const bodies = Array.from({ length: 12 }, (_, index) => String(index).repeat(200_000));

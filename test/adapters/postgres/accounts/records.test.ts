@@ -49,7 +49,7 @@ test("concurrently started replicas create the tables once, and share keys and t
   expect((await first.authenticator.authenticate(credential))._unsafeUnwrapErr().kind).toBe("unauthenticated");
 });
 
-test("a token ends on every replica within ten seconds of the revocation of its key", async () => {
+test("a token becomes invalid on every replica within ten seconds of its key's revocation", async () => {
   const clock = createManualClock();
   const replicas = await Promise.all(
     Array.from({ length: 3 }, () => createPostgresIdentity(server.pool(), { ...config, clock })),

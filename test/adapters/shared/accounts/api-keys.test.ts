@@ -50,14 +50,14 @@ test("the stored record identifies a key and does not reveal it", async () => {
   expect(listed).toEqual([{ id, account: acme, label: "ci", prefix, createdAt: expect.any(String), lastUsedAt: null }]);
 });
 
-describe("the principal of a key", () => {
-  test("belongs to its account", async () => {
+describe("authentication", () => {
+  test("identifies the account of a key", async () => {
     const { make, who } = setUp();
     const [a, b] = [await make(acme), await make(beta)];
     expect([await who(a.key), await who(b.key)]).toEqual(["acme", "beta"]);
   });
 
-  test("a key with one wrong character is rejected", async () => {
+  test("rejects a key with one wrong character", async () => {
     const { make, who } = setUp();
     const { key } = await make();
     const other = (letter: string | undefined) => (letter === "a" ? "b" : "a");
@@ -123,7 +123,7 @@ describe("a revoked key", () => {
     expect((await keys.revoke(acme, id))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
-  test("on another replica is rejected within ten seconds", async () => {
+  test("is rejected on other replicas within ten seconds", async () => {
     const { make, world, who, clock } = setUp();
     const { key, id } = await make();
     expect(await who(key)).toBe("acme");
@@ -133,7 +133,7 @@ describe("a revoked key", () => {
   });
 });
 
-describe("the time of its last use", () => {
+describe("the time of a key's last use", () => {
   const lastUse = async ({ keys }: ReturnType<typeof setUp>) => (await keys.list(acme))._unsafeUnwrap()[0]?.lastUsedAt;
 
   test("is recorded at most once a minute", async () => {

@@ -102,7 +102,7 @@ describe("names and sizes that do not fit into a header", () => {
     expect(await walkArchive(around(header, blocksOf({ path: "short", content: "x" })))).toBeUndefined();
   });
 
-  test("does not count a header for all files, as 'git archive' writes it", async () => {
+  test("accepts a global pax header, as 'git archive' writes it", async () => {
     const comment = paxHeader({ comment: "4b825dc642cb6eb9a060e54bf8d69288fbee4904" }, "g");
     expect(await walkArchive(gzipSync(Buffer.concat([comment, blocksOf(good), END])))).toBeUndefined();
   });
@@ -114,7 +114,7 @@ describe("names and sizes that do not fit into a header", () => {
     expect(await walkArchive(around(blocks))).toMatch(/"big" is larger than 512Mi/);
   });
 
-  test("rejects a size for all files that the next header contradicts", async () => {
+  test("rejects a size in a global header that the next header contradicts", async () => {
     const both = [paxHeader({ size: "9e9" }, "g"), paxHeader({ size: "0" }), blocksOf({ path: "big" })];
     expect(await walkArchive(around(...both))).toMatch(/^is rejected/);
   });

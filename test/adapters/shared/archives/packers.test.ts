@@ -48,7 +48,7 @@ describe("GNU tar", () => {
     await expectWhole(readFileSync(path));
   });
 
-  test("with its names and times in full", async (context) => {
+  test("with a global pax header, numeric owners and sorted names", async (context) => {
     needs(context, "tar");
     const path = join(folder, "full.tar.gz");
     const options = ["--format=pax", "--pax-option=globexthdr.name=g,comment=all", "--numeric-owner", "--sort=name"];
@@ -56,7 +56,7 @@ describe("GNU tar", () => {
     await expectWhole(readFileSync(path));
   });
 
-  test("of several parts, one after the other", async (context) => {
+  test("with files that were appended later", async (context) => {
     needs(context, "tar");
     const path = join(folder, "parts.tar");
     const source = join(folder, "source");

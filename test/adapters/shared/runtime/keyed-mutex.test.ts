@@ -28,7 +28,7 @@ test("a failure rejects its own call only, and the next one runs", async () => {
   expect(await next).toBe("fine");
 });
 
-test("an aborted waiter rejects immediately, and no later one overtakes", async () => {
+test("an aborted waiter rejects immediately, and later ones still wait", async () => {
   const turns = new KeyedMutex();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   let running = 0;

@@ -21,7 +21,7 @@ test("throws the system's error if a part of the path is a file", () => {
   expect(() => makeFolders(join(file, "inner"), 0o700)).toThrow("ENOTDIR");
 });
 
-test.runIf(existsSync("/proc/self"))("throws the system's error in a folder that takes no folders", () => {
+test.runIf(existsSync("/proc/self"))("throws the system's error where no folder can be created", () => {
   expect(() => makeFolders("/proc/portside", 0o700)).toThrow("ENOENT");
   expect(() => makeFolders("/proc/portside/inner", 0o700)).toThrow("ENOENT");
 });

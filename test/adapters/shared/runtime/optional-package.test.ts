@@ -21,16 +21,13 @@ test("npm accepts every version, and every package has supported versions", () =
   expect(Object.keys(peerVersions).sort()).toEqual(Object.keys(peerDependencies).sort());
 });
 
-test.each(Object.entries(peerVersions))(
-  "%s: the newest line that works is the one that tests run with",
-  (name, lines) => {
-    expect(semver.satisfies(devDependencies[name] as string, lines.at(-1) as string, { includePrerelease: true })).toBe(
-      true,
-    );
-    expect(findPackage(name)).toEqual({ version: devDependencies[name] });
-    expect(packagesProblem([name])).toBeUndefined();
-  },
-);
+test.each(Object.entries(peerVersions))("%s: the tests run with the newest supported line", (name, lines) => {
+  expect(semver.satisfies(devDependencies[name] as string, lines.at(-1) as string, { includePrerelease: true })).toBe(
+    true,
+  );
+  expect(findPackage(name)).toEqual({ version: devDependencies[name] });
+  expect(packagesProblem([name])).toBeUndefined();
+});
 
 const at = (version: string | undefined) => () => ({ version });
 const load = async () => "loaded";

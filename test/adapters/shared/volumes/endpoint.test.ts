@@ -58,7 +58,7 @@ describe("ranges of ten bytes", () => {
     ["the object's date", ({ modified }: { modified: string }) => modified, 206],
     ["another date", () => LATER, 200],
     ["nonsense", () => "nonsense", 200],
-  ])("with If-Range of %s", async (_what, condition, status) => {
+  ])("evaluates If-Range with %s", async (_what, condition, status) => {
     await storage.put("ten", "0123456789");
     const response = await get("ten", { range: "bytes=2-4", "if-range": condition(await headOf("ten")) });
     expect(response.status).toBe(status);
@@ -118,7 +118,7 @@ describe("a PUT of a partial object", () => {
     ["before its announced end", "Content-Length: 100\r\n\r\nhalf"],
     ["between chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
     ["in a chunk that is broken", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n"],
-  ])("aborted %s leaves the earlier object", async (_where, rest) => {
+  ])("that ends %s keeps the earlier object", async (_where, rest) => {
     await storage.put("cut", "before");
     const url = new URL(await storage.upload("cut"));
     const { socket, closed } = openRaw(url.href);

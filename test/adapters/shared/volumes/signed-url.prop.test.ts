@@ -89,7 +89,7 @@ describe("a changed URL", () => {
     character(),
   );
 
-  test("at any character grants the original right or none, never another", () => {
+  test("grants the original right or none after a change at any character", () => {
     fc.assert(
       fc.property(right, fc.nat(), fc.nat({ max: 3 }), inserted, method, (one, where, length, text, asked) => {
         const target = targetOf(signUrl(KEY, BASE, one, until).url);
@@ -103,7 +103,7 @@ describe("a changed URL", () => {
     );
   });
 
-  test("in its query is invalid: every digit counts", () => {
+  test("is invalid if any digit of its query was changed", () => {
     fc.assert(
       fc.property(right, fc.nat(), fc.constantFrom(..."0123456789abcdefg"), (one, where, digit) => {
         const target = targetOf(signUrl(KEY, BASE, one, until).url);
@@ -116,7 +116,7 @@ describe("a changed URL", () => {
     );
   });
 
-  test("with a repeated parameter uses the first value", () => {
+  test("uses the first value of a repeated parameter", () => {
     const target = targetOf(signUrl(KEY, BASE, { method: "GET", bucket: "vol-1", path: "a" as ObjectPath }, now).url);
     // The URL has expired. A later `expires` before or after the signed one has no effect.
     const at = plusMillis(now, 60_000);

@@ -66,7 +66,7 @@ describe("of several subscriptions, selects", () => {
     expect((await subscriptionFor(...subscriptions.map(([plan, fields]) => named(plan, fields)))).plan).toBe("a");
   });
 
-  test("an active one of any customer of the account", async () => {
+  test("one from any of the account's customers", async () => {
     await using stripe = await startStripe();
     stripe.add("acme", named("gone", { status: "canceled" }));
     stripe.add("acme", named("kept", {}));
@@ -76,7 +76,7 @@ describe("of several subscriptions, selects", () => {
 });
 
 describe("a subscription", () => {
-  test("that has ended reports it", async () => {
+  test("that has ended is reported as cancelled", async () => {
     expect(await subscriptionFor(named("pro", { status: "canceled", ended_at: 1_782_864_000 }))).toMatchObject({
       plan: "pro",
       status: "canceled",
@@ -84,7 +84,7 @@ describe("a subscription", () => {
     });
   });
 
-  test("is the free plan for a customer without one", async () => {
+  test("that is missing for an existing customer counts as the free plan", async () => {
     expect(await subscriptionFor()).toMatchObject({ plan: "free", status: "active", amount: null, provider: "stripe" });
   });
 

@@ -98,7 +98,7 @@ describe("rejects a path that is both a file and a folder", () => {
     expect(problemOf(file("A"), file("a/b"), file("e\u0301"), file("\u00e9/b"))).toBeUndefined());
 });
 
-describe("rejects, naming the entry", () => {
+describe("rejected entries", () => {
   test.each([
     ["an absolute path", "/etc/passwd", "absolute"],
     ["a drive", "C:/windows", "absolute"],

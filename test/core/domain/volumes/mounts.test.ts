@@ -47,7 +47,7 @@ describe("accepts", () => {
   });
 });
 
-describe("rejects", () => {
+describe("rejected declarations", () => {
   test.each(Object.entries(refusedMountPaths))("the path %j: %s", (path) => {
     expect(issuesOf({ [path]: "vol" })).toEqual([[path, "value_error"]]);
   });
@@ -118,7 +118,7 @@ describe("rejects", () => {
     [{ "/a": { name: "vol", readonly: true } }, "/a › readonly", "extra_forbidden"],
   ])("%j at '%s': %s", (raw, where, type) => expect(issuesOf(raw)).toEqual([[where, type]]));
 
-  test("with all issues together", () => {
+  test("all issues are reported together", () => {
     expect(issuesOf({ "/etc": "A", "/a": { nam: "vol" } })).toEqual([
       ["/etc", "value_error"],
       ["/etc", "string_pattern_mismatch"],

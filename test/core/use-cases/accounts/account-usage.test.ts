@@ -123,7 +123,7 @@ test("counts SQL queries while they run", async () => {
   expect(await used(platform)).toEqual({});
 });
 
-test("requests count for at most a minute", async () => {
+test("requests count until the rate limit has refilled", async () => {
   const platform = startMemory({ settings: { accountLimits: { requestsPerMinute: 60 } } });
   const { controlPlane, principal, clock } = platform;
   for (let count = 0; count < 3; count++) expect(controlPlane.countRequest(principal()).isOk()).toBe(true);

@@ -19,7 +19,7 @@ describe("headers", () => {
     expect(wrong._unsafeUnwrapErr().kind).toBe("unauthenticated");
   });
 
-  test("a bearer token", async () => {
+  test("accepts a bearer token", async () => {
     const { controlPlane, principal } = await withKey();
     const { access_token, expires_at } = tokenSchema.parse(
       (await controlPlane.issueToken(principal()))._unsafeUnwrap(),

@@ -200,7 +200,7 @@ test("covers every method of the control plane", async () => {
 
 const tried = Object.entries(attempts).filter((entry): entry is [string, Attempt] => typeof entry[1] === "function");
 
-test.each(tried)("%s", async (_method, attempt) => {
+test.each(tried)("%s reveals and changes nothing of another account", async (_method, attempt) => {
   const { platform, secrets, key } = await prepare();
   const { controlPlane, principal } = platform;
   const mine = async () => ({
@@ -221,7 +221,7 @@ test.each(tried)("%s", async (_method, attempt) => {
   expect((await controlPlane.authenticate({ apiKey: key })).isOk()).toBe(true);
 });
 
-test("the error names no owner", async () => {
+test("errors reveal neither the owner nor a variable", async () => {
   const { platform } = await prepare();
   const { controlPlane, principal } = platform;
   const answers = [

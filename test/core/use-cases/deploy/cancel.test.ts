@@ -58,7 +58,7 @@ describe("before traffic has moved", () => {
     expect(await portOf(platform)).toBe(3000);
   });
 
-  test("in the queue: immediately, and the deploy before it continues", async () => {
+  test("in the queue: interrupted, and the deploy before it continues", async () => {
     const platform = slow({ build: 10_000 });
     const first = await accepted(platform, { port: 3000 });
     const second = await accepted(platform, { port: 4000 });
@@ -68,7 +68,7 @@ describe("before traffic has moved", () => {
     expect(await portOf(platform)).toBe(3000);
   });
 
-  test("in the queue for the account's builds", async () => {
+  test("in the queue for the account's builds: interrupted", async () => {
     const platform = slow({ build: 10_000 });
     await accepted(platform, { function_name: "one" });
     await accepted(platform, { function_name: "two" });
@@ -125,8 +125,8 @@ describe("before traffic has moved", () => {
   });
 });
 
-describe("too late", () => {
-  test("after it is done", async () => {
+describe("fails with a conflict", () => {
+  test("after the deploy is done", async () => {
     const platform = startMemory();
     const run = await accepted(platform);
     await recordsOf(platform, run);
@@ -142,7 +142,7 @@ describe("too late", () => {
     expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
   });
 
-  test("after it failed", async () => {
+  test("after the deploy failed", async () => {
     const platform = startMemory({
       around: () => ({
         builder: {

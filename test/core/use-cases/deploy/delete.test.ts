@@ -32,7 +32,7 @@ test("stops and removes the service, named with '_' or '-'; its log stays", asyn
 });
 
 describe("while deploys of the name run and wait", () => {
-  test("of an existing service: all end with `deleted`, and the service is removed", async () => {
+  test("ends all of them with `deleted`, and removes the service", async () => {
     const platform = slowBuilds();
     await deployed(platform);
     const [first, second] = [await accepted(platform), await accepted(platform)];
@@ -42,7 +42,7 @@ describe("while deploys of the name run and wait", () => {
     expect(await names(platform)).toEqual([]);
   });
 
-  test("of a name without a service: ends the deploy and returns success", async () => {
+  test("ends the deploy of a name without a service, and returns success", async () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform))._unsafeUnwrap().detail).toBe(
@@ -76,7 +76,7 @@ describe("while deploys of the name run and wait", () => {
 });
 
 describe("errors", () => {
-  test("no service, another account's service, no name", async () => {
+  test("rejects a missing service, another account's service and a missing name", async () => {
     const platform = startMemory();
     await deployed(platform);
     expect((await remove(platform, "other"))._unsafeUnwrapErr().kind).toBe("not_found");

@@ -68,7 +68,7 @@ describe("a rollout that fails", () => {
       }),
     });
 
-  test("the previous revision keeps serving", async () => {
+  test("keeps the previous revision serving", async () => {
     const platform = platformWhere(2);
     await deployed(platform, { port: 3000 });
     const records = await ended(platform, { port: 4000 });
@@ -85,7 +85,7 @@ describe("deadlines", () => {
   };
   const gone = { kind: "failed", failure: { reason: "interrupted", message: "ended" } } as const;
 
-  test("of the build: 15 minutes, then build_timeout with the last lines", async () => {
+  test("a build ends after 15 minutes, with build_timeout and its last lines", async () => {
     const platform = failing(async function* (_request, { signal } = {}) {
       for (let line = 1; line <= 30; line++) yield { kind: "progress", message: `line ${line}` };
       await hangs(signal);
@@ -98,7 +98,7 @@ describe("deadlines", () => {
     expect(last?.time.slice(0, 16)).toBe("2026-01-01T00:15");
   });
 
-  test("of the rollout: 5 minutes, then rollout_timeout, and the previous revision keeps serving", async () => {
+  test("a rollout that hangs ends with rollout_timeout, and the previous revision keeps serving", async () => {
     let slow = false;
     const platform = startMemory({
       around: ({ services }) => ({

@@ -120,7 +120,7 @@ describe("the stream", () => {
     expect(platform.fetched.size).toBe(0);
   });
 
-  test("reads the object in the deploy's turn, with its content at that time", async () => {
+  test("builds the content that the object has at the time of each deploy", async () => {
     const images: string[] = [];
     const platform = start(({ services }) => ({
       services: {

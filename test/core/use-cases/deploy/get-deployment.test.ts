@@ -1,4 +1,4 @@
-/** A single deployment: what it has in addition to its row in the list. */
+/** A single deployment: its row in the list, and the fields that only this call returns. */
 import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -67,7 +67,7 @@ test("has no message if the log cannot be read", async () => {
   expect((await details(restarted)).last_deploy).toMatchObject({ status: "DONE", message: null, log_tail: [] });
 });
 
-test("exists during the first build, which another account cannot see", async () => {
+test("exists during the first build, but is not visible to another account", async () => {
   const platform = startMemory({
     around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }),
   });
@@ -92,7 +92,7 @@ test("fails with not_found for an unknown name", async () => {
   });
 });
 
-test("has null for what the provider does not keep", async () => {
+test("release and instances are null if the provider does not keep them", async () => {
   const capabilities = { releases: missing("no releases here"), instance_list: missing("no instances here") };
   const platform = startMemory({ capabilities });
   await deployed(platform);

@@ -1,4 +1,4 @@
-/** The list of recent deploys: running ones, ended ones, and those that only the log knows. */
+/** The list of recent deploys: running ones, ended ones, and those that only the log contains. */
 import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
@@ -84,7 +84,7 @@ test("keeps the deploys of a deleted deployment, and hides all of them from anot
   });
 });
 
-test("says that deploys may be missing if a search ends early", async () => {
+test("reports a partial list if a search ends early", async () => {
   const platform = startMemory({
     around: ({ logs }) => ({
       logs: { ...logs, newest: (...args) => logs.newest(...args).map((found) => ({ ...found, partial: true })) },

@@ -6,7 +6,7 @@ import { deployed, startMemory } from "../../../support/providers/memory-platfor
 
 const fields = { function_name: "my_app", volumes: {} };
 
-test("has sentences and data, and needs no source", async () => {
+test("a plan has sentences and data, and needs no source", async () => {
   const { controlPlane, principal } = startMemory({
     capabilities: { cron: { schedules: offered(), fire: offered(), max_seconds: 30 } },
   });
@@ -40,7 +40,7 @@ test("has sentences and data, and needs no source", async () => {
   });
 });
 
-test("of an update: the fields that would change, without secrets", async () => {
+test("a plan of an update lists the fields that would change, without secrets", async () => {
   const platform = startMemory();
   await deployed(platform, { port: 3000, env: { TOKEN: "s3cret" } });
   const answer = await platform.controlPlane.plan(platform.principal(), {
@@ -55,7 +55,7 @@ test("of an update: the fields that would change, without secrets", async () => 
   expect(JSON.stringify(plan)).not.toMatch(/s3cret|0ther/);
 });
 
-test("changes nothing", async () => {
+test("a plan changes nothing", async () => {
   const platform = startMemory();
   await deployed(platform);
   const before = platform.memory.snapshot();

@@ -151,7 +151,7 @@ describe("deployments of one account", () => {
 });
 
 describe("uploads of one account", () => {
-  test("two concurrently, the third is rejected; an upload that ends or fails makes room", async () => {
+  test("accepts two concurrently, and rejects the third; an upload that ends or fails makes room", async () => {
     const { controlPlane, principal } = startMemory();
     const source = nodeSource(helloServer());
     const hold = Promise.withResolvers<void>();
@@ -188,7 +188,7 @@ describe("uploads of one account", () => {
   });
 });
 
-test("requests a minute, for each account", async () => {
+test("limits the requests per minute of each account", async () => {
   const { controlPlane, principal, clock } = startMemory({ settings: { accountLimits: { requestsPerMinute: 3 } } });
   const counted = (account?: string) => controlPlane.countRequest(principal(account)).isOk();
   expect([counted(), counted(), counted(), counted()]).toEqual([true, true, true, false]);
@@ -201,7 +201,7 @@ test("requests a minute, for each account", async () => {
   expect([counted(), counted()]).toEqual([true, false]);
 });
 
-describe("a first deploy in the list", () => {
+describe("a first deploy", () => {
   test("is listed without a URL, with its declared fields, until the provider lists it", async () => {
     const platform = slowBuilds();
     await deployed(platform, { function_name: "zed" });
@@ -229,7 +229,7 @@ describe("a first deploy in the list", () => {
     expect((await listed(platform)).map(({ name }) => name)).toEqual(["app", "mid", "zed"]);
   });
 
-  test("is not listed after its build failed or was cancelled", async () => {
+  test("is not listed after it was cancelled", async () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect(await listed(platform)).toHaveLength(1);

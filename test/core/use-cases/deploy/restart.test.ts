@@ -1,4 +1,4 @@
-/** Restarts and changes of variables: what they deploy, when they are refused, and what happens at the same time. */
+/** Restarts and changes of variables: what they deploy, when they are refused, and how other deploys affect them. */
 import { describe, expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -57,7 +57,7 @@ describe("a restart", () => {
     expect(environment(platform)).toEqual({ COLOUR: "red" });
   });
 
-  test("that waits for a rollout restarts what then serves", async () => {
+  test("that waits for a rollout restarts the new revision", async () => {
     const platform = startMemory({
       around: ({ services }, clock) => {
         const slow = delayed(services, clock, () => 4000);
@@ -76,7 +76,7 @@ describe("a restart", () => {
     expect((await listed(platform))[0]).toMatchObject({ port: 3002, revision: "app-00003" });
   });
 
-  test("follows the policies and capabilities of today", async () => {
+  test("applies the current policies", async () => {
     let ruling = true;
     const judge = () => (ruling ? [veto("port", "no changes today")] : []);
     const platform = startMemory({ settings: { policies: [{ name: "today", judge }] } });
@@ -86,7 +86,7 @@ describe("a restart", () => {
     expect((await refused(platform, "restartDeployment")).message).toContain("no changes today");
   });
 
-  test("is refused without a release, without a deployment, and without the capability", async () => {
+  test("is refused without a deployment, and without the capability", async () => {
     const platform = startMemory();
     expect((await refused(platform, "restartDeployment")).kind).toBe("not_found");
     const without = startMemory({ capabilities: { releases: missing("this provider keeps no releases") } });

@@ -81,7 +81,7 @@ test("a deploy without a follower completes", async () => {
   expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
 });
 
-describe("how long", () => {
+describe("retention", () => {
   test("an ended deploy can be read for an hour", async () => {
     const platform = startMemory();
     const [record] = await deployed(platform);
@@ -112,7 +112,7 @@ describe("how long", () => {
 });
 
 describe("errors", () => {
-  test("an unknown deploy, another account's, an invalid seq", async () => {
+  test("rejects an unknown deploy, another account's deploy and an invalid seq", async () => {
     const platform = startMemory();
     const [record] = await deployed(platform);
     const deployId = record?.deploy_id ?? "";

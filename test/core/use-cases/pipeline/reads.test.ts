@@ -107,7 +107,7 @@ describe("logs", () => {
     expect((await read({ since: null, query: "" })).isOk()).toBe(true);
   });
 
-  test("an empty log has a page whose cursor is the time of the request", async () => {
+  test("an empty log has a page whose cursor is just before the time of the request", async () => {
     const platform = startMemory({
       around: ({ logs, services }, clock) => ({
         services: faulty(services, () => undefined),
@@ -130,7 +130,7 @@ describe("logs", () => {
   });
 });
 
-test("every read reports a provider that is down", async () => {
+test("every call reports a provider that is down", async () => {
   const down = () => ({ error: unavailable("down") });
   const platform = startMemory({
     around: ({ services, logs }) => ({ services: faulty(services, down), logs: faulty(logs, down) }),

@@ -81,7 +81,7 @@ test("rejected statements do not run", async () => {
   expect(await refusal({ run }, "")).toMatchObject({ kind: "invalid_input" });
 });
 
-test("rejects duplicate column names, and aborts the query", async () => {
+test("rejects duplicate column names, but reads all rows, because that frees the engine", async () => {
   let over = false;
   const run: SqlEngine["run"] = () =>
     okAsync({
@@ -117,7 +117,7 @@ test("an account runs one query at a time, independently of other accounts", asy
   expect([(await answer).isOk(), (await other).isOk(), (await asked()).isOk()]).toEqual([true, true, true]);
 });
 
-test("without SQL, returns the provider's reason", async () => {
+test("fails with `unsupported` without SQL", async () => {
   const platform = startMemory({
     capabilities: { sql: { queries: { supported: false, reason: "no engine" }, lag_seconds: 0 } },
   });

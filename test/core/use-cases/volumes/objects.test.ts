@@ -36,7 +36,7 @@ const put = async (platform: MemoryPlatform, path: string, body = path): Promise
 };
 
 describe("list", () => {
-  test("in pages whose token is the last path, and null at the end", async () => {
+  test("returns pages whose token is the last path, and null at the end", async () => {
     const platform = await start();
     for (const path of ["c", "a/2", "b", "a/1"]) await put(platform, path);
     const first = (await list(platform, { limit: 3 }))._unsafeUnwrap();
@@ -56,7 +56,7 @@ describe("list", () => {
     expect((await list(platform, { page_token: "zzz" }))._unsafeUnwrap().objects).toEqual([]);
   });
 
-  test("with a delimiter, in pages of objects and folders whose token is the last of both", async () => {
+  test("with a delimiter, returns pages of objects and folders whose token is the last of both", async () => {
     const platform = await start();
     for (const path of ["a/1", "a/2/3", "b", "c/1", "d"]) await put(platform, path);
     const pages = async (request: Record<string, unknown>) => {
@@ -215,7 +215,7 @@ describe("signed URLs", () => {
     });
   });
 
-  test("an upload creates no volume, a download no object", async () => {
+  test("requesting a URL creates neither a volume nor an object", async () => {
     const platform = await start();
     const before = platform.memory.snapshot();
     expect((await upload(platform, { volume: "none", object: "a" }))._unsafeUnwrapErr().kind).toBe("not_found");

@@ -56,7 +56,7 @@ test.each<[string, "volumes" | "services", string, Call]>([
   ["list, if its mounts cannot be read", "services", "list", list],
   ["delete", "volumes", "find", remove],
   ["a deploy that mounts a volume", "volumes", "list", deploy],
-])("%s: %s.%s", async (_call, port, method, call) => {
+])("%s: fails with the error of %s.%s, and changes nothing", async (_call, port, method, call) => {
   const { platform, mend } = await broken(port, [method]);
   expect(await call(platform)).toEqual(down);
   mend();
@@ -69,7 +69,7 @@ test.each<["volumes" | "services", string]>([
   ["volumes", "list"],
   ["services", "list"],
   ["volumes", "restore"],
-])("restore: %s.%s", async (port, method) => {
+])("restore: fails with the error of %s.%s, and changes nothing", async (port, method) => {
   const { platform, mend } = await broken(port, [method], true);
   expect(await restore(platform)).toEqual(down);
   mend();

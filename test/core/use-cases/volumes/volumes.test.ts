@@ -80,7 +80,7 @@ describe("create", () => {
 });
 
 describe("list", () => {
-  test("by name, with the services that mount each, and only the account's own", async () => {
+  test("returns the account's own volumes by name, with the services that mount each", async () => {
     const platform = startMemory();
     for (const name of ["logs", "data"]) (await create(platform, name))._unsafeUnwrap();
     (await create(platform, "data", "other"))._unsafeUnwrap();
@@ -192,7 +192,7 @@ describe("delete", () => {
 });
 
 describe("trash", () => {
-  test("newest first, for exactly 7 days", async () => {
+  test("lists deleted volumes newest first, for exactly 7 days", async () => {
     const platform = startMemory();
     const first = await trashed(platform);
     const second = await trashed(platform);
@@ -209,7 +209,7 @@ describe("trash", () => {
 });
 
 describe("restore", () => {
-  test("the newest of the name, or the one with the given id", async () => {
+  test("restores the newest volume of the name, or the one with the given id", async () => {
     const platform = startMemory();
     const first = await trashed(platform);
     const second = await trashed(platform);

@@ -149,7 +149,7 @@ describe("objects", () => {
     await refused(get("b"), "NoSuchKey");
   });
 
-  test("can be deleted even if they do not exist, unless a condition requires the object", async () => {
+  test("can be deleted if they are missing, unless a condition requires them", async () => {
     const remove = (Key: string, more: object = {}) =>
       s3.client.send(new DeleteObjectCommand({ Bucket, Key, ...more }));
     await remove("never");

@@ -41,7 +41,7 @@ const updated = async (given: Parameters<typeof client.updateService>[0] & objec
   return done;
 };
 
-test("creates a service with a long-running operation, which then has all traffic", async () => {
+test("creates a service with a long-running operation, and its revision then has all traffic", async () => {
   const done = await made("one");
   expect(done).toMatchObject({
     name: `${parent}/services/one`,
@@ -201,7 +201,7 @@ test("rejects a container without an image, which the proto forbids too", async 
   ]);
 });
 
-test("policies have etags", async () => {
+test("rejects a policy with an outdated etag", async () => {
   const done = await made("eight");
   const resource = done.name ?? "";
   const [policy] = await client.getIamPolicy({ resource });

@@ -32,7 +32,7 @@ describe("a folder with portside.json", () => {
     expect(await listed(api)).toMatchObject([{ name: "my-app", memory: "512Mi", env: ["A"] }]);
   });
 
-  test("defaults to the current folder, and flags override the file", async () => {
+  test("may be the current folder, without an argument; flags override the file", async () => {
     await using api = await serveMemory();
     using folder = folderWith({
       ...project({ env: { A: "file" } }),

@@ -89,7 +89,7 @@ describe("keys and tokens", () => {
     expect(await portside(["list"], { env: own })).toMatchObject({ code: 1 });
   });
 
-  test("prints only the token, which works", async () => {
+  test("prints a token that works, and nothing else", async () => {
     await using api = await serveMemory();
     const token = (await portside(["token"], { env: await envOf(api) })).stdout.trim();
     const answer = await api.call("GET", "/v1/deployment/list", {

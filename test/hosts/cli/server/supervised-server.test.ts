@@ -94,7 +94,7 @@ test("a server that cannot start again leaves the services running, and SIGTERM 
   expect(await ended).toEqual([0, null]);
 });
 
-test("a first start that fails prints the reason, and leaves no process", async () => {
+test("a first start that fails prints the reason", async () => {
   using folder = folderWith();
   const options = { "stripe-key": "sk_test", "keys-database": "postgres://127.0.0.1:1/none" };
   await expect(serve(folder.path, { runner: "process", ...options })).rejects.toThrow(/keys database|PostgreSQL/i);

@@ -168,26 +168,26 @@ test("shows the cost of infrastructure next to the cost of models", async () => 
   await close();
 });
 
-describe("a period is complete", () => {
+describe("a period", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
   const period = readPeriod("60d", undefined, now);
   const made = (created_at: string) => ({ created_at });
 
-  test("if it begins within the retention time", () => {
+  test("is complete if it begins within the retention time", () => {
     expect(isComplete(readPeriod("29d", undefined, now), made("2020-01-01T00:00:00+00:00"), 30, now)).toBe(true);
     expect(isComplete(readPeriod("29d", undefined, now), undefined, 30, now)).toBe(true);
   });
 
-  test("if the deployment is younger than the retention time", () => {
+  test("is complete if the deployment is younger than the retention time", () => {
     expect(isComplete(period, made("2026-11-01T00:00:00+00:00"), 30, now)).toBe(true);
   });
 
-  test("but not if older entries may have existed", () => {
+  test("is not complete if older entries may have existed", () => {
     expect(isComplete(period, made("2026-10-01T00:00:00+00:00"), 30, now)).toBe(false);
     expect(isComplete(period, undefined, 30, now)).toBe(false);
   });
 
-  test("until the next month begins, or until now in the current month", () => {
+  test("ends when the next month begins, or now in the current month", () => {
     expect(timestampOf(readPeriod(undefined, "2026-10", now).to)).toBe("2026-11-01T00:00:00+00:00");
     expect(timestampOf(readPeriod(undefined, "", now).to)).toBe("2026-11-21T12:00:00+00:00");
   });

@@ -157,7 +157,7 @@ describe("a spooled source", () => {
     expect(leftIn(folder.path)).toEqual([]);
   });
 
-  test("that fails is reported, and nothing is sent", async () => {
+  test("that cannot be read to its end is reported", async () => {
     const broken = sourceOf(async function* () {
       yield new Uint8Array(1);
       throw new Error("the other end went");

@@ -40,8 +40,8 @@ test("ends a queued deploy, and the running one continues", async () => {
   expect((await first.rest()).at(-1)).toMatchObject({ status: "DONE" });
 });
 
-describe("too late", () => {
-  test("does not change a finished deploy", async () => {
+describe("errors", () => {
+  test("returns 409 for a finished deploy, and does not change it", async () => {
     await using platform = await serveHeld();
     const { api, held } = platform;
     held.release();
@@ -56,7 +56,7 @@ describe("too late", () => {
   });
 });
 
-test("cannot cancel another account's deploy", async () => {
+test("returns 403 for another account's deploy, which continues", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);

@@ -113,11 +113,11 @@ describe.each(["/v1/deploy/plan", "/v1/deploy"])("%s", (path) => {
     return api.call("POST", path, { body });
   };
 
-  test.each(broken)("%s = %j", async (field, text, problem) => {
+  test.each(broken)("rejects %s = %j", async (field, text, problem) => {
     expect(problemsOf(await send(withField(field, text)))).toEqual([problem]);
   });
 
-  test.each(Object.keys(good))("without %s", async (field) => {
+  test.each(Object.keys(good))("rejects a form without %s", async (field) => {
     const { [field as keyof typeof good]: _left, ...rest } = good;
     expect(problemsOf(await send(formOf(rest)))).toEqual([`body.${field}: missing`]);
   });

@@ -1,4 +1,4 @@
-/** The parts of a form: in any order, once each, texts as texts and the archive as a file. Errors name other parts. */
+/** The parts of a form: in any order, once each, texts as texts and the archive as a file. Other parts are errors. */
 import { describe, expect, test } from "vitest";
 import { sourceOf, tarGz } from "../../../support/archives/archives.ts";
 import { recordsOf } from "../../../support/http/api.ts";
@@ -107,7 +107,7 @@ describe("texts as texts, the archive as a file", () => {
     expect(await refused(name, volumes, archive, nameless)).toEqual(["body.: extra_forbidden"]);
   });
 
-  test("accepts a content type of a text field", async () => {
+  test("accepts a text field with a content type", async () => {
     await using api = await serveOnDisk();
     const json = part(['Content-Disposition: form-data; name="volumes"', "Content-Type: application/json"], "{}");
     expect((await send(api, name, json, archive)).status).toBe(200);

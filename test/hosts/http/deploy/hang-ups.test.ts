@@ -25,21 +25,21 @@ const expectNothing = async (api: DiskApi): Promise<void> => {
 };
 
 describe("a client that disconnects", () => {
-  test("while it sends the file", async () => {
+  test("while it sends the file leaves nothing", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     upload.socket.destroy();
     await expectNothing(api);
   });
 
-  test("with a reset", async () => {
+  test("with a reset leaves nothing", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     upload.socket.resetAndDestroy();
     await expectNothing(api);
   });
 
-  test("by a half-close", async () => {
+  test("by a half-close leaves nothing", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     upload.socket.end();
@@ -47,7 +47,7 @@ describe("a client that disconnects", () => {
     await expectNothing(api);
   });
 
-  test("repeatedly", async () => {
+  test("repeatedly leaves nothing", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     for (let time = 0; time < 5; time++) {
       const upload = await uploadHalf(api);
@@ -57,7 +57,7 @@ describe("a client that disconnects", () => {
     await expectNothing(api);
   });
 
-  test("before the file, among the fields", async () => {
+  test("before the file, among the fields, leaves nothing", async () => {
     await using api = await serveOnDisk();
     const { socket } = openRaw(api.url);
     const head = ["POST /v1/deploy HTTP/1.1", "Host: x", `X-API-Key: ${await api.key()}`, `Content-Type: ${formType}`];

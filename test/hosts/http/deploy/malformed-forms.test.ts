@@ -28,7 +28,7 @@ test("the form is valid", async () => {
   expect((await send(api, whole)).status).toBe(200);
 });
 
-describe("no boundary", () => {
+describe("rejects a form without a boundary", () => {
   test.each(["multipart/form-data", "multipart/form-data; charset=utf-8", "multipart/form-data; boundary="])(
     "%s",
     async (type) => {
@@ -37,7 +37,7 @@ describe("no boundary", () => {
   );
 });
 
-describe("truncated", () => {
+describe("rejects a form that is truncated", () => {
   const cuts: Readonly<Record<string, number>> = {
     "before the first byte": 0,
     "within the boundary": 10,
@@ -61,7 +61,7 @@ describe("truncated", () => {
   });
 });
 
-describe("not a form", () => {
+describe("rejects a body that is not a form", () => {
   test.each([
     ["text", "hello"],
     ["JSON", '{"function_name":"app"}'],
@@ -83,13 +83,13 @@ describe("large text fields", () => {
     expect(await refused(body)).toContain("body.env: too_large");
   });
 
-  test("reports fields over 1 MiB together", async () => {
+  test("reports fields that exceed 1 MiB in total", async () => {
     const many = Array.from({ length: 5 }, (_, n) => field(`field${n}`, "x".repeat(MiB / 4)));
     const problems = await refused(formOf(...good, ...many, file("source_archive", "s", archive)));
     expect(problems.filter((problem) => problem.endsWith("too_large")).length).toBeGreaterThan(0);
   });
 
-  test("does not read a body far over the limit to its end", async () => {
+  test("rejects a body far over the limit, and keeps serving", async () => {
     await using api = await serveOnDisk();
     const junk = new Blob(Array.from({ length: 200 }, () => new Uint8Array(MiB)));
     const form = new FormData();

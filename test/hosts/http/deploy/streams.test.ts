@@ -42,7 +42,7 @@ test("a record has exactly its fields, and seq increases by one", async () => {
   expect(new Set(records.map(({ deploy_id }) => deploy_id)).size).toBe(1);
 });
 
-describe("resumed", () => {
+describe("a resumed stream", () => {
   test("from any record, during and after the deploy, misses nothing", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
@@ -78,7 +78,7 @@ describe("resumed", () => {
     await first.rest();
   });
 
-  test("for an hour after its end, and then returns 404", async () => {
+  test("is available for an hour after the deploy has ended, and then returns 404", async () => {
     const clock = createManualClock();
     await using platform = await serveHeld({ clock });
     const { api, key, held } = platform;

@@ -35,7 +35,7 @@ describe("the page at /docs", () => {
     }
   });
 
-  test("has every operation of the document once, under its tag, with the fields of its request", async () => {
+  test("has every tag and every operation of the document once, with the fields of requests", async () => {
     const { text } = await get("/docs");
     const { tags, paths } = (await get("/openapi.json")).json;
     expect(idsOf(text, "h2")).toEqual(tags.map(({ name }: { name: string }) => name.toLowerCase()));
@@ -48,7 +48,7 @@ describe("the page at /docs", () => {
       expect(text).toContain(`<td><code>${field}</code>`);
   });
 
-  test("has an example of each call, which a shell can run", async () => {
+  test("has examples of calls for a shell", async () => {
     const { text } = await get("/docs");
     expect(text).toContain("curl &quot;$PORTSIDE_URL/v1/deployment/check-name?name=my-app&quot;");
     expect(text).toContain("-d &#39;{&quot;deployment_name&quot;:&quot;my-app&quot;}&#39;");

@@ -190,7 +190,7 @@ describe("consistent with the contract", () => {
     expect(record.properties.reason.enum).toEqual(Object.keys(deployReasons));
   });
 
-  test("a response has exactly the documented fields", async () => {
+  test("responses have exactly the documented fields", async () => {
     for (const path of ["/v1/capabilities", "/v1/key/list", "/v1/deployment/list"]) {
       const { schema } = operationOf("GET", path).responses["200"].content["application/json"];
       const { json } = await api.call("GET", path);

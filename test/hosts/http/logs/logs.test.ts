@@ -57,7 +57,7 @@ test("pages follow the cursor with a filter, each entry once", async () => {
   expect(met).toEqual(["good 1", "bad 2", "good 3", "bad 4"]);
 });
 
-test("a partial page has the header", async () => {
+test("a partial page has the header X-Logs-Partial", async () => {
   const memory = createMemoryProvider({ clock: createManualClock() });
   const logs = createMemoryLogs(createWorld(), memory.ports.clock, compileRe2, 2);
   await using api = await serveApi({ ...memory.ports, provider: { ...memory.provider, logs } });
@@ -113,7 +113,7 @@ test.each([
   ["\u202e", "at position 1: invisible character"],
   ['textPayload=~"(a"', "at position 14: not a valid RE2 regular expression"],
   ["a".repeat(20_001), "at most 20000 characters"],
-])("an invalid filter is 422 with its position: %.20s", async (query, words) => {
+])("returns 422 with the problem of an invalid filter: %.20s", async (query, words) => {
   const { api } = await withLogs();
   await using _api = api;
   const answer = await read(api, { query });

@@ -85,7 +85,7 @@ describe("both versions on one port", () => {
   });
 });
 
-test("a source of 40 MiB, and records while the deploy runs", async () => {
+test("receives a source of 40 MiB, and sends records while the deploy runs", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const archive = gzipSync(tarOf([{ path: "data.bin", content: randomBytes(40 * MiB) }]), { level: 0 });

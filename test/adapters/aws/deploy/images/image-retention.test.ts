@@ -160,7 +160,7 @@ test("keeps an image that a deploy begins to use after the sweep has read its ma
   expect(removed).toBe(false);
 });
 
-test("a deploy waits until a removal has ended, or its server has died", async () => {
+test("a deploy waits until a removal of its image has ended or expired", async () => {
   const tag = newTag();
   const order: string[] = [];
   let using: PromiseLike<unknown> | undefined;

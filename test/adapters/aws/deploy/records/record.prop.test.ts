@@ -74,7 +74,7 @@ test("a record of another name, or with an invalid part, is not Portside's", () 
   );
 });
 
-test("every declaration is valid for ECS and the load balancer, in Fargate's next size", () => {
+test("every declaration renders to valid input of ECS and the load balancer, with at least the declared size", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       // Core fits resources to the catalogue before a rollout, and rejects more than Fargate has.
