@@ -57,7 +57,7 @@ const changesOf = (record: Capabilities): Change[] => {
 /** The number of contract cases that each entry of the record excludes. */
 const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   memory: {
-    runs: 17,
+    runs: 19,
     "names.remembers_freed": 1,
     "builders.dockerfile": 1,
     "volumes.flat_namespace": 1,

@@ -125,7 +125,7 @@ describe("a complete declaration", () => {
   });
 });
 
-describe("rejected declarations", () => {
+describe("rejects", () => {
   test("reports every broken rule together", () => {
     const refused = [issue(["source_archive"], "the archive is empty", "archive_invalid")];
     expect(
@@ -188,7 +188,7 @@ describe("rejected declarations", () => {
     expect(issuesOf({ function_name: "mi_ne" }, { reserved: ["mi-ne"] })).toEqual([["function_name", "value_error"]]);
   });
 
-  test("reports more instances than the account's quota", () => {
+  test("more instances than the account's quota", () => {
     const limits = {
       deployments: 50,
       instances: 3,
@@ -224,7 +224,49 @@ describe("limits of the provider that are lower than the contract's", () => {
     expect(declared({ cpu: 2, memory: "3Gi", max_instances: 5 }, { capabilities: small }).cpu).toBe(2);
   });
 
-  test("rejects a size that no adjustment can reach", () => {
+  test("a CPU with which the provider mounts no volumes", () => {
+    const capabilities = capabilitiesWith(cloudRunLikeCatalogue);
+    const refused = declareDeploy({ ...least, cpu: 0.5, volumes: { "/data": "vol" } }, { ...sent, capabilities });
+    expect(refused._unsafeUnwrapErr()).toEqual([
+      {
+        path: ["cpu"],
+        message: "must be at least 1 on this provider if the service mounts volumes",
+        type: "greater_than_equal",
+      },
+    ]);
+    expect(declared({ cpu: 0.5 }, { capabilities }).cpu).toBe(0.5);
+    // The memory needs a whole CPU, which permits volumes.
+    declared({ cpu: 0.5, memory: "2Gi", volumes: { "/data": "vol" } }, { capabilities });
+  });
+
+  test("a health check of an HTTP/2 service, if the provider checks over HTTP/1 only", () => {
+    const capabilities: Capabilities = { ...fullCapabilities, health: { supported: true, http1_only: true } };
+    const both = { health: { path: "/" }, use_http2: true };
+    const refused = declareDeploy({ ...least, ...both }, { ...sent, capabilities });
+    expect(refused._unsafeUnwrapErr()).toEqual([
+      {
+        path: ["health"],
+        message: "requires HTTP/1 on this provider; set use_http2 to false, or health to null",
+        type: "unsupported",
+      },
+    ]);
+    expect(declared(both).useHttp2).toBe(true);
+    expect(declared({ ...both, use_http2: false }, { capabilities }).useHttp2).toBe(false);
+    expect(declared({ ...both, health: null }, { capabilities }).health).toBeNull();
+  });
+
+  test("the host of a health check, if the provider cannot send one", () => {
+    const health = { supported: true as const, host: { supported: false as const, reason: "no host here" } };
+    const capabilities: Capabilities = { ...fullCapabilities, health };
+    const check = { path: "/", host: "example.com" };
+    const refused = declareDeploy({ ...least, health: check }, { ...sent, capabilities });
+    expect(refused._unsafeUnwrapErr()).toEqual([
+      { path: ["health", "host"], message: "no host here; omit host", type: "unsupported" },
+    ]);
+    expect(declared({ health: { path: "/" } }, { capabilities }).health).toMatchObject({ path: "/" });
+  });
+
+  test("a size that no adjustment can reach", () => {
     const gaps = { ...fullCapabilities, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
     expect(issuesOf({ memory: "2.5Gi" }, { capabilities: gaps })).toEqual([["memory", "value_error"]]);
   });
