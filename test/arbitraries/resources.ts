@@ -60,8 +60,11 @@ export const cloudRunLikeCatalogue: ResourceCatalogue = [
   { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
 ];
 
-/** Sizes like those of Fargate: memory in steps that grow with the CPU. */
+/** Sizes like those of Fargate: memory in steps that grow with the CPU, and uneven steps with the smallest. */
 export const fargateLikeCatalogue: ResourceCatalogue = [
+  { cpu: 0.25, memory: { min: 512 * MiB, max: GiB, step: 512 * MiB } },
+  { cpu: 0.25, memory: { min: 2 * GiB, max: 2 * GiB, step: GiB } },
+  { cpu: 0.5, memory: { min: GiB, max: 4 * GiB, step: GiB } },
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
   { cpu: 4, memory: { min: 8 * GiB, max: 30 * GiB, step: GiB } },

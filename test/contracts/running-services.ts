@@ -82,19 +82,20 @@ export const runningServiceCases: readonly Case[] = [
   },
   {
     group: "a service that does not start",
-    name: "fails with unhealthy if its health check does not pass, and the previous revision keeps serving",
-    when: ({ runs: running, health }) => running.supported && health.supported,
+    name: "fails with unhealthy at its deadline if its health check does not pass, and the previous revision keeps serving",
+    when: (capabilities) => runs(capabilities) && capabilities.health.supported,
     run: async (subject) => {
       const before = await running(subject, "still here");
       const { template, expected } = await next(subject, before, subject.sources.files());
-      // The service responds to a missing file with 500, and to a variable with 200.
-      const check = { interval: 10, timeout: 1, failures: 3 };
-      const unhealthy = { ...template, health: { ...check, path: "/?path=/missing" } };
-      await failedWith(rollOut(subject, unhealthy, expected, { listenDeadlineMs: 3000 }), "unhealthy");
+      const check = { interval: 5, timeout: 2, failures: 2 };
+      // The service responds 500 at `/`, because it cannot read a file without a path.
+      const sick = { ...template, health: { ...check, path: "/" } };
+      await failedWith(rollOut(subject, sick, expected, { listenDeadlineMs: 1500 }), "unhealthy");
       expect(await textAt(before.ready.url)).toBe("still here");
       const { etag, owner } = await serviceOf(subject, before.name);
-      await deployed(subject, { ...template, health: { ...check, path: "/env?name=NONE" } }, { etag, owner });
-      expect(await textAt(`${before.ready.url}/env?name=NONE`)).toBe("");
+      const well = { ...template, health: { ...check, path: "/env?name=PORT" } };
+      await deployed(subject, well, { etag, owner });
+      expect(await textAt(`${before.ready.url}/env?name=PORT`)).toMatch(/^\d+$/);
     },
   },
   {

@@ -98,7 +98,10 @@ const reading = inGroup("find and list", [
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const image = await build(subject, owner, name, subject.sources.hello("health"));
-      const health = { path: "/", interval: 20, timeout: 4, failures: 2, host: "example.com" };
+      const feature = subject.provider.capabilities.health;
+      const takesHost = feature.supported && feature.host?.supported !== false;
+      const check = { path: "/", interval: 20, timeout: 4, failures: 2 };
+      const health = takesHost ? { ...check, host: "example.com" } : check;
       await deployed(subject, { ...templateFor(owner, name, image), health });
       const { etag, serving } = await serviceOf(subject, name);
       expect(serving[0]?.template.health).toEqual(health);

@@ -24,14 +24,15 @@ describe("valid values pass validation", () => {
     fc.assert(fc.property(arbitrary, holds), runs(500));
   });
 
-  test("generated catalogues are valid: CPUs rise, and a larger CPU never offers less memory", () => {
+  test("generated catalogues are valid: CPUs or memory rise, and a later size never offers less memory", () => {
     fc.assert(
       fc.property(arbitraries.resourceCatalogue(), (catalogue) => {
         for (const [index, { cpu, memory }] of catalogue.entries()) {
           const next = catalogue[index + 1];
           expect(memory.min).toBeLessThanOrEqual(memory.max);
           expect(memory.step).toBeGreaterThan(0);
-          if (next !== undefined) expect(next.cpu).toBeGreaterThan(cpu);
+          if (next !== undefined) expect(next.cpu).toBeGreaterThanOrEqual(cpu);
+          if (next?.cpu === cpu) expect(next.memory.min).toBeGreaterThan(memory.max);
           if (next !== undefined) expect(next.memory.max).toBeGreaterThanOrEqual(memory.max);
         }
       }),

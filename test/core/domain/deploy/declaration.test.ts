@@ -255,6 +255,17 @@ describe("limits of the provider that are lower than the contract's", () => {
     expect(declared({ ...both, health: null }, { capabilities }).health).toBeNull();
   });
 
+  test("the host of a health check, if the provider cannot send one", () => {
+    const health = { supported: true as const, host: { supported: false as const, reason: "no host here" } };
+    const capabilities: Capabilities = { ...fullCapabilities, health };
+    const check = { path: "/", host: "example.com" };
+    const refused = declareDeploy({ ...least, health: check }, { ...sent, capabilities });
+    expect(refused._unsafeUnwrapErr()).toEqual([
+      { path: ["health", "host"], message: "no host here; omit host", type: "unsupported" },
+    ]);
+    expect(declared({ health: { path: "/" } }, { capabilities }).health).toMatchObject({ path: "/" });
+  });
+
   test("a size that no adjustment can reach", () => {
     const gaps = { ...fullCapabilities, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
     expect(issuesOf({ memory: "2.5Gi" }, { capabilities: gaps })).toEqual([["memory", "value_error"]]);

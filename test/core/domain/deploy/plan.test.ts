@@ -110,6 +110,18 @@ test("moves a kept or declared health check into the provider's ranges, and anno
   ]);
 });
 
+test("raises the interval of a health check above its timeout if the provider requires that", () => {
+  const range = { min: 2, max: 240 };
+  const ranges = { interval: range, timeout: range, failures: range, interval_margin: 1 };
+  const capabilities: Capabilities = { ...fullCapabilities, health: { supported: true, ranges } };
+  const equal = plan({ health: { path: "/", interval: 9, timeout: 9 } }, { capabilities });
+  expect(equal.spec.health).toMatchObject({ interval: 10, timeout: 9 });
+  expect(equal.adjustments.map(({ message }) => message)).toEqual([
+    "Health check: interval raised from 9 s to 10 s, because it must exceed the timeout on this provider",
+  ]);
+  expect(plan({ health: { path: "/", interval: 9, timeout: 8 } }, { capabilities }).adjustments).toEqual([]);
+});
+
 test("leaves a size unchanged if the provider cannot fit it", () => {
   const larger = plan({ cpu: 4, memory: "16Gi" }, { capabilities: { ...fullCapabilities, resources: [] } });
   expect(larger.spec).toMatchObject({ cpu: 4, memory: 16 * 1024 ** 3 });

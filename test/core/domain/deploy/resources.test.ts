@@ -94,6 +94,17 @@ describe("fitResources", () => {
   });
 });
 
+test("memory in uneven steps takes the next size with the same CPU", () => {
+  const wanted = { cpu: 0.25, memory: GiB + 1 };
+  const fitted = { cpu: 0.25, memory: 2 * GiB };
+  expect(fitResources(wanted, fargateLikeCatalogue)).toEqual(fitted);
+  expect(fitResources({ cpu: 0.25, memory: GiB }, fargateLikeCatalogue)).toEqual({ cpu: 0.25, memory: GiB });
+  expect(fitResources({ cpu: 0.25, memory: 2 * GiB + 1 }, fargateLikeCatalogue)).toEqual({ cpu: 0.5, memory: 3 * GiB });
+  expect(explainFit(wanted, fitted, fargateLikeCatalogue)).toMatchObject([
+    { message: "Memory raised from 1073741825 to 2Gi: this provider does not offer 1073741825 with 0.25 CPU" },
+  ]);
+});
+
 describe("a size that limits the concurrency and permits no mounts", () => {
   test("lowers the concurrency, with the reason", () => {
     expect(fitConcurrency(80, 0.5, cloudRunLikeCatalogue)).toBe(1);
