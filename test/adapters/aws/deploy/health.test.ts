@@ -141,11 +141,11 @@ describe("a minimum of instances", () => {
   });
 
   test("is one task without a declaration, and a redeploy keeps the tasks of the load", async () => {
-    await run.endOf(declaring({}), "absent");
+    await run.endOf(declaring({ maxInstances: 0 }), "absent");
     expect(desired()).toEqual([1]);
     expect(capacities()).toEqual([[1, 10]]);
     run.ecs.scale(run.routed("app") ?? "", 4);
-    await redeploy({ minInstances: 2 });
+    await redeploy({ minInstances: 2, maxInstances: 0 });
     expect(desired()).toEqual([4]);
     expect(capacities()).toEqual([[2, 10]]);
   });

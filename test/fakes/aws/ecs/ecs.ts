@@ -166,18 +166,22 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     for (let failed = 1; stored.status === "ACTIVE"; failed++) {
       const detail = await balancer.check(stored.group, await engine.url(stored.name));
       if (detail === undefined) return stored.status === "ACTIVE";
-      if (failed >= failures) {
-        for (const { id } of tasks) balancer.setTarget(stored.group, id, "unhealthy", detail);
-        if (now() >= graceEnds) {
-          for (const { id } of tasks)
-            stored.events.unshift({ message: unhealthyEvent(stored, id, detail.Description) });
-          return false;
-        }
+      const isUnhealthy = failed >= failures;
+      if (isUnhealthy) for (const { id } of tasks) balancer.setTarget(stored.group, id, "unhealthy", detail);
+      if (isUnhealthy && now() >= graceEnds) {
+        stored.events.unshift(...tasks.map(({ id }) => ({ message: unhealthyEvent(stored, id, detail.Description) })));
+        return false;
       }
       await pass(intervalMillis, () => stored.status === "ACTIVE");
     }
     return false;
   };
+
+  /** Returns the file system whose mount is refused; undefined if there is none. */
+  const refusedFileSystem = ({ definition: { volumes = [] } }: Stored): string | undefined =>
+    volumes
+      .map((volume: Message) => volume.s3filesVolumeConfiguration?.fileSystemArn)
+      .find((fileSystem: string | undefined) => fileSystem !== undefined && !canMount(fileSystem));
 
   /** Tries once to start the service. Returns whether it is healthy. */
   const attempt = async (stored: Stored): Promise<boolean> => {
@@ -190,9 +194,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       fail(stored, tasks, noImage(container.image));
       return false;
     }
-    const refused = (stored.definition.volumes ?? [])
-      .map((volume: Message) => volume.s3filesVolumeConfiguration?.fileSystemArn)
-      .find((fileSystem: string | undefined) => fileSystem !== undefined && !canMount(fileSystem));
+    const refused = refusedFileSystem(stored);
     if (refused !== undefined) {
       fail(stored, tasks, refusedMount(refused));
       return false;

@@ -14,7 +14,7 @@ import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
-import { checkHealth } from "./health-check.ts";
+import { checkHealth, type TargetDetail } from "./health-check.ts";
 import { type Route, type RoutedRequest, startListener } from "./listener.ts";
 import { cookiesFor, sessionIn } from "./stickiness.ts";
 import { checkGroup, checkRule, checkTags } from "./validation.ts";
@@ -27,12 +27,6 @@ export const LISTENER = listenerAt(0);
 
 const balancerOf = (listener: string): string =>
   listener.replace(":listener/", ":loadbalancer/").split("/").slice(0, -1).join("/");
-
-/** Why a target is in its state. */
-export interface TargetDetail {
-  readonly Reason: string;
-  readonly Description: string;
-}
 
 export type TargetState = "initial" | "healthy" | "unhealthy" | "draining";
 

@@ -3,7 +3,12 @@
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html
  */
 import type { Message } from "../protocols.ts";
-import type { TargetDetail } from "./balancer.ts";
+
+/** Why a target failed its check. */
+export interface TargetDetail {
+  readonly Reason: string;
+  readonly Description: string;
+}
 
 /** Codes and ranges such as `200,202` or `200-299` (Matcher). */
 const matches = (matcher: string, status: number): boolean =>
