@@ -17,8 +17,13 @@ afterEach(() => run.close());
 
 const check: HealthCheck = { path: "/healthz?deep=1", interval: 12, timeout: 7, failures: 4 };
 
+/** Fails within seconds, so that the load balancer has reported a status long before the deadline. */
+const quick: HealthCheck = { ...check, interval: 5, timeout: 2, failures: 2 };
+const listenDeadlineMs = 600_000;
+
 const declaring = (more: Partial<ServiceTemplate>) => run.template("app", "acme", more);
-const redeploy = async (more: Partial<ServiceTemplate>) => run.endOf(declaring(more), await run.expectedOf("app"));
+const redeploy = async (more: Partial<ServiceTemplate>) =>
+  run.endOf(declaring(more), await run.expectedOf("app"), { listenDeadlineMs });
 const groupOf = () => run.balancer.groups()[0];
 
 const declaredSettings = {
@@ -57,7 +62,7 @@ describe("a health check", () => {
   test("that responds with an error fails the rollout with the status, and the previous revision keeps serving", async () => {
     await run.endOf(declaring({}), "absent");
     const before = run.routed("app");
-    const end = await redeploy({ image: run.image("sick:503"), health: check });
+    const end = await redeploy({ image: run.image("sick:503"), health: quick });
     expect(end).toMatchObject({
       kind: "failed",
       failure: {
@@ -74,7 +79,7 @@ describe("a health check", () => {
   test("accepts a redirect but no other status from 400", async () => {
     const end = await run.endOf(declaring({ image: run.image("sick:302"), health: check }), "absent");
     expect(end).toMatchObject({ kind: "ready" });
-    expect(await redeploy({ image: run.image("sick:404"), health: check })).toMatchObject({
+    expect(await redeploy({ image: run.image("sick:404"), health: quick })).toMatchObject({
       failure: { reason: "unhealthy", message: expect.stringContaining("[404]") },
     });
     // Without a declared check, a 404 shows that the service listens.
