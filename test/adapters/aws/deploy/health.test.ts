@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { awsCapabilities } from "../../../../adapters/aws/capabilities.ts";
 import { fargateSizes } from "../../../../adapters/aws/deploy/fargate-sizes.ts";
 import { failureOfChecks } from "../../../../adapters/aws/deploy/rollout/target-health.ts";
-import { GiB, MiB } from "../../../../core/domain/accounts/limits.ts";
 import { fitHealth, type HealthCheck, healthLimits } from "../../../../core/domain/deploy/health.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
@@ -156,14 +155,13 @@ describe("a minimum of instances", () => {
   });
 });
 
-test("every size of the catalogue is a task size that Fargate offers", async () => {
-  const small = [0.25, 0.5].flatMap((cpu) => [512 * MiB, GiB, 2 * GiB, 4 * GiB].map((memory) => ({ cpu, memory })));
-  const known = fargateSizes.filter(({ cpu }) => cpu < 1);
-  const offered = small.filter((size) =>
-    known.some(({ cpu, memory }) => cpu === size.cpu && size.memory >= memory.min && size.memory <= memory.max),
-  );
-  expect(offered).toHaveLength(6);
-  for (const [index, size] of offered.entries())
+test("every size with less than one CPU is a task size that Fargate offers", async () => {
+  const sizes = fargateSizes
+    .filter(({ cpu }) => cpu < 1)
+    .flatMap(({ cpu, memory: { min, max, step } }) =>
+      Array.from({ length: (max - min) / step + 1 }, (_, index) => ({ cpu, memory: min + index * step })),
+    );
+  for (const [index, size] of sizes.entries())
     expect(await run.endOf(run.template(`size-${index}`, "acme", size), "absent")).toMatchObject({ kind: "ready" });
   expect(run.ecs.definitions().map(({ cpu, memory }) => [cpu, memory])).toEqual([
     ["256", "512"],
@@ -171,6 +169,7 @@ test("every size of the catalogue is a task size that Fargate offers", async () 
     ["256", "2048"],
     ["512", "1024"],
     ["512", "2048"],
+    ["512", "3072"],
     ["512", "4096"],
   ]);
 });
