@@ -18,8 +18,8 @@ export interface ContractSources {
   silent(): Uint8Array;
   /**
    * A service that works on files: `GET /?path=` returns a file's text, `PUT /?path=` writes the body, `POST
-   * /?path=&to=` creates a symbolic link. Each responds with 200, or with 500 and the error's code. `GET /env?name=`
-   * returns a variable. `POST /cron` responds with 204, and `GET /fires` returns a JSON array with the headers of all
+   * /?path=&to=` creates a symbolic link. Each responds with 200, or with 500 and the error's code. `GET /` responds with
+   * 200. `GET /env?name=` returns a variable. `POST /cron` responds with 204, and `GET /fires` returns a JSON array with the headers of all
    * fires so far.
    */
   files(): Uint8Array;

@@ -13,7 +13,7 @@ const work = async (req) => {
   const path = url.searchParams.get("path");
   if (url.pathname === "/env") return process.env[url.searchParams.get("name")] ?? "";
   if (url.pathname === "/fires") return JSON.stringify(fires);
-  if (req.method === "GET") return fs.readFileSync(path);
+  if (req.method === "GET") return url.search === "" && url.pathname === "/" ? "" : fs.readFileSync(path);
   if (req.method === "PUT") { fs.mkdirSync(dirname(path), { recursive: true }); fs.writeFileSync(path, await bodyOf(req)); }
   else fs.symlinkSync(url.searchParams.get("to"), path);
   return "";

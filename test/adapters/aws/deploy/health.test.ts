@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { awsCapabilities } from "../../../../adapters/aws/capabilities.ts";
 import { fargateSizes } from "../../../../adapters/aws/deploy/fargate-sizes.ts";
 import { failureOfChecks } from "../../../../adapters/aws/deploy/rollout/target-health.ts";
-import { GiB, MiB } from "../../../../core/domain/accounts/limits.ts";
 import { fitHealth, type HealthCheck, healthLimits } from "../../../../core/domain/deploy/health.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
@@ -17,8 +16,13 @@ afterEach(() => run.close());
 
 const check: HealthCheck = { path: "/healthz?deep=1", interval: 12, timeout: 7, failures: 4 };
 
+/** Fails within seconds, so that the load balancer has reported a status long before the deadline. */
+const quick: HealthCheck = { ...check, interval: 5, timeout: 2, failures: 2 };
+const listenDeadlineMs = 600_000;
+
 const declaring = (more: Partial<ServiceTemplate>) => run.template("app", "acme", more);
-const redeploy = async (more: Partial<ServiceTemplate>) => run.endOf(declaring(more), await run.expectedOf("app"));
+const redeploy = async (more: Partial<ServiceTemplate>) =>
+  run.endOf(declaring(more), await run.expectedOf("app"), { listenDeadlineMs });
 const groupOf = () => run.balancer.groups()[0];
 
 const declaredSettings = {
@@ -57,7 +61,7 @@ describe("a health check", () => {
   test("that responds with an error fails the rollout with the status, and the previous revision keeps serving", async () => {
     await run.endOf(declaring({}), "absent");
     const before = run.routed("app");
-    const end = await redeploy({ image: run.image("sick:503"), health: check });
+    const end = await redeploy({ image: run.image("sick:503"), health: quick });
     expect(end).toMatchObject({
       kind: "failed",
       failure: {
@@ -74,7 +78,7 @@ describe("a health check", () => {
   test("accepts a redirect but no other status from 400", async () => {
     const end = await run.endOf(declaring({ image: run.image("sick:302"), health: check }), "absent");
     expect(end).toMatchObject({ kind: "ready" });
-    expect(await redeploy({ image: run.image("sick:404"), health: check })).toMatchObject({
+    expect(await redeploy({ image: run.image("sick:404"), health: quick })).toMatchObject({
       failure: { reason: "unhealthy", message: expect.stringContaining("[404]") },
     });
     // Without a declared check, a 404 shows that the service listens.
@@ -151,14 +155,13 @@ describe("a minimum of instances", () => {
   });
 });
 
-test("every size of the catalogue is a task size that Fargate offers", async () => {
-  const small = [0.25, 0.5].flatMap((cpu) => [512 * MiB, GiB, 2 * GiB, 4 * GiB].map((memory) => ({ cpu, memory })));
-  const known = fargateSizes.filter(({ cpu }) => cpu < 1);
-  const offered = small.filter((size) =>
-    known.some(({ cpu, memory }) => cpu === size.cpu && size.memory >= memory.min && size.memory <= memory.max),
-  );
-  expect(offered).toHaveLength(6);
-  for (const [index, size] of offered.entries())
+test("every size with less than one CPU is a task size that Fargate offers", async () => {
+  const sizes = fargateSizes
+    .filter(({ cpu }) => cpu < 1)
+    .flatMap(({ cpu, memory: { min, max, step } }) =>
+      Array.from({ length: (max - min) / step + 1 }, (_, index) => ({ cpu, memory: min + index * step })),
+    );
+  for (const [index, size] of sizes.entries())
     expect(await run.endOf(run.template(`size-${index}`, "acme", size), "absent")).toMatchObject({ kind: "ready" });
   expect(run.ecs.definitions().map(({ cpu, memory }) => [cpu, memory])).toEqual([
     ["256", "512"],
@@ -166,6 +169,7 @@ test("every size of the catalogue is a task size that Fargate offers", async () 
     ["256", "2048"],
     ["512", "1024"],
     ["512", "2048"],
+    ["512", "3072"],
     ["512", "4096"],
   ]);
 });

@@ -4,10 +4,11 @@ import { expect, test } from "vitest";
 import { fargateSizes } from "../../../../../adapters/aws/deploy/fargate-sizes.ts";
 import { familyOf, targetGroupNameOf } from "../../../../../adapters/aws/deploy/records/names.ts";
 import { type HeldRecord, parseRecord, renderRecord } from "../../../../../adapters/aws/deploy/records/record.ts";
-import { renderDefinition, renderTargetGroup } from "../../../../../adapters/aws/deploy/render.ts";
+import { healthRanges, renderDefinition, renderTargetGroup } from "../../../../../adapters/aws/deploy/render.ts";
 import { streamPrefixOf } from "../../../../../adapters/aws/logs/streams.ts";
 import { folderKey } from "../../../../../adapters/aws/volumes/files/access-point.ts";
 import { revisionIdOf } from "../../../../../adapters/cloud/deploy/revision-id.ts";
+import { fitHealth } from "../../../../../core/domain/deploy/health.ts";
 import { fitResources } from "../../../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-template.ts";
 import { serviceTemplate } from "../../../../arbitraries/index.ts";
@@ -77,11 +78,13 @@ test("a record of another name, or with an invalid part, is not Portside's", () 
 test("every declaration renders to valid input of ECS and the load balancer, with at least the declared size", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
-      // Core fits resources to the catalogue before a rollout, and rejects more than Fargate has.
+      // Core fits resources and checks to the provider before a rollout, and rejects more than Fargate has.
       fc.pre(fitResources(template, fargateSizes) !== undefined);
       const definition = definitionOf(template);
       checkDefinition(definition);
-      checkGroup(renderTargetGroup(place, template, revisionIdOf(template.name, write)));
+      const ranges = { health: { supported: true as const, ranges: healthRanges } };
+      const fitted = template.health ? { ...template, health: fitHealth(template.health, ranges) } : template;
+      checkGroup(renderTargetGroup(place, fitted, revisionIdOf(template.name, write)));
       expect(Number(definition.cpu)).toBeGreaterThanOrEqual(template.cpu * 1024);
       expect(Number(definition.memory) * 1024 ** 2).toBeGreaterThanOrEqual(template.memory);
     }),
