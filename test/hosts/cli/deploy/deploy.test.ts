@@ -254,7 +254,7 @@ describe("an error", () => {
   test("in the JSON of portside.json is reported, including repeated keys", async () => {
     using folder = folderWith({ "portside.json": '{"name": "a", "name": "b"}' });
     expect((await portside(["deploy", folder.path], { env: { PORTSIDE_API_KEY: "x" } })).stderr).toContain(
-      '"name" is repeated',
+      'repeats the key "name"',
     );
   });
 
