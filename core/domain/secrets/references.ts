@@ -114,7 +114,23 @@ export const pinReferences = (
   return issues.length > 0 ? err(issues) : ok(Object.fromEntries(pins));
 };
 
-/** The pins of a rollback, and sentences about the versions that it replaces. */
+/**
+ * Returns the pins that a redeploy keeps: those whose reference is unchanged.
+ * @param renewed a secret whose references must be pinned again
+ */
+export const keptPins = (
+  pins: PinnedSecrets = {},
+  references: SecretReferences,
+  renewed: SecretName | undefined,
+): PinnedSecrets =>
+  Object.fromEntries(
+    Object.entries(pins).filter(([variable, { name, version, follows }]) => {
+      const reference = Object.hasOwn(references, variable) ? references[variable] : undefined;
+      return name !== renewed && reference?.name === name && reference.version === (follows ? null : version);
+    }),
+  );
+
+/** The pins of a release, and sentences about the versions that it replaces. */
 export interface RestoredPins {
   readonly pins: PinnedSecrets;
   readonly notes: readonly string[];
@@ -136,7 +152,7 @@ export const restorePins = (
     const secret = stored.find((one) => one.name === name);
     if (secret === undefined)
       return err(
-        `Release ${release} uses the secret '${name}', which was deleted. Create it with 'portside secret set ${name}', then roll back again.`,
+        `Release ${release} uses the secret '${name}', which was deleted. Create it with 'portside secret set ${name}', then try again.`,
       );
     const exists = secret.versions.some((one) => one.version === version);
     const used = exists ? version : newestVersion(secret);

@@ -3,6 +3,7 @@ import { building } from "../../domain/deploy/events.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import { err } from "../../result.ts";
 import { whenAborted } from "../pipeline/when-aborted.ts";
+import { pinAgain } from "../secrets/pin-secrets.ts";
 import { applyPlan, findAuthor, inRolloutTurn } from "./apply-plan.ts";
 import { build } from "./build.ts";
 import { discardSource, fetchSource } from "./fetch-source.ts";
@@ -30,7 +31,10 @@ const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>>
     permit.release();
     const { message = null } = declaration;
     const origin = { createdBy, message, sourceDigest: source.digest, rolledBackTo: null };
-    return await inRolloutTurn(deploy, () => applyPlan(deploy, plan.value, { image: image.value, origin }));
+    return await inRolloutTurn(deploy, async () => {
+      const pinned = await pinAgain(deploy, plan.value);
+      return pinned.isErr() ? err(pinned.error) : applyPlan(deploy, pinned.value, { image: image.value, origin });
+    });
   } finally {
     permit.release();
     if (located.kind === "object") await discardSource(deploy, source);

@@ -18,6 +18,10 @@ export class RunningDeploys {
    * therefore does not wait for builds.
    */
   readonly rollouts = new KeyedSemaphore(1);
+  /** Permits one redeploy for a new value of a secret per account at a time. */
+  readonly redeploys = new KeyedSemaphore(1);
+  /** The ids of the redeploys that wait for their turn, by account, deployment and secret. */
+  readonly waitingRedeploys = new Map<string, string>();
   /** Limits the concurrent builds of an account. */
   readonly builds: KeyedSemaphore;
   readonly #runs = new Map<string, RunningDeploy>();

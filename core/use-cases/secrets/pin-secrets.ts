@@ -1,12 +1,13 @@
 /** Resolves the references of a deploy to versions of secrets. */
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
+import type { DeployPlan } from "../../domain/deploy/plan.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import { type Service, shownTemplate } from "../../domain/deploy/service-template.ts";
 import { missingPin, type PinnedSecrets, pinReferences, referencesOf } from "../../domain/secrets/references.ts";
 import type { StoredSecret } from "../../domain/secrets/secret.ts";
 import { type ControlPlaneError, invalidInput } from "../../errors.ts";
-import { okAsync, type ResultAsync } from "../../result.ts";
-import type { RunContext } from "../deploy/phase.ts";
+import { err, ok, okAsync, type ResultAsync } from "../../result.ts";
+import { endedEarly, type PhaseResult, type RunContext } from "../deploy/phase.ts";
 import type { Caller } from "../pipeline/use-case.ts";
 import { inSecretTurn } from "./secret-turn.ts";
 
@@ -31,6 +32,19 @@ export const pinSecrets = (
 ): ResultAsync<PinnedSecrets, ControlPlaneError> => {
   const references = secretReferences ?? referencesOf(current === null ? {} : shownTemplate(current).secrets);
   return storedSecrets(caller, references).andThen((stored) => pinReferences(references, stored).mapErr(invalidInput));
+};
+
+/** Pins the references of a plan again, because a secret may have a new version since the plan was made. */
+export const pinAgain = async (context: RunContext, plan: DeployPlan): Promise<PhaseResult<DeployPlan>> => {
+  const { principal, run } = context;
+  const references = referencesOf(plan.spec.secrets);
+  if (Object.keys(references).length === 0) return ok(plan);
+  const stored = await storedSecrets({ context, principal, options: { signal: run.signal } }, references);
+  if (run.signal.aborted) return err(endedEarly(run));
+  if (stored.isErr()) return err({ reason: "provider_unavailable", message: stored.error.message });
+  return pinReferences(references, stored.value)
+    .map((secrets): DeployPlan => ({ ...plan, spec: { ...plan.spec, secrets } }))
+    .mapErr((issues) => ({ reason: "secret_unavailable", message: invalidInput(issues).message }));
 };
 
 /**

@@ -6,18 +6,32 @@ import type { VolumeName } from "../../wire/names.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../declaration.ts";
 import type { DeclaredVariables } from "../environment.ts";
 import type { DeployFailure } from "../reason.ts";
-import { writtenFields } from "../service-template.ts";
+import { type ServiceTemplate, writtenFields } from "../service-template.ts";
 import type { Release, StoredRelease } from "./release.ts";
+
+/** The members of a release that determine its content. Without a template, a release other than a rollback is new. */
+interface Content extends Pick<Release, "release" | "rolledBackTo"> {
+  readonly template?: ServiceTemplate;
+}
+
+const isRepeated = ({ template: a }: Content, { template: b }: Content): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  JSON.stringify({ ...a, deployId: "" }) === JSON.stringify({ ...b, deployId: "" });
 
 /**
  * Returns the number of the release that introduced the content of `release`: an earlier one if `release` is a
- * rollback, otherwise `release` itself.
+ * rollback or a restart, otherwise `release` itself.
  * @param releases the releases of the deployment, in any order
  */
-export const contentOf = (releases: readonly Pick<Release, "release" | "rolledBackTo">[], release: number): number => {
-  const restored = releases.find((one) => one.release === release)?.rolledBackTo ?? null;
+export const contentOf = (releases: readonly Content[], release: number): number => {
+  const one = releases.find((candidate) => candidate.release === release);
+  if (one === undefined) return release;
   // A rollback restores an earlier release, so the chain ends.
-  return restored === null ? release : contentOf(releases, restored);
+  if (one.rolledBackTo !== null) return contentOf(releases, one.rolledBackTo);
+  const earlier = releases.filter((candidate) => candidate.release < release).map((candidate) => candidate.release);
+  const before = releases.find((candidate) => candidate.release === Math.max(...earlier));
+  return before !== undefined && isRepeated(before, one) ? contentOf(releases, before.release) : release;
 };
 
 /**
@@ -25,9 +39,7 @@ export const contentOf = (releases: readonly Pick<Release, "release" | "rolledBa
  * Returns undefined if there is none.
  * @param releases the releases of the deployment, in any order; the newest one serves
  */
-export const defaultRollbackTarget = <R extends Pick<Release, "release" | "rolledBackTo">>(
-  releases: readonly R[],
-): R | undefined => {
+export const defaultRollbackTarget = <R extends Content>(releases: readonly R[]): R | undefined => {
   const sorted = [...releases].sort((a, b) => b.release - a.release);
   const [serving] = sorted;
   if (serving === undefined) return undefined;

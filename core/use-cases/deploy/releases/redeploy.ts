@@ -8,11 +8,22 @@ import { deploying } from "../../../domain/deploy/events.ts";
 import type { DeployPlan } from "../../../domain/deploy/plan.ts";
 import type { DeployFailure } from "../../../domain/deploy/reason.ts";
 import type { ReleaseOrigin, StoredRelease } from "../../../domain/deploy/releases/release.ts";
-import { declareRelease, type PresentVolumes, rollbackProblem } from "../../../domain/deploy/releases/rollback.ts";
+import {
+  declaredVariables,
+  declareRelease,
+  type PresentVolumes,
+  rollbackProblem,
+} from "../../../domain/deploy/releases/rollback.ts";
 import type { Service } from "../../../domain/deploy/service-template.ts";
-import { type RestoredPins, restorePins } from "../../../domain/secrets/references.ts";
+import {
+  keptPins,
+  pinReferences,
+  type RestoredPins,
+  restorePins,
+  type SecretReferences,
+} from "../../../domain/secrets/references.ts";
 import type { Issue } from "../../../domain/wire/issue.ts";
-import type { DeploymentName } from "../../../domain/wire/names.ts";
+import type { DeploymentName, SecretName } from "../../../domain/wire/names.ts";
 import { type ControlPlaneError, conflict, invalidInput } from "../../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../../result.ts";
 import type { Permit } from "../../pipeline/keyed-semaphore.ts";
@@ -34,11 +45,8 @@ export interface Redeploy {
   readonly choose: (releases: readonly StoredRelease[]) => Result<StoredRelease, ControlPlaneError>;
   /** Returns the variables to declare. Defaults to those of the release. */
   readonly change?: (release: StoredRelease) => Result<DeclaredVariables, readonly Issue[]>;
-  /**
-   * If true, uses the versions of secrets that the release pinned. Otherwise, a reference without a version gets the
-   * newest one.
-   */
-  readonly restoresSecrets?: boolean;
+  /** A secret whose newest version the redeploy uses. References to other secrets keep the versions of the release. */
+  readonly renewed?: SecretName;
   /** If true and the plan changes nothing, the redeploy succeeds without a new release. */
   readonly skipsUnchanged?: boolean;
   /** Returns sentences about what the redeploy leaves unchanged. Defaults to none. */
@@ -77,30 +85,39 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
-/** Returns the versions of secrets that a release pinned, or the newest ones in place of deleted ones. */
-const restoreSecrets = (caller: Caller, { release, template: { secrets } }: StoredRelease) =>
+/** Pins the references of a redeploy: unchanged ones as in the release, the others to the newest version. */
+const pinForRedeploy = (
+  caller: Caller,
+  { release, template: { secrets: pinned } }: StoredRelease,
+  references: SecretReferences,
+  renewed: SecretName | undefined,
+) =>
   safeTry<RestoredPins, ControlPlaneError | Refused>(async function* () {
-    const stored = yield* await storedSecrets(caller, secrets);
-    return restorePins(release, secrets, stored).mapErr(
+    const stored = yield* await storedSecrets(caller, references);
+    const kept = keptPins(pinned, references, renewed);
+    const { pins, notes } = yield* restorePins(release, kept, stored).mapErr(
       (message): Refused => ({ kind: "refused", failure: { reason: "secret_unavailable", message } }),
     );
+    const others = Object.fromEntries(Object.entries(references).filter(([name]) => !Object.hasOwn(kept, name)));
+    const fresh = yield* pinReferences(others, stored).mapErr(invalidInput);
+    return ok({ pins: { ...pins, ...fresh }, notes });
   });
 
 /** Chooses the release, and plans its rollout by the current rules. Changes nothing. */
 const prepare = (caller: Caller, redeploy: Redeploy) =>
   safeTry<Prepared, ControlPlaneError | Refused>(async function* () {
-    const { name, choose, change, restoresSecrets = false, describe } = redeploy;
+    const { name, choose, change, renewed, describe } = redeploy;
     const service = yield* await ownService(caller, name);
     const target = yield* choose(yield* await findReleases(caller, service));
-    const variables = yield* (change?.(target) ?? ok(undefined)).mapErr(invalidInput);
+    const variables = yield* (change?.(target) ?? ok(declaredVariables(target))).mapErr(invalidInput);
     const present = yield* await presentVolumes(caller, target);
     const failure = rollbackProblem(target, present);
     if (failure !== undefined) return err<never, Refused>({ kind: "refused", failure });
-    const restored = restoresSecrets ? yield* await restoreSecrets(caller, target) : undefined;
+    const secrets = yield* await pinForRedeploy(caller, target, variables.secrets, renewed);
     const context = declareContext(caller.context);
     const declaration = yield* declareRelease(target, context, variables).mapErr(invalidInput);
-    const plan = yield* await preparePlan(caller, declaration, restored?.pins);
-    const notes = [...(restored?.notes ?? []), ...(describe?.(target, present.volumes) ?? [])];
+    const plan = yield* await preparePlan(caller, declaration, secrets.pins);
+    const notes = [...secrets.notes, ...(describe?.(target, present.volumes) ?? [])];
     return ok({ service, target, plan, notes });
   });
 
@@ -113,7 +130,8 @@ export const prepareRedeploy = async (caller: Caller, redeploy: Redeploy) => {
 /** Converts an error of the second preparation. If it is `not_found`, the service or the release has been deleted. */
 const failureOf = (context: RunContext, error: ControlPlaneError | Refused): DeployFailure => {
   if (error.kind === "refused") return error.failure;
-  return error.kind === "not_found" ? { reason: "deleted", message: error.message } : failureOfError(context, error);
+  if (error.kind === "not_found") return { reason: "deleted", message: error.message };
+  return error.kind === "conflict" ? { reason: "superseded", message: error.message } : failureOfError(context, error);
 };
 
 /** Prepares the redeploy again, because the state may have changed during the wait, and applies it. */

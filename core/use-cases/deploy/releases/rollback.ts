@@ -39,7 +39,6 @@ const chooseTarget = (
 const rollbackTo = (name: DeploymentName, number: number | null | undefined): Redeploy => ({
   name,
   choose: (releases) => chooseTarget(name, releases, number),
-  restoresSecrets: true,
   describe: describeRollback,
 });
 

@@ -130,7 +130,7 @@ describe("a rollback", () => {
       "Version 1 of the secret 'KEY' was deleted; version 5 is used",
     ]);
     expect(restorePins(3, pins, [])._unsafeUnwrapErr()).toBe(
-      "Release 3 uses the secret 'KEY', which was deleted. Create it with 'portside secret set KEY', then roll back again.",
+      "Release 3 uses the secret 'KEY', which was deleted. Create it with 'portside secret set KEY', then try again.",
     );
     expect(restorePins(3, undefined, [])._unsafeUnwrap()).toEqual({ pins: {}, notes: [] });
   });

@@ -171,9 +171,19 @@ describe("a deploy", () => {
     expect((await ended(platform, uses())).at(-1)).toMatchObject({
       status: "ERROR",
       reason: "secret_unavailable",
-      message:
-        "Version 1 of the secret 'KEY' was deleted in the meantime. Set it again with 'portside secret set KEY', then deploy again.",
+      message: "env.TOKEN: your account has no secret 'KEY'; create it with 'portside secret set KEY'.",
     });
+  });
+
+  test("uses a version that was set during its build", async () => {
+    const platform = startMemory({
+      around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 1000) }),
+    });
+    await set(platform, "one");
+    const run = await accepted(platform, uses());
+    expect(await set(platform, "two")).toMatchObject({ version: 2, deploys: [] });
+    expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ status: "DONE" });
+    expect((await releases(platform))[0]?.secrets).toEqual({ KEY: 2 });
   });
 
   test("prevents the deletion of its version as soon as its rollout has begun", async () => {
@@ -229,7 +239,7 @@ describe("a new value", () => {
     expect(deploys.map(({ name }) => name)).toEqual(["follows-a", "follows-b"]);
     const [first, second] = await Promise.all(deploys.map(({ deploy_id }) => follow(platform, deploy_id)));
     expect(recordTexts(first ?? [])).toEqual([
-      "DEPLOYING Use version 2 of the secret 'KEY'",
+      "DEPLOYING Use the newest version of the secret 'KEY'",
       "DEPLOYING Updating 'follows-a'",
       "DEPLOYING Starting revision follows-a-00002",
       "DONE Revision follows-a-00002 serves all traffic",
@@ -238,7 +248,7 @@ describe("a new value", () => {
     expect(started >= (first?.at(-1)?.time ?? "never")).toBe(true);
     const [now] = await releases(platform, "follows-a");
     expect(now).toMatchObject({
-      message: "Use version 2 of the secret 'KEY'",
+      message: "Use the newest version of the secret 'KEY'",
       secrets: { KEY: 2 },
       rolled_back_to: null,
     });
@@ -265,6 +275,51 @@ describe("a new value", () => {
     expect(await set(platform, "two")).toMatchObject({ deploys: [] });
   });
 
+  test("a restart, another variable and another secret's new value keep the version of the release", async () => {
+    const platform = startMemory();
+    const { clock, controlPlane, principal } = platform;
+    for (const value of ["good", "bad"]) await set(platform, value);
+    await setting(platform, "o1", { name: "OTHER" });
+    const both = { env: { TOKEN: { secret: "KEY" }, MORE: { secret: "OTHER" } } };
+    await deployed(platform, { env: { ...both.env, TOKEN: { secret: "KEY", version: 1 } } });
+    await deployed(platform, both);
+    await set(platform, "worse", { redeploy: false });
+    const pins = async () => (await releases(platform))[0]?.secrets;
+    const name = "app";
+    const run = async (started: ReturnType<typeof controlPlane.restartDeployment>) =>
+      expect((await recordsOf(platform, (await started)._unsafeUnwrap())).at(-1)?.status).toBe("DONE");
+    await run(controlPlane.restartDeployment(principal(), { name }));
+    expect(await pins()).toEqual({ KEY: 2, OTHER: 1 });
+    await run(controlPlane.setEnvironment(principal(), { name, set: { LEVEL: "1" } }));
+    expect(await pins()).toEqual({ KEY: 2, OTHER: 1 });
+    await whileTicking(clock, controlPlane.setSecret(principal(), { name: "OTHER", value: "o2" }));
+    await settled(platform);
+    expect(await pins()).toEqual({ KEY: 2, OTHER: 2 });
+    await run(controlPlane.setEnvironment(principal(), { name, set: { TOKEN: { secret: "OTHER" } }, unset: ["MORE"] }));
+    expect(await pins()).toEqual({ OTHER: 2 });
+  });
+
+  test("does not queue a second redeploy while one waits, and redeploys one deployment of an account at a time", async () => {
+    const platform = startMemory({
+      around: ({ services }, clock) => ({
+        services: delayed(services, clock, ({ method }) => (method === "rollout" ? 1000 : 0)),
+      }),
+    });
+    const { controlPlane, principal, clock } = platform;
+    await set(platform, "one");
+    for (const name of ["a", "b"]) await deployed(platform, { function_name: name, ...uses() });
+    const again = async (value: string) =>
+      (await controlPlane.setSecret(principal(), { name: "KEY", value }))._unsafeUnwrap().deploys;
+    const [two, three, four] = [await again("two"), await again("three"), await again("four")];
+    // The redeploy of `b` waits for that of `a`, so later values need no other one.
+    const idsOf = (name: string) => [two, three, four].map((all) => all.find((one) => one.name === name)?.deploy_id);
+    expect(new Set(idsOf("b")).size).toBe(1);
+    expect(new Set(idsOf("a")).size).toBe(2);
+    await whileTicking(clock, controlPlane.settle());
+    for (const name of ["a", "b"]) expect((await releases(platform, name))[0]?.secrets).toEqual({ KEY: 4 });
+    expect(await releases(platform, "b")).toHaveLength(2);
+  });
+
   test("waits for a running deploy, and changes nothing if that deploy already has the version", async () => {
     const platform = startMemory({
       around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 1000) }),
@@ -279,7 +334,7 @@ describe("a new value", () => {
     const records = await follow(platform, deploys[0]?.deploy_id ?? "");
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ status: "DONE" });
     expect(recordTexts(records)).toEqual([
-      "DEPLOYING Use version 2 of the secret 'KEY'",
+      "DEPLOYING Use the newest version of the secret 'KEY'",
       "DEPLOYING Waiting for other deploys",
       "DONE Revision app-00002 serves all traffic",
     ]);

@@ -33,6 +33,22 @@ test.each([
   expect(defaultRollbackTarget(history(...restored))?.release).toBe(target);
 });
 
+test("after a restart, a rollback restores the release before the content that serves", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const deployed = (number: number, port: number, deployId = String(number)) => ({
+        ...{ release: number, rolledBackTo: null },
+        template: { ...template, port, deployId },
+      });
+      const all = [deployed(1, 3001), deployed(2, 3002), deployed(3, 3002), deployed(4, 3002)];
+      expect(defaultRollbackTarget(all)?.release).toBe(1);
+      expect(defaultRollbackTarget([...all, deployed(5, 3001)])?.release).toBe(4);
+      expect(defaultRollbackTarget([...all, { ...deployed(5, 3001), rolledBackTo: 1 }])).toBeUndefined();
+    }),
+    runs(50),
+  );
+});
+
 test("the default target is the release directly before the one that created the serving content", () => {
   fc.assert(
     fc.property(releaseHistory(), (all) => {
