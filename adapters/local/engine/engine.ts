@@ -34,8 +34,8 @@ import { type ReportedInstance, reportInstances } from "./instance-report.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
 /**
- * Maximum number of services that start instances concurrently without a request: for their minimum, and when this
- * engine takes over from another one.
+ * Maximum number of instances that start concurrently for minimums, and of services that start an instance concurrently
+ * when this engine takes over from another one.
  */
 const STARTS_AT_ONCE = 4;
 
@@ -103,7 +103,8 @@ export class LocalEngine implements Engine {
   /** By account, the pending stop of a frozen instance, which frees a place in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
-  readonly #turns = new FairSemaphore(STARTS_AT_ONCE);
+  /** Permits starts for minimums. One permit is left for other accounts, because a start may take a minute. */
+  readonly #turns = new FairSemaphore(STARTS_AT_ONCE, STARTS_AT_ONCE - 1);
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;
   #looks: NodeJS.Timeout | undefined;
@@ -262,7 +263,8 @@ export class LocalEngine implements Engine {
     const warm = async (name: DeploymentName) => {
       if (!(await this.#warmOne(name))) failed.push(name);
     };
-    await Promise.all(services.map((name) => this.#turns.take(name, undefined, () => warm(name))));
+    const turns = new FairSemaphore(STARTS_AT_ONCE);
+    await Promise.all(services.map((name) => turns.take(name, undefined, () => warm(name))));
     if (services.length > 0 && failed.length === services.length)
       throw new Error(`No service could start an instance: ${failed.slice(0, 10).join(", ")}.`);
     if (failed.length > 0) this.#deps.logger.warn("some services could not start an instance", { services: failed });
@@ -353,7 +355,7 @@ export class LocalEngine implements Engine {
         return taken;
       },
       releaseBudget: () => this.#give(owner),
-      inTurn: (work) => this.#turns.take(name, undefined, work),
+      inTurn: (start) => this.#turns.take(owner, undefined, start),
       start: async (signal) => {
         const start = async () => {
           const image = images.find(template.image);

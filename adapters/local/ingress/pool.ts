@@ -39,8 +39,8 @@ export interface PoolConfig extends IdleRules {
   /** Milliseconds that a request may wait for a place. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
-  /** Waits for this pool's turn, and then runs `work`. Limits how many pools start their minimum concurrently. */
-  readonly inTurn: (work: () => Promise<void>) => Promise<void>;
+  /** Starts an instance of the minimum in its turn, because few of all services may start concurrently. */
+  readonly inTurn: (start: () => Promise<boolean>) => Promise<boolean>;
   /** Takes one instance from the account's budget; returns false if none is left. */
   readonly acquireBudget: () => boolean;
   readonly releaseBudget: () => void;
@@ -370,27 +370,27 @@ export class Pool {
   #keepMinimum(): void {
     for (const pooled of this.#instances)
       if (this.#missing > 0 && pooled.frozen && !pooled.leaving) pooled.thawing ??= this.#thaw(pooled);
-    if (this.#isFilling || this.#missing <= 0) return;
+    if (this.#isFilling || this.#missing <= 0 || this.size >= this.#config.maxInstances) return;
+    const pause = Math.max(pauseAfter(this.#failedStarts), pauseAfter(this.#quickExits, 1));
+    if (pause > 0) {
+      this.#scaleLater(pause);
+      return;
+    }
     this.#isFilling = true;
-    void this.#config.inTurn(async () => {
-      await this.#startMinimum().finally(() => {
+    void this.#config
+      .inTurn(() => this.#startMissing())
+      .then((hasStarted) => {
         this.#isFilling = false;
+        if (hasStarted) this.#scale();
       });
-    });
   }
 
-  /** Starts one instance after another, so that few instances of all services start concurrently. */
-  async #startMinimum(): Promise<void> {
-    while (!this.#retired && this.#missing > 0 && this.size < this.#config.maxInstances) {
-      const pause = Math.max(pauseAfter(this.#failedStarts), pauseAfter(this.#quickExits, 1));
-      if (pause > 0) {
-        this.#scaleLater(pause);
-        return;
-      }
-      const started = this.#startOne();
-      if (started === undefined) return;
-      await started;
-    }
+  /** Starts one instance, if the minimum still lacks one. Resolves to false if the pool must not try again now. */
+  async #startMissing(): Promise<boolean> {
+    if (this.#retired || this.#missing <= 0 || this.size >= this.#config.maxInstances) return false;
+    const start = this.#startOne();
+    await start;
+    return start !== undefined;
   }
 
   #scale(): void {

@@ -1,4 +1,4 @@
-/** A semaphore that gives a permit to the key that has waited longest. A key holds at most one permit at a time. */
+/** A semaphore that gives a permit to the key that holds the fewest; among these, to the one that has waited longest. */
 
 interface Waiter {
   readonly key: string;
@@ -7,11 +7,15 @@ interface Waiter {
 
 export class FairSemaphore {
   readonly #permits: number;
-  readonly #holders = new Set<string>();
+  readonly #perKey: number;
+  /** The number of permits that each key holds. */
+  readonly #held = new Map<string, number>();
   readonly #waiting = new Set<Waiter>();
 
-  constructor(permits: number) {
+  /** @param perKey the maximum number of permits of one key */
+  constructor(permits: number, perKey = 1) {
     this.#permits = permits;
+    this.#perKey = perKey;
   }
 
   /** Runs the work once the key has a permit. Rejects without running the work if the signal aborts first. */
@@ -20,7 +24,8 @@ export class FairSemaphore {
     try {
       return await work();
     } finally {
-      this.#holders.delete(key);
+      this.#held.set(key, this.#heldBy(key) - 1);
+      if (this.#heldBy(key) === 0) this.#held.delete(key);
       this.#next();
     }
   }
@@ -38,13 +43,20 @@ export class FairSemaphore {
     await promise.finally(() => signal?.removeEventListener("abort", giveUp));
   }
 
+  #heldBy(key: string): number {
+    return this.#held.get(key) ?? 0;
+  }
+
   #next(): void {
-    for (const waiting of this.#waiting) {
-      if (this.#holders.size === this.#permits) return;
-      if (this.#holders.has(waiting.key)) continue;
-      this.#waiting.delete(waiting);
-      this.#holders.add(waiting.key);
-      waiting.begin();
-    }
+    const taken = [...this.#held.values()].reduce((sum, held) => sum + held, 0);
+    if (taken === this.#permits) return;
+    let next: Waiter | undefined;
+    for (const waiting of this.#waiting)
+      if (this.#heldBy(waiting.key) < (next === undefined ? this.#perKey : this.#heldBy(next.key))) next = waiting;
+    if (next === undefined) return;
+    this.#waiting.delete(next);
+    this.#held.set(next.key, this.#heldBy(next.key) + 1);
+    next.begin();
+    this.#next();
   }
 }

@@ -7,10 +7,11 @@ import {
   rowsOfEntries,
 } from "../../domain/deploy/deploy-list.ts";
 import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
+import { plusMillis } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import { listDeploysFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, internal, notFound } from "../../errors.ts";
-import { err, ok, okAsync, type Result, ResultAsync, safeTry } from "../../result.ts";
+import { err, ok, type Result, type ResultAsync, safeTry } from "../../result.ts";
 import { type Caller, useCase } from "../pipeline/use-case.ts";
 import { LIST_MAX_AGE_MS } from "./deployments.ts";
 import { findName } from "./find-name.ts";
@@ -30,7 +31,7 @@ interface Found {
 const searchLog = (
   { context, principal, options }: Caller,
   service: DeploymentName,
-  limit: number,
+  { limit, timeoutMs }: { readonly limit: number; readonly timeoutMs: number },
 ): ResultAsync<Found, ControlPlaneError> => {
   const { provider, compilePattern } = context.ports;
   const parsed = parseLogFilter('logName="platform" AND jsonPayload.event="deploy"', compilePattern);
@@ -39,11 +40,29 @@ const searchLog = (
     .asyncAndThen((filter) =>
       provider.logs.newest(
         { owner: principal.account, service },
-        { filter, limit: limit * ENTRIES_PER_DEPLOY, timeoutMs: SEARCH_MS },
+        { filter, limit: limit * ENTRIES_PER_DEPLOY, timeoutMs },
         options,
       ),
     )
     .map(({ entries, partial }) => ({ rows: rowsOfEntries(service, entries), partial }));
+};
+
+/**
+ * Searches the logs of all deployments, one after another, because providers limit the searches of all accounts
+ * together. Ends early, with a partial result, at the time limit or when a search fails.
+ */
+const searchLogs = async (caller: Caller, names: readonly DeploymentName[], limit: number): Promise<Found> => {
+  const { clock } = caller.context.ports;
+  const until = plusMillis(clock.now(), SEARCH_MS);
+  const rows: DeployRow[] = [];
+  for (const name of names) {
+    const timeoutMs = Number((until - clock.now()) / 1_000_000n);
+    const found = timeoutMs > 0 ? await searchLog(caller, name, { limit, timeoutMs }) : undefined;
+    if (found === undefined || found.isErr()) return { rows, partial: true };
+    rows.push(...found.value.rows);
+    if (found.value.partial) return { rows, partial: true };
+  }
+  return { rows, partial: false };
 };
 
 /** Returns the account's deployments, with those whose first deploy ran in this process. */
@@ -65,16 +84,17 @@ export const listDeploys = useCase({
     safeTry<DeployList, ControlPlaneError>(async function* () {
       const { context, principal, input } = call;
       const { name, limit } = input;
-      const names = yield* await (name == null ? ownNames(call) : okAsync([name]));
-      const found = yield* await ResultAsync.combine(names.map((one) => searchLog(call, one, limit)));
+      const found =
+        name == null
+          ? await searchLogs(call, yield* await ownNames(call), limit)
+          : yield* await searchLog(call, name, { limit, timeoutMs: SEARCH_MS });
       const known = context.deploys
         .ofAccount(principal.account)
         .filter((run) => name == null || run.name === name)
         .flatMap((run) => rowOfKnown(run) ?? []);
-      const logged = found.flatMap(({ rows }) => rows);
-      const deploys = newestDeploys(known, logged, limit);
+      const deploys = newestDeploys(known, found.rows, limit);
       // The deploys of a deleted deployment remain in its log.
       if (!exists && deploys.length === 0) return err(notFound(`The deployment '${name}' does not exist.`));
-      return ok({ deploys: [...deploys], partial: found.some(({ partial }) => partial) });
+      return ok({ deploys: [...deploys], partial: found.partial });
     }),
 });

@@ -68,7 +68,7 @@ const poolAt = (port: number): Pool => {
     start: () => Promise.reject(new Error("The instance is fake.")),
     acquireBudget: () => false,
     releaseBudget: () => undefined,
-    inTurn: (work) => work(),
+    inTurn: (start) => start(),
     onStarted: () => undefined,
     onFrozen: () => undefined,
     onThawed: () => undefined,

@@ -83,7 +83,7 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
     waitMillis: 600_000,
     acquireBudget: () => budget > 0 && budget-- > 0,
     releaseBudget: () => void budget++,
-    inTurn: (work) => work(),
+    inTurn: (start) => start(),
     start: (signal) => new Promise((resolve) => starting.push({ resolve, signal })),
     onStarted: (instance) => events.push(`started ${instance.id}`),
     onFrozen: (instance) => events.push(`frozen ${instance.id}`),

@@ -20,9 +20,9 @@ test("starts the minimum only in its turn, but starts an instance for a request 
   const turn = Promise.withResolvers<void>();
   const { pool, acquire, starting, settle } = poolOf({
     minInstances: 2,
-    inTurn: async (work) => {
+    inTurn: async (start) => {
       await turn.promise;
-      await work();
+      return start();
     },
   });
   pool.startMissing();

@@ -54,3 +54,20 @@ test("releases the permit of failed work, and never starts cancelled work", asyn
   await end("c1");
   expect([await first, await next]).toEqual(["a1", "c1"]);
 });
+
+test("permits several works of a key, but leaves a permit for the others", async () => {
+  const { running, begin, end } = worksOf(new FairSemaphore(3, 2));
+  const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("a", "a4")];
+  await settled();
+  expect(running).toEqual(["a1", "a2"]);
+  all.push(begin("b", "b1"), begin("b", "b2"));
+  await settled();
+  expect(running).toEqual(["a1", "a2", "b1"]);
+  // Both keys hold one permit, and `a3` has waited longest.
+  await end("a1");
+  expect(running).toEqual(["a2", "b1", "a3"]);
+  await end("b1");
+  expect(running).toEqual(["a2", "a3", "b2"]);
+  for (const name of ["a2", "a3", "b2", "a4"]) await end(name);
+  expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4", "b1", "b2"]);
+});

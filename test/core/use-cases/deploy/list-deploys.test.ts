@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import { errAsync } from "../../../../core/result.ts";
 import {
   accepted,
   deployed,
@@ -93,4 +95,30 @@ test("reports a partial list if a search ends early", async () => {
   await deployed(platform);
   expect((await list(platform))._unsafeUnwrap().partial).toBe(true);
   expect((await list(startMemory()))._unsafeUnwrap()).toEqual({ deploys: [], partial: false });
+});
+
+test("returns the deploys that it found if the search of a log fails, but fails for that deployment", async () => {
+  const first = startMemory();
+  for (const name of ["app", "shop"]) await deployed(first, { function_name: name });
+  const { memory, clock } = first;
+  let searches = 0;
+  const platform = startMemory({
+    memory,
+    clock,
+    around: ({ logs }) => ({
+      logs: {
+        ...logs,
+        newest: (place, ...rest) => {
+          searches++;
+          return place.service === "shop"
+            ? errAsync(unavailable("The log cannot be read.", 5))
+            : logs.newest(place, ...rest);
+        },
+      },
+    }),
+  });
+  const found = (await list(platform))._unsafeUnwrap();
+  expect(found.deploys.map(({ name }) => name)).toEqual(["app"]);
+  expect([found.partial, searches]).toEqual([true, 2]);
+  expect((await list(platform, { name: "shop" }))._unsafeUnwrapErr().kind).toBe("unavailable");
 });
