@@ -10,10 +10,12 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { DeploymentName, SecretName, VolumeName } from "../../../core/domain/wire/names.ts";
 
 const API_VERSION = "portside/v1";
+/** The version of documents with secrets. An engine that cannot read secrets rejects it, so the rollout fails. */
+const SECRETS_VERSION = "portside/v2";
 
 /** The schema of a document. */
 export const serviceDocumentSchema = z.object({
-  apiVersion: z.literal(API_VERSION),
+  apiVersion: z.enum([API_VERSION, SECRETS_VERSION]),
   metadata: z.object({ name: z.string(), owner: z.string(), deployId: z.string() }),
   spec: z.object({
     image: z.string(),
@@ -53,7 +55,7 @@ export type ServiceDocument = z.output<typeof serviceDocumentSchema>;
 export const renderService = (template: ServiceTemplate): ServiceDocument => {
   const { name, owner, deployId, cpu, memory, env, envAliases, secrets, ...spec } = template;
   return serviceDocumentSchema.parse({
-    apiVersion: API_VERSION,
+    apiVersion: secrets === undefined ? API_VERSION : SECRETS_VERSION,
     metadata: { name, owner, deployId },
     spec: {
       ...spec,

@@ -15,7 +15,9 @@ export const command: Command = {
   ],
   run: async (input, io) => {
     const url = findUrl(io, input.text("url"));
-    const apiKey = io.env["PORTSIDE_API_KEY"] || (await promptSecret(io, `API key for ${url}: `));
+    const prompt = () =>
+      promptSecret(io, `API key for ${url}: `, "Run 'portside login' again, and paste only the key.");
+    const apiKey = io.env["PORTSIDE_API_KEY"] || (await prompt()).trim();
     if (apiKey === "")
       throw new CommandError("Missing API key. Create one with 'portside keys create --account NAME' on the server.");
     const { provider } = await new Client({ url, apiKey })

@@ -1,15 +1,18 @@
 /** `portside secret set NAME` */
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import type { SetSecretResponse } from "../../../core/domain/secrets/secret.ts";
 import { flag } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 import { followRecords } from "../deploy/follow.ts";
-import { type Io, print, promptSecret } from "../terminal/io.ts";
+import { decodeInput, type Io, print, promptSecret } from "../terminal/io.ts";
 
 /** Prompts on a terminal. Otherwise reads standard input to its end, without the last line end. */
-const readValue = async (io: Io, name: string): Promise<string> =>
-  io.stdin.isTTY === true ? promptSecret(io, `Value of '${name}': `) : (await text(io.stdin)).replace(/\r?\n$/, "");
+const readValue = async (io: Io, name: string): Promise<string> => {
+  if (io.stdin.isTTY !== true) return decodeInput(await buffer(io.stdin)).replace(/\r?\n$/, "");
+  const instead = `For a value of several lines, run 'portside secret set ${name} < FILE'.`;
+  return promptSecret(io, `Value of '${name}': `, instead);
+};
 
 /** Prints the records of the redeploys. Returns the exit code. */
 const followAll = async (io: Io, client: Client, deploys: SetSecretResponse["deploys"]): Promise<number> => {
@@ -31,7 +34,7 @@ export const command: Command = {
   positionals: { min: 2, max: 2 },
   examples: ["secret set STRIPE_KEY", "secret set TLS_KEY --stage"],
   notes: [
-    "Prompts for the value without echo. Without a terminal, reads standard input and removes the last line end.",
+    "Prompts for one line without echo. Without a terminal, reads standard input and removes the last line end.",
     "Redeploys the deployments that use the secret without a fixed version. With --json, does not wait for them.",
   ],
   run: async (input, io) => {

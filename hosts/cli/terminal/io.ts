@@ -1,4 +1,6 @@
 /** The commands' terminal interface. Tests replace it. */
+import { on } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import { safeJson } from "./control-characters.ts";
 
 export interface Output {
@@ -66,20 +68,63 @@ export const confirm = async (io: Io, question: string, yes: boolean): Promise<v
   if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new Cancelled();
 };
 
-/** Prompts for a secret without echo on a terminal. Otherwise reads the first line of standard input. */
-export const promptSecret = async (io: Io, question: string): Promise<string> => {
-  if (io.stdin.isTTY !== true) return (await readAnswer(io))?.trim() ?? "";
+const utf8 = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Decodes standard input without changing it: keeps a byte order mark, and fails if a byte is not UTF-8.
+ * @param decoder set for a chunk, which may end within a character
+ */
+export const decodeInput = (bytes: Uint8Array, decoder?: ReturnType<typeof utf8>): string => {
+  try {
+    return (decoder ?? utf8()).decode(bytes, { stream: decoder !== undefined });
+  } catch (cause) {
+    throw new CommandError("The value is not valid UTF-8. Encode it as base64, and decode it in your service.", {
+      cause,
+    });
+  }
+};
+
+/** A terminal delivers a paste in several chunks. Each follows the previous one within this time. */
+const PASTE_GAP_MS = 100;
+
+/** Reads what follows a line end without a pause. The shell would run unread lines as commands. */
+const restOfPaste = async (chunks: AsyncIterator<unknown[]>): Promise<string> => {
+  let rest = "";
+  for (;;) {
+    const timer = new AbortController();
+    const next = await Promise.race([chunks.next(), setTimeout(PASTE_GAP_MS, undefined, { signal: timer.signal })]);
+    timer.abort();
+    if (next === undefined || next.done === true) return rest;
+    rest += String(next.value[0]);
+  }
+};
+
+/**
+ * Prompts for one line without echo on a terminal. Otherwise reads the first line of standard input. Does not trim it.
+ * @param instead what to do if the input has several lines
+ */
+export const promptSecret = async (io: Io, question: string, instead: string): Promise<string> => {
+  if (io.stdin.isTTY !== true) return (await readAnswer(io)) ?? "";
   io.stderr.write(question);
   io.stdin.setRawMode(true);
-  let typed = "";
+  const decoder = utf8();
+  const chunks = on(io.stdin, "data", { close: ["end"] });
+  const typed: string[] = [];
   try {
-    for await (const chunk of io.stdin)
-      for (const key of String(chunk)) {
-        if (key === "\r" || key === "\n") return typed.trim();
+    for await (const [chunk] of chunks) {
+      const text = decodeInput(Buffer.from(chunk), decoder);
+      const [line = ""] = text.split(/[\r\n]/, 1);
+      for (const key of line) {
         if (key === "\u0003") throw new Cancelled();
-        typed = key === "\u007f" ? typed.slice(0, -1) : typed + key;
+        if (key === "\u007f") typed.pop();
+        else typed.push(key);
       }
-    return typed.trim();
+      if (line.length === text.length) continue;
+      const rest = text.slice(line.length) + (await restOfPaste(chunks));
+      if (!/^(\r\n|\r|\n)$/.test(rest)) throw new CommandError(`The prompt takes one line. ${instead}`);
+      break;
+    }
+    return typed.join("");
   } finally {
     io.stdin.setRawMode(false);
     io.stdin.pause();

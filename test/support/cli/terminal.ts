@@ -13,8 +13,8 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly stdin?: string | Uint8Array;
-  /** Standard input is a terminal with this text typed. */
-  readonly typed?: string;
+  /** Standard input is a terminal with this text typed, in one or several chunks. */
+  readonly typed?: string | readonly (string | Uint8Array)[];
   readonly signal?: AbortSignal;
   /** Output goes to a terminal of this width. */
   readonly columns?: number;
@@ -32,8 +32,9 @@ const sink = (columns: number | undefined, onOutput?: (text: string) => void) =>
 };
 
 const stdinOf = ({ stdin, typed }: RunOptions): NodeJS.ReadStream => {
-  const text = typed ?? stdin;
-  const stream = Readable.from(text === undefined ? [] : [text]);
+  const input = typed ?? stdin ?? [];
+  const chunks = typeof input === "string" || input instanceof Uint8Array ? [input] : input;
+  const stream = Readable.from(chunks);
   const terminal = { isTTY: typed !== undefined, setRawMode: () => stream };
   return Object.assign(stream, terminal) as unknown as NodeJS.ReadStream;
 };

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseService, renderService } from "../../../../adapters/shared/deploy/service-document.ts";
+import type { SecretName } from "../../../../core/domain/wire/names.ts";
 import { serviceTemplate } from "../../../arbitraries/index.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -14,6 +15,21 @@ test("rendering and parsing returns the same template, as a document and as JSON
       expect(renderService(parseService(document) ?? template)).toStrictEqual(document);
     }),
     runs(500),
+  );
+});
+
+test("earlier versions reject a document with secrets, instead of starting instances without them", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), ({ secrets: _secrets, ...plain }) => {
+      const secrets = { TOKEN: { name: "KEY" as SecretName, version: 1, follows: true } };
+      const document = renderService({ ...plain, secrets });
+      // Earlier versions read documents of this version, and ignore unknown fields.
+      expect(document.apiVersion).not.toBe("portside/v1");
+      expect(renderService(plain).apiVersion).toBe("portside/v1");
+      // Unreleased versions wrote secrets in such documents.
+      expect(parseService({ ...document, apiVersion: "portside/v1" })).toStrictEqual({ ...plain, secrets });
+    }),
+    runs(100),
   );
 });
 

@@ -98,6 +98,44 @@ test("the value is typed on a terminal without echo, and a deletion asks first",
   expect(await run("secret delete KEY", { typed: "y\n" })).toMatchObject({ code: 0 });
 });
 
+const pem = ["-----BEGIN hunter2-----", "line", "-----END hunter2-----"];
+const bytes = (text: string) => [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));
+
+test.each<[string, RunOptions, string]>([
+  ["spaces of a typed value", { typed: "  hunter2 \r" }, "  hunter2 "],
+  ["a typed line that ends with CRLF", { typed: ["hunter2\r", "\n"] }, "hunter2"],
+  ["typed characters that arrive in parts", { typed: bytes("\ufeffpäss 🔑\r") }, "\ufeffpäss 🔑"],
+  ["a typed character that is deleted", { typed: "a🔑\x7fb\r" }, "ab"],
+  ["a byte order mark", { stdin: Buffer.from("\ufeffhunter2\n") }, "\ufeffhunter2"],
+  ["the lines of a file", { stdin: `${pem.join("\r\n")}\r\n` }, pem.join("\r\n")],
+])("stores %s", async (_what, options, value) => {
+  const { api, run } = await start();
+  await using _api = api;
+  expect(await run("secret set KEY", options)).toMatchObject({ code: 0 });
+  // The present value makes no new version.
+  const again = await api.call("POST", "/v1/secret/set", { json: { name: "KEY", value } });
+  expect(again.json).toMatchObject({ version: 1 });
+});
+
+const oneLine = "The prompt takes one line. For a value of several lines, run 'portside secret set KEY < FILE'.";
+const notUtf8 = "The value is not valid UTF-8. Encode it as base64";
+const latin1 = Buffer.from("p\u00e4ss hunter2\n", "latin1");
+
+test.each<[string, RunOptions, string]>([
+  ["a paste of several lines", { typed: `${pem.join("\r")}\r` }, oneLine],
+  ["a paste that continues in the next chunk", { typed: [`${pem[0]}\r`, "line\r"] }, oneLine],
+  ["an empty line after the value", { typed: "hunter2\n\n" }, oneLine],
+  ["other bytes than UTF-8", { stdin: latin1 }, notUtf8],
+  ["other typed bytes than UTF-8", { typed: [latin1] }, notUtf8],
+])("stores nothing for %s", async (_what, options, message) => {
+  const { api, run } = await start();
+  await using _api = api;
+  const set = await run("secret set KEY", options);
+  expect(set).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+  expect(set.stderr).not.toContain("hunter2");
+  expect(JSON.parse((await run("secret list --json")).stdout)).toEqual([]);
+});
+
 test("errors name the problem and not the value", async () => {
   const { api, run } = await start();
   await using _api = api;
