@@ -145,6 +145,7 @@ const limits = (): string => {
   const fires = [
     ["delays before the retries of a failed fire", fireLimits.retryDelays.map(seconds).join(", ")],
     ["maximum delay of a fire; a later fire is skipped", seconds(fireLimits.lateness)],
+    ["requested fires of a schedule that have not ended", String(fireLimits.requested)],
   ];
   return `# Limits
 

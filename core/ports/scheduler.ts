@@ -28,6 +28,8 @@ export interface Scheduler {
    * outcome. The fire follows the rules of scheduled fires, and does not delay them. Fails with `not_found` if the
    * service has no schedule. Must be present if the provider declares `cron.fire`.
    *
+   * Must fail with `unavailable` if the schedule has too many requested fires that have not ended (`mayRequestFire`).
+   *
    * Each attempt's log entry and the service's `lastFire` must contain the id.
    */
   fire?(service: ScheduledService, fireId: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;

@@ -57,17 +57,20 @@ const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
  * error".
  */
 const NOT_STARTED = /^(?:terminated: )?Application failed to start(?:: (.+))?/;
+const isEnd = (text: string): boolean => [EXITED, KILLED, NOT_STARTED].some((one) => one.test(text));
+
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
 /**
  * The service responded to its HTTP startup probe, but not with success in time: "STARTUP HTTP probe failed 3 times
  * consecutively for container "app-1" on port 8080 path "/healthz". The instance was not started." A following
- * "Connection failed with status ERROR_CONNECTION_FAILED." means that nothing listened. Quoted in
- * https://github.com/GoogleCloudPlatform/opentelemetry-operations-collector/issues/264
+ * "Connection failed with status ERROR_CONNECTION_FAILED." means that nothing listened, and "CANCELLED" that the
+ * container ended. Quoted in https://github.com/GoogleCloudPlatform/opentelemetry-operations-collector/issues/264
  */
-const UNHEALTHY = /^STARTUP HTTP probe failed (?!.*\bERROR_CONNECTION_FAILED\b)(?:.*\bwith status (\w+))?/s;
+const UNHEALTHY =
+  /^STARTUP HTTP probe failed (?!.*\b(?:ERROR_CONNECTION_FAILED|CANCELLED)\b)(?:.*\bwith status (\w+))?/s;
 
-const REFUSED = /^STARTUP HTTP probe failed .*\bERROR_CONNECTION_FAILED\b/s;
+const REFUSED = /^STARTUP HTTP probe failed .*\b(?:ERROR_CONNECTION_FAILED|CANCELLED)\b/s;
 
 /** Matches a line that reports a denied mount. The wording is undocumented. */
 const MOUNT_REFUSED = /mount.*\b(?:403|storage\.[a-z]+\.[a-z]+|permission denied)\b/is;
@@ -106,9 +109,12 @@ export const failureOfHealthCheck = (
       logTail,
     };
   if (systemTexts.some((text) => MOUNT_REFUSED.test(text))) return { ...mountRefused, logTail };
-  const failedProbe = systemTexts.map((text) => UNHEALTHY.exec(text)).findLast(Boolean);
-  // Cloud Run stops such a container, which may log another end.
-  if (health !== undefined && failedProbe != null) return { ...unhealthy(health, failedProbe[1]), logTail };
+  const probe = systemTexts.findLastIndex((text) => UNHEALTHY.test(text));
+  const failedProbe = UNHEALTHY.exec(systemTexts[probe] ?? "");
+  const hadEnded = systemTexts.slice(0, Math.max(probe, 0)).some(isEnd);
+  // Cloud Run stops a container after the failed probe, so only an earlier end is the cause.
+  if (health !== undefined && failedProbe !== null && !hadEnded)
+    return { ...unhealthy(health, failedProbe[1]), logTail };
   const code = Number(systemTexts.map((text) => EXITED.exec(text)?.[1]).findLast(Boolean) ?? Number.NaN);
   if (!Number.isNaN(code))
     return {

@@ -2,7 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
-import { earliestInTime, isTooLate, type LastFire } from "../../../core/domain/schedules/fire-policy.ts";
+import {
+  earliestInTime,
+  isTooLate,
+  type LastFire,
+  mayRequestFire,
+} from "../../../core/domain/schedules/fire-policy.ts";
 import { nextFire } from "../../../core/domain/schedules/fire-times.ts";
 import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
@@ -11,6 +16,7 @@ import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { type Attempt, attempt, type PendingFire } from "./fire.ts";
 import type { FiredService, LastFires } from "./last-fires.ts";
+import { TooManyFires } from "./too-many-fires.ts";
 
 /** A stored schedule. If its deployment is deleted and created again, `createdAt` changes. */
 export interface StoredJob extends CronJob {
@@ -74,6 +80,8 @@ export class CronTimers {
   readonly #deps: TimerDeps;
   readonly #timers = new Map<string, Timer>();
   readonly #fires: BackgroundTasks;
+  /** The number of requested fires of each schedule that have not ended. */
+  readonly #requested = new Map<string, number>();
   /** Ends the requests of running fires. */
   readonly #end = new AbortController();
   #run: Run | undefined;
@@ -131,10 +139,14 @@ export class CronTimers {
       this.#noting("store the result of a fire", (lastFires) => lastFires.note(service, fire));
   }
 
-  /** Starts a fire of a schedule now. Returns false if the service has no schedule. */
+  /**
+   * Starts a fire of a schedule now. Returns false if the service has no schedule. Throws `TooManyFires` if too many
+   * requested fires of the schedule have not ended.
+   */
   request(service: ScheduledService, fireId: string): boolean {
     const job = this.#timers.get(keyOf(service))?.job;
     if (job === undefined) return false;
+    if (!mayRequestFire(this.#requested.get(keyOf(job)) ?? 0)) throw new TooManyFires();
     const now = this.#deps.clock.now();
     this.#continue(job, { scheduled: now, attempts: 0, at: now, fireId });
     return true;
@@ -202,7 +214,21 @@ export class CronTimers {
 
   /** Does not wait, because a fire that takes longer than the schedule's interval overlaps with the next one. */
   #continue(job: StoredJob, fire: PendingFire): void {
-    this.#fires.add(this.#attempts(job, fire), "a fire stopped because of an error");
+    const attempts = fire.fireId === undefined ? this.#attempts(job, fire) : this.#counted(job, fire);
+    this.#fires.add(attempts, "a fire stopped because of an error");
+  }
+
+  /** Counts a requested fire until it ends, or until another engine continues it. */
+  async #counted(job: StoredJob, fire: PendingFire): Promise<void> {
+    const key = keyOf(job);
+    this.#requested.set(key, (this.#requested.get(key) ?? 0) + 1);
+    try {
+      await this.#attempts(job, fire);
+    } finally {
+      const left = (this.#requested.get(key) ?? 1) - 1;
+      if (left === 0) this.#requested.delete(key);
+      else this.#requested.set(key, left);
+    }
   }
 
   /** Makes attempts until the fire ends, the schedule is deleted, or the timers stop. */

@@ -1,4 +1,5 @@
 /** The local Scheduler. It stores schedules in the state, and the engine fires them. */
+import { fireLimits } from "../../../core/domain/accounts/limits.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
@@ -8,6 +9,7 @@ import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
+import { TooManyFires } from "./too-many-fires.ts";
 
 export interface SchedulerDeps {
   readonly rows: ScheduleRows;
@@ -54,6 +56,10 @@ export class LocalScheduler implements Scheduler {
 
   fire(...[{ owner, name }, fireId]: Parameters<Fire>): ReturnType<Fire> {
     const fired = ResultAsync.fromPromise(this.#deps.engine.fire({ owner, name }, fireId), (cause) => {
+      if (cause instanceof TooManyFires)
+        return unavailable(
+          `The schedule of '${name}' already has ${fireLimits.requested} requested fires that have not ended. Try again when one has ended.`,
+        );
       this.#deps.logger.error("could not start a fire", { name, cause });
       return unavailable(
         "The engine did not start the fire. If it is older than this server, run 'portside upgrade'; otherwise try again.",

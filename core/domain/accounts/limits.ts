@@ -95,6 +95,8 @@ export const fireLimits = {
   retryDelays: [5000, 10_000, 20_000],
   /** Maximum delay of a fire. The platform skips a fire that is later. */
   lateness: 60_000,
+  /** Requested fires of a schedule that have not ended. */
+  requested: 10,
 } as const;
 
 /** Limits of a deployment's releases. */

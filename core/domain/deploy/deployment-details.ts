@@ -6,6 +6,7 @@ import { type Instant, timestampOf } from "../wire/instant.ts";
 import { type Deployment, deploymentSchema, lastDeploySchema, lastFireSchema } from "./deployment.ts";
 import type { DeployUpdate } from "./events.ts";
 import { type InstanceStatus, instanceRowOf, instanceSchema } from "./instance-status.ts";
+import { type DeployReason, deployReasons } from "./reason.ts";
 
 /** The number of scheduled fires that the response contains. */
 const FIRES = 5;
@@ -22,7 +23,10 @@ export const deploymentDetailsSchema = deploymentSchema
     }),
     last_deploy: lastDeploySchema
       .extend({
-        message: z.string().nullable().meta({ description: "The last record's message; null if it is unknown." }),
+        message: z.string().nullable().meta({
+          description:
+            "The last record's message; null if it is unknown. If the service broke after the deploy, the meaning of `reason`.",
+        }),
         log_tail: z.array(z.string()).meta({ description: "The last lines of output of a deploy that failed." }),
       })
       .nullable(),
@@ -66,6 +70,9 @@ export const reportOfEntry = ({ json }: LogEntry): DeployReport => {
     logTail: Array.isArray(tail) ? tail.filter((line) => typeof line === "string") : [],
   };
 };
+
+/** Returns the report of a service that broke after its last deploy, whose last record reports success. */
+export const reportOfBroken = (reason: DeployReason): DeployReport => ({ message: deployReasons[reason], logTail: [] });
 
 /** What a single deployment has in addition to its row in the list. */
 export interface DeploymentFacts {

@@ -4,7 +4,7 @@ import type { LastFire } from "../schedules/fire-policy.ts";
 import type { Timestamp } from "../wire/instant.ts";
 import { healthCheckSchema } from "./health.ts";
 import { idleModes } from "./idle.ts";
-import { deployReasonSchema } from "./reason.ts";
+import { type DeployReason, deployReasonSchema } from "./reason.ts";
 import {
   type Service,
   type ServiceSpec,
@@ -127,14 +127,21 @@ const lastFireOf = ({ fireId, at, status, attempts }: LastFire): z.output<typeof
   attempts,
 });
 
-/** If the deploy itself failed, its reason takes precedence over `broken`. */
-const lastDeployOf = ({ lastDeploy: last, broken }: Service): Deployment["last_deploy"] => {
+/**
+ * Returns the reason that replaces the outcome of the last deploy. If the deploy itself failed, its reason takes
+ * precedence over `broken`.
+ */
+export const brokenReasonOf = ({ lastDeploy, broken }: Service): DeployReason | undefined =>
+  lastDeploy?.status === "DONE" ? broken : undefined;
+
+const lastDeployOf = (service: Service): Deployment["last_deploy"] => {
+  const { lastDeploy: last } = service;
   if (last === null) return null;
-  const isBroken = broken !== undefined && last.status === "DONE";
+  const broken = brokenReasonOf(service);
   return {
     deploy_id: last.deployId,
-    status: isBroken ? "ERROR" : last.status,
-    reason: isBroken ? broken : last.reason,
+    status: broken === undefined ? last.status : "ERROR",
+    reason: broken ?? last.reason,
     finished_at: last.finishedAt,
   };
 };

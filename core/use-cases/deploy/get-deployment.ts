@@ -1,10 +1,11 @@
 /** The use case that returns a single deployment with its instances, its last deploy and its schedule. */
-import { type Deployment, deploymentOf, firstDeploymentOf } from "../../domain/deploy/deployment.ts";
+import { brokenReasonOf, type Deployment, deploymentOf, firstDeploymentOf } from "../../domain/deploy/deployment.ts";
 import {
   type DeploymentDetails,
   type DeployReport,
   deploymentDetailsOf,
   noReport,
+  reportOfBroken,
   reportOfEntry,
   reportOfRecord,
 } from "../../domain/deploy/deployment-details.ts";
@@ -79,9 +80,9 @@ const detailsOfService = (caller: Caller, service: Service, now: Instant) =>
     const row = deploymentOf(service);
     const release = yield* await servingRelease(caller, service);
     const instances = yield* await findInstances(caller, service);
-    return ok(
-      deploymentDetailsOf(row, { release, instances, lastReport: await lastReport(caller, service.name, row) }, now),
-    );
+    const broken = brokenReasonOf(service);
+    const report = broken === undefined ? await lastReport(caller, service.name, row) : reportOfBroken(broken);
+    return ok(deploymentDetailsOf(row, { release, instances, lastReport: report }, now));
   });
 
 /** The platform does not know a deployment during its first build. */

@@ -38,7 +38,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     description:
       "The fire is a `POST /cron` with the present time as its scheduled time, and is retried like a scheduled fire. The " +
       "response does not wait for the outcome, which `GET /v1/deployment/get` and the log contain with the id. Fails " +
-      "with 409 if the deployment has no schedule.",
+      "with 409 if the deployment has no schedule, and with 503 if too many requested fires have not ended.",
     fields: fireFields,
     response: fireSchema,
     run: (controlPlane, principal, request, options) => controlPlane.fireSchedule(principal, request, options),

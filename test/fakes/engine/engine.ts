@@ -41,6 +41,10 @@ export const formatFailedProbe = (
   return isListening ? failed : `${failed} Connection failed with status ERROR_CONNECTION_FAILED.`;
 };
 
+/** Cloud Run's line about a startup probe whose container ended. It follows the line about the end. */
+export const formatCancelledProbe = ({ service, port }: EngineRevision, { path }: HealthCheck): string =>
+  `STARTUP HTTP probe failed 1 time consecutively for container "${service}-1" on port ${port} path "${path}". The instance was not started. Connection failed with status CANCELLED.`;
+
 /** A line of a revision's log, as Cloud Run sends it to Cloud Logging. */
 export interface RunLine {
   readonly service: string;
@@ -96,6 +100,9 @@ export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
       if (code === undefined) return image !== "silent";
       onLine({ service, revision, log: "stdout", severity: "DEFAULT", text: "leaving" });
       onLine({ service, revision, log: "varlog/system", severity: "WARNING", text: `Container called exit(${code}).` });
+      if (health === undefined) return false;
+      const text = formatCancelledProbe(spec, health);
+      onLine({ service, revision, log: "varlog/system", severity: "ERROR", text });
       return false;
     },
     serve: async (service, revision) => void serving.set(service, revision),

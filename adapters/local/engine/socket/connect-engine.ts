@@ -7,10 +7,11 @@ import { isWritable } from "../../../../core/domain/logs/entry.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import { ResultAsync } from "../../../../core/result.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
+import { TooManyFires } from "../../schedules/too-many-fires.ts";
 import type { AppliedState } from "../engine.ts";
 import type { EngineConnection } from "../open-engine.ts";
 import { caller, EngineUnreachable } from "./caller.ts";
-import { greeting, PROTOCOL } from "./protocol.ts";
+import { greeting, PROTOCOL, TOO_MANY_FIRES } from "./protocol.ts";
 import { clientPath, socketPath } from "./socket-path.ts";
 
 const greet = async (answer: unknown) => {
@@ -91,7 +92,11 @@ export const connectEngine = async (
       },
       end: async (candidate) => void (await call("end", { candidate })),
       apply: async () => (await call("apply", {})) as AppliedState,
-      fire: async (service, fireId) => (await call("fire", { service, fireId })) === true,
+      fire: async (service, fireId) => {
+        const result = await call("fire", { service, fireId });
+        if (result === TOO_MANY_FIRES) throw new TooManyFires();
+        return result === true;
+      },
       instances: async (service) => (await call("instances", { service })) as readonly InstanceStatus[],
     },
     logs: {

@@ -13,6 +13,9 @@ export const MAX_BODY = 16 * 1024 * 1024;
 
 const candidate = z.strictObject({ name, createdAt: timestamp, revision: text });
 
+/** The result of `fire` if too many requested fires of the schedule have not ended. Otherwise, it is a boolean. */
+export const TOO_MANY_FIRES = "too_many_fires";
+
 /** All calls, with their inputs. The callers are the server, an engine without the lease, and `portside upgrade`. */
 export const inputs = {
   hello: z.strictObject({}),

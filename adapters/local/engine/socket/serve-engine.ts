@@ -4,9 +4,10 @@ import { chmodSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { Logger } from "../../../../core/ports/system.ts";
+import { TooManyFires } from "../../schedules/too-many-fires.ts";
 import type { OpenedEngine } from "../open-engine.ts";
 import type { Candidate } from "../reconcile.ts";
-import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL } from "./protocol.ts";
+import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL, TOO_MANY_FIRES } from "./protocol.ts";
 import { placeSocket } from "./socket-path.ts";
 
 /** How long a candidate may wait for the commit of its rollout after its server has disconnected. */
@@ -62,7 +63,14 @@ const handlersOf = (
     (await engine.start(candidate, { listenMillis, signal, say })) ?? null,
   end: async ({ candidate }) => engine.end(candidate),
   apply: async () => engine.apply(),
-  fire: async ({ service, fireId }) => engine.fire(service, fireId),
+  fire: async ({ service, fireId }) => {
+    try {
+      return await engine.fire(service, fireId);
+    } catch (cause) {
+      if (cause instanceof TooManyFires) return TOO_MANY_FIRES;
+      throw cause;
+    }
+  },
   instances: async ({ service }) => engine.instances(service),
   append: async ({ entries }) => (await logs.append(entries)).isOk(),
   writeAll: async ({ owner }) => logs.writeAll(owner),

@@ -55,6 +55,8 @@ test.each([
 });
 
 const PROBE = 'STARTUP HTTP probe failed 3 times consecutively for container "app-1" on port 8080 path "/healthz".';
+const CANCELLED =
+  'STARTUP HTTP probe failed 1 time consecutively for container "app-1" on port 8080 path "/healthz". The instance was not started. Connection failed with status CANCELLED.';
 const health = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
 const NOT_PASSED = "The service's health check GET /healthz did not pass before the deadline.";
 const FIX = "Respond with a status from 200 to 399.";
@@ -79,6 +81,12 @@ test.each([
     [system("Container called exit(7)."), system(`${PROBE} ERROR_CONNECTION_FAILED`)],
     { reason: "crashed", exitCode: 7 },
   ],
+  // A container that ends closes the connection of a running probe.
+  [[system("Container called exit(1)."), system(CANCELLED)], { reason: "crashed", exitCode: 1 }],
+  [[system(CANCELLED), system("Container called exit(1).")], { reason: "crashed", exitCode: 1 }],
+  [[system("Container terminated on signal 11."), system(PROBE)], { reason: "crashed" }],
+  [[system("Application failed to start: not found"), system(PROBE)], { reason: "crashed" }],
+  [[system(CANCELLED)], { reason: "did_not_listen" }],
   [[system(PROBE), system("Memory limit of 512 MiB exceeded with 530 MiB used.")], { reason: "out_of_memory" }],
   [[], { reason: "unhealthy", message: `${NOT_PASSED} ${FIX}` }],
   [[own(PROBE), system("Container called exit(7).")], { reason: "crashed" }],
@@ -97,6 +105,7 @@ test.each([
   ["Application failed to start: not found", true],
   [PROBE, true],
   [`${PROBE} Connection failed with status ERROR_CONNECTION_FAILED.`, false],
+  [CANCELLED, false],
   ["Starting new instance. Reason: DEPLOYMENT_ROLLOUT", false],
 ])("'%s' shows the end of the container: %s", (text, isEnd) => {
   expect(showsContainerEnd([system(text)])).toBe(isEnd);

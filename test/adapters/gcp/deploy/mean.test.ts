@@ -44,10 +44,12 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     const first = await run.endOf(run.template("app"), "absent");
     expect(first).toMatchObject({ kind: "ready" });
     const crash = run.template("app", "acme", { image: run.image("exits:7") });
-    expect(await run.endOf(crash, await run.expectedOf("app"))).toMatchObject({
-      kind: "failed",
-      failure: { reason: "crashed", exitCode: 7, logTail: ["leaving"] },
-    });
+    const health = { path: "/healthz", interval: 10, timeout: 5, failures: 3 };
+    for (const template of [crash, { ...crash, health }])
+      expect(await run.endOf(template, await run.expectedOf("app"))).toMatchObject({
+        kind: "failed",
+        failure: { reason: "crashed", exitCode: 7, logTail: ["leaving"] },
+      });
     const { serving, url } = await run.serviceOf("app");
     expect(serving.map(({ id }) => id)).toEqual([first?.kind === "ready" && first.revision]);
     expect((await fetch(url)).status).toBe(200);

@@ -11,6 +11,7 @@ import { connectEngine } from "../../../../adapters/local/engine/socket/connect-
 import { inputs, MAX_BODY } from "../../../../adapters/local/engine/socket/protocol.ts";
 import { type ServedEngine, serveEngine } from "../../../../adapters/local/engine/socket/serve-engine.ts";
 import { clientPath } from "../../../../adapters/local/engine/socket/socket-path.ts";
+import { TooManyFires } from "../../../../adapters/local/schedules/too-many-fires.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { InstanceStatus } from "../../../../core/domain/deploy/instance-status.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
@@ -106,6 +107,8 @@ test("passes every call with its input and its result", async () => {
   expect(engine.engine.fire).toHaveBeenCalledWith(ours, "f1");
   engine.engine.fire.mockResolvedValueOnce(false);
   expect(await remote.engine.fire(ours, "f2")).toBe(false);
+  engine.engine.fire.mockRejectedValueOnce(new TooManyFires());
+  await expect(remote.engine.fire(ours, "f3")).rejects.toThrow(TooManyFires);
   expect(engine.engine.instances).toHaveBeenCalledWith(ours);
   expect((await remote.logs.append([entry])).isOk()).toBe(true);
   expect(engine.logs.append).toHaveBeenCalledWith([entry]);

@@ -139,6 +139,35 @@ test("a requested fire starts now, is retried, and delays no scheduled fire; its
   close();
 });
 
+test("limits the requested fires of a schedule that have not ended, but not its scheduled fires", async () => {
+  answers = [...Array(20).fill(undefined), 204];
+  const { scheduler, pass, entries, close } = await start();
+  (await scheduler.put(job("1 0 * * *")))._unsafeUnwrap();
+  for (let count = 1; count <= 10; count++) (await scheduler.fire(job(""), `f${count}`))._unsafeUnwrap();
+  const refused = {
+    kind: "unavailable",
+    message: "The schedule of 'app' already has 10 requested fires that have not ended. Try again when one has ended.",
+    retryAfterSeconds: 5,
+  };
+  expect((await scheduler.fire(job(""), "f11"))._unsafeUnwrapErr()).toMatchObject(refused);
+  await eventually(() => expect(fires).toHaveLength(10));
+  // The first attempts fail, and the fires wait for their retry.
+  server.closeAllConnections();
+  await pass(0, 10);
+  expect((await scheduler.fire(job(""), "f12"))._unsafeUnwrapErr()).toMatchObject(refused);
+  await pass(5000, 10);
+  await eventually(() => expect(fires).toHaveLength(20));
+  await pass(25_000, 11);
+  expect(entries.at(-1)?.json).not.toHaveProperty("fire_id");
+  // These fires have no further retry, because it would be later than the scheduled fire.
+  server.closeAllConnections();
+  await pass(0, 21);
+  expect((await scheduler.fire(job(""), "f13")).isOk()).toBe(true);
+  await pass(0, 22);
+  expect(entries.at(-1)?.json).toMatchObject({ fire_id: "f13" });
+  close();
+});
+
 const times = () => fires.map((headers) => headers["x-cron-time"]);
 
 test("fires POST /cron on time, with the token and the scheduled time", async () => {

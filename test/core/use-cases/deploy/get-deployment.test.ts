@@ -67,6 +67,29 @@ test("has no message if the log cannot be read", async () => {
   expect((await details(restarted)).last_deploy).toMatchObject({ status: "DONE", message: null, log_tail: [] });
 });
 
+test("states the reason of a broken service instead of the last record's message", async () => {
+  const platform = startMemory({
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        find: (...args) =>
+          services
+            .find(...args)
+            .map((state) =>
+              state.kind === "held" ? { ...state, service: { ...state.service, broken: "image_not_found" } } : state,
+            ),
+      },
+    }),
+  });
+  await deployed(platform);
+  expect((await details(platform)).last_deploy).toMatchObject({
+    status: "ERROR",
+    reason: "image_not_found",
+    message: "The image to run does not exist.",
+    log_tail: [],
+  });
+});
+
 test("exists during the first build, but is not visible to another account", async () => {
   const platform = startMemory({
     around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }),
