@@ -84,7 +84,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const notes = new DeployRows(db);
   const schedules = new ScheduleRows(db);
   const keys = createKeyRows(db);
-  const cipher = prepareKey(db, dataDir, config.secretsKeyFile);
+  const cipher = prepareKey(db, dataDir, config.secretsKeyFile, logger);
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
   // The start of a server ends leftover processes of its scope. Builds have a separate scope, so services keep running.

@@ -114,6 +114,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   // The key of the secrets. A backup contains it only if the operator asks for it.
   [KEY_FILE]: "secrets key",
   [`${KEY_FILE}.new`]: "left out",
+  [`${KEY_FILE}.copy`]: "left out",
   // Valid only in this folder at this time. A restore recreates the first file, and the server recreates the others.
   "state.check": "left out",
   "state.copy.sqlite": "left out",

@@ -117,7 +117,7 @@ const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, sta
   const { name: scope, release } = await takeScope(settings.named("scope"), dataDir, logger);
   stack.defer(release);
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
-  prepareKey(db, dataDir, config.secretsKeyFile);
+  prepareKey(db, dataDir, config.secretsKeyFile, logger);
   moveLastFires(db, () => openEngineFile(dataDir, logger));
   return { scope, storageKey };
 };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect, constants } from "node:http2";
 import { type HealthCheck, isHealthyStatus } from "../../../core/domain/deploy/health.ts";
+import type { Redactor } from "../../../core/domain/secrets/redact.ts";
 import type { Address } from "./listen-state.ts";
 
 /** The result of one check. */
@@ -16,44 +17,58 @@ interface Response {
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** The maximum number of response bytes that a failure's message contains. */
-const BODY_BYTES = 1024;
+/** The maximum number of response characters that a failure's message contains. */
+const BODY_CHARS = 1024;
+/** UTF-8 needs at most three bytes for a UTF-16 character. */
+const BYTES_PER_CHAR = 3;
 const USER_AGENT = "portside-health";
 
 /** Handles errors that can follow the end of a check, for example because the signal aborts. */
 const ignore = (): void => undefined;
 
-const readBeginning = async (body: AsyncIterable<Buffer>): Promise<string> => {
+/** Reads more than the result contains, so the redactor sees a complete value at the cut. */
+const readBeginning = async (body: AsyncIterable<Buffer>, redactor: Redactor): Promise<string> => {
+  const limit = BODY_CHARS * BYTES_PER_CHAR + redactor.longestBytes;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= BODY_BYTES) break;
+    if (bytes >= limit) break;
   }
-  return Buffer.concat(chunks).subarray(0, BODY_BYTES).toString("utf8").trim();
+  return redactor.redact(Buffer.concat(chunks).toString("utf8"), BODY_CHARS).trim();
 };
 
-const judge = async ({ status, body }: Response): Promise<HealthResult> => {
+const judge = async ({ status, body }: Response, redactor: Redactor): Promise<HealthResult> => {
   if (isHealthyStatus(status)) return { healthy: true };
-  const text = await readBeginning(body).catch(() => "");
+  const text = await readBeginning(body, redactor).catch(() => "");
   return { healthy: false, problem: `responded with status ${status}${text === "" ? "" : `: ${text}`}` };
 };
 
-const checkHttp1 = async ({ host, port }: Address, check: HealthCheck, signal: AbortSignal): Promise<HealthResult> => {
+const checkHttp1 = async (
+  { host, port }: Address,
+  check: HealthCheck,
+  signal: AbortSignal,
+  redactor: Redactor,
+): Promise<HealthResult> => {
   const headers = { "user-agent": USER_AGENT, host: check.host ?? `${host}:${port}`, connection: "close" };
   const sent = request({ host, port, path: check.path, headers, agent: false, signal });
   sent.on("error", ignore).end();
   try {
     const [response] = (await once(sent, "response", { signal })) as [IncomingMessage];
     response.on("error", ignore);
-    return await judge({ status: response.statusCode as number, body: response });
+    return await judge({ status: response.statusCode as number, body: response }, redactor);
   } finally {
     sent.destroy();
   }
 };
 
-const checkHttp2 = async ({ host, port }: Address, check: HealthCheck, signal: AbortSignal): Promise<HealthResult> => {
+const checkHttp2 = async (
+  { host, port }: Address,
+  check: HealthCheck,
+  signal: AbortSignal,
+  redactor: Redactor,
+): Promise<HealthResult> => {
   const session = connect(`http://${host}:${port}`).on("error", ignore);
   try {
     await once(session, "connect", { signal });
@@ -67,22 +82,26 @@ const checkHttp2 = async ({ host, port }: Address, check: HealthCheck, signal: A
     );
     stream.on("error", ignore);
     const [headers] = await once(stream, "response", { signal });
-    return await judge({ status: headers[constants.HTTP2_HEADER_STATUS], body: stream });
+    return await judge({ status: headers[constants.HTTP2_HEADER_STATUS], body: stream }, redactor);
   } finally {
     session.destroy();
   }
 };
 
-/** @param useHttp2 whether the service speaks HTTP/2 without TLS */
+/**
+ * @param useHttp2 whether the service speaks HTTP/2 without TLS
+ * @param redactor removes the values of secrets from the response of the service
+ */
 export const checkHealth = async (
   address: Address,
   check: HealthCheck,
   useHttp2: boolean,
   signal: AbortSignal,
+  redactor: Redactor,
 ): Promise<HealthResult> => {
   const timeout = AbortSignal.timeout(check.timeout * 1000);
   try {
-    return await (useHttp2 ? checkHttp2 : checkHttp1)(address, check, AbortSignal.any([timeout, signal]));
+    return await (useHttp2 ? checkHttp2 : checkHttp1)(address, check, AbortSignal.any([timeout, signal]), redactor);
   } catch (error) {
     if (timeout.aborted) return { healthy: false, problem: `did not respond within ${check.timeout} s` };
     if (signal.aborted) return { healthy: false, problem: "did not respond" };

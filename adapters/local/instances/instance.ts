@@ -4,6 +4,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { HealthCheck } from "../../../core/domain/deploy/health.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { Redactor } from "../../../core/domain/secrets/redact.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import type { Image } from "../builds/image-store.ts";
@@ -19,6 +20,9 @@ import type { BusySocket } from "./busy-socket.ts";
 import { checkHealth, type HealthResult } from "./health-check.ts";
 import { type Http2ProbeResult, probeHttp2 } from "./http2-probe.ts";
 import { type Address, accepts, type ListenState, loopback, staysOpen } from "./listen-state.ts";
+
+/** The maximum number of characters of an output line that a failure contains. */
+const TAIL_LINE_CHARS = 2000;
 
 export interface InstanceDeps {
   readonly runner: Runner;
@@ -58,10 +62,10 @@ export interface InstanceSpec {
 
 /** The resources that `launchService` creates for an instance, in addition to its processes. */
 export interface InstanceParts {
-  /** The last lines of output, oldest first. Grows while the instance runs. */
+  /** The last lines of output, oldest first, with the values of secrets. Grows while the instance runs. */
   readonly tail: readonly string[];
   /** Removes the values of secrets from text that leaves the service's own log. */
-  readonly redact: (text: string) => string;
+  readonly redactor: Redactor;
   readonly metered: Metered | undefined;
   readonly busySocket: BusySocket | undefined;
 }
@@ -97,9 +101,9 @@ export class Instance {
     return this.#running.exited;
   }
 
-  /** The last lines of output, oldest first. */
+  /** The last lines of output, oldest first, without the values of secrets. */
   get tail(): readonly string[] {
-    return [...this.#parts.tail];
+    return this.#parts.tail.map((line) => this.#parts.redactor.redact(line, TAIL_LINE_CHARS));
   }
 
   processes(): number[] {
@@ -124,10 +128,8 @@ export class Instance {
     return probeHttp2(this.address);
   }
 
-  async checkHealth(check: HealthCheck, useHttp2: boolean, signal: AbortSignal): Promise<HealthResult> {
-    const result = await checkHealth(this.address, check, useHttp2, signal);
-    // The problem may contain the response of the service.
-    return result.healthy ? result : { ...result, problem: this.#parts.redact(result.problem) };
+  checkHealth(check: HealthCheck, useHttp2: boolean, signal: AbortSignal): Promise<HealthResult> {
+    return checkHealth(this.address, check, useHttp2, signal, this.#parts.redactor);
   }
 
   /** @param open whether any program accepts connections on the instance's port */

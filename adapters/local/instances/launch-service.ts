@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Environment, withAliases } from "../../../core/domain/deploy/environment.ts";
-import { redactorOf } from "../../../core/domain/secrets/redact.ts";
+import { Redactor } from "../../../core/domain/secrets/redact.ts";
 import { COMPILE_CACHE } from "../builds/build-node.ts";
 import type { UnpackedImage } from "../builds/image-store.ts";
 import { APP, programBinds } from "../builds/run-command.ts";
@@ -172,10 +172,9 @@ export const launchService = (
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
   const job = `${deps.mark}.${id}`;
   const tail: string[] = [];
-  const redact = redactorOf(Object.values(secrets));
   const { owner, name: service } = template;
   const onOutput: OnOutput = (stream, lines, at) => {
-    tail.push(...lastLinesIn(lines, TAIL).map((line) => redact(line).slice(0, 2000)));
+    tail.push(...lastLinesIn(lines, TAIL));
     tail.splice(0, tail.length - TAIL);
     return deps.logOutput({ owner, service, revision, instance: id, logName: stream, lines }, at);
   };
@@ -196,5 +195,6 @@ export const launchService = (
   void running.exited.then(() => mounts.removeLinks());
   const closed = running.exited.then(() => busySocket?.close());
   closed.catch((cause: unknown) => deps.logger.warn("could not remove the busy socket of an instance", { id, cause }));
-  return new Instance(deps, running, port, { tail, redact, metered, busySocket });
+  const redactor = new Redactor(Object.values(secrets));
+  return new Instance(deps, running, port, { tail, redactor, metered, busySocket });
 };

@@ -3,9 +3,20 @@
  * check of the key, to detect a wrong key at the start.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import type { Logger } from "../../../core/ports/system.ts";
 import { DataFolderError, explainFileError } from "../data-folder/data-folder-error.ts";
 import { KEY_FILE } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
@@ -18,6 +29,9 @@ export const KEY_CHECK = "secrets_key_check";
 
 /** The new key during a rekey. The rekey renames it when the state contains the values under the new key. */
 const pendingOf = (path: string): string => `${path}.new`;
+
+/** A copy of the key file, which a rekey renames to the key file as a test. */
+const copyOf = (path: string): string => `${path}.copy`;
 
 /** Returns the path of the key file. @param configured the setting `secretsKeyFile` */
 export const keyPathOf = (dataDir: string, configured: string | undefined): string =>
@@ -33,18 +47,22 @@ const readKey = (path: string): Uint8Array | "damaged" | undefined => {
   }
 };
 
-/** Writes the file completely or not at all. */
+/** Creates a file that only its owner can read. Fails if the file exists. */
+const writePrivate = (path: string, content: Uint8Array): void => {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    fchmodSync(file, 0o600);
+    writeSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  syncFolder(dirname(path));
+};
+
 const writeKey = (path: string, key: Uint8Array): void => {
   try {
-    const file = openSync(path, "wx", 0o600);
-    try {
-      fchmodSync(file, 0o600);
-      writeSync(file, `${Buffer.from(key).toString("base64")}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    syncFolder(dirname(path));
+    writePrivate(path, Buffer.from(`${Buffer.from(key).toString("base64")}\n`));
   } catch (error) {
     throw explainFileError(error, path) ?? error;
   }
@@ -71,21 +89,36 @@ const pendingCipher = (path: string): SecretCipher | undefined => {
   return key === undefined || key === "damaged" ? undefined : new SecretCipher(key);
 };
 
-/** Completes a rekey that ended between its commit and its rename. */
-const completeRekey = (path: string, check: string): SecretCipher | undefined => {
-  const pending = pendingCipher(path);
-  if (pending?.matches(check) !== true) return undefined;
+const renamePending = (path: string): void => {
   renameSync(pendingOf(path), path);
   syncFolder(dirname(path));
+};
+
+/** Completes a rekey that ended between its commit and its rename. */
+const completeRekey = (path: string, check: string, logger: Logger | undefined): SecretCipher | undefined => {
+  const pending = pendingCipher(path);
+  if (pending?.matches(check) !== true) return undefined;
+  try {
+    renamePending(path);
+  } catch (cause) {
+    // The key in use must not depend on whether its file can be renamed.
+    logger?.warn("uses the new key of an interrupted rekey, because the key file cannot be replaced", {
+      keyFile: path,
+      newKeyFile: pendingOf(path),
+      cause,
+    });
+  }
   return pending;
 };
 
 /**
- * Returns the cipher of the key in the file. Throws a `DataFolderError` of kind `secrets_key` if the file is missing,
- * or is not the key with this check.
+ * Returns the cipher of the key in the file, or of the new key of an interrupted rekey. Throws a `DataFolderError` of
+ * kind `secrets_key` if neither is the key with this check.
  * @param check the setting `KEY_CHECK`
  */
 export const loadCipher = (path: string, check: string | undefined): SecretCipher => {
+  const pending = check === undefined ? undefined : pendingCipher(path);
+  if (check !== undefined && pending?.matches(check) === true) return pending;
   const cipher = cipherAt(path);
   if (cipher === undefined) throw wrongKey(path, "is missing");
   if (check === undefined || !cipher.matches(check))
@@ -103,7 +136,12 @@ const createKey = (path: string): SecretCipher => {
  * `DataFolderError` of kind `secrets_key` if the key is missing or wrong. Only one process may use the state.
  * @param configured the setting `secretsKeyFile`
  */
-export const prepareKey = (db: DatabaseSync, dataDir: string, configured: string | undefined): SecretCipher => {
+export const prepareKey = (
+  db: DatabaseSync,
+  dataDir: string,
+  configured: string | undefined,
+  logger?: Logger,
+): SecretCipher => {
   const path = keyPathOf(dataDir, configured);
   const settings = new SettingRows(db);
   const check = settings.get(KEY_CHECK);
@@ -114,7 +152,7 @@ export const prepareKey = (db: DatabaseSync, dataDir: string, configured: string
     rmSync(pendingOf(path), { force: true });
     return cipher;
   }
-  const completed = check === undefined ? undefined : completeRekey(path, check);
+  const completed = check === undefined ? undefined : completeRekey(path, check, logger);
   if (completed !== undefined) return completed;
   if (hasSecrets(db)) return loadCipher(path, check);
   const accepted = cipher ?? createKey(path);
@@ -123,12 +161,39 @@ export const prepareKey = (db: DatabaseSync, dataDir: string, configured: string
 };
 
 /**
- * Creates a new key, and lets `commit` change the state. If the process ends in between, the next start uses the key
- * that fits the state.
+ * Replaces the key file with a copy of itself. Throws a `DataFolderError` of kind `secrets_key` if that fails. A mount
+ * point, such as a Docker secret, can be written to but not replaced.
  */
-export const replaceKey = (path: string, commit: (cipher: SecretCipher) => void): void => {
+const proveReplaceable = (path: string): void => {
+  const copy = copyOf(path);
+  try {
+    rmSync(copy, { force: true });
+    writePrivate(copy, readFileSync(path));
+    renameSync(copy, path);
+  } catch (error) {
+    // A new file replaces nothing.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT" && !existsSync(path)) return;
+    rmSync(copy, { force: true });
+    throw new DataFolderError(
+      "secrets_key",
+      path,
+      `The key file of the secrets, ${path}, cannot be replaced (${(error as Error).message}). It may be a mount point or in a read-only folder. Nothing was changed. Copy the file to a folder that Portside can write to, name the copy with --secrets-key-file or PORTSIDE_SECRETS_KEY_FILE, then run the command again.`,
+      error,
+    );
+  }
+};
+
+/**
+ * Creates a new key, and lets `commit` change the state. If the process ends in between, the next start uses the key
+ * that fits the state. Throws a `DataFolderError` of kind `secrets_key`, and changes nothing, if the key file cannot be
+ * replaced.
+ * @param check the setting `KEY_CHECK`
+ */
+export const replaceKey = (path: string, check: string | undefined, commit: (cipher: SecretCipher) => void): void => {
+  proveReplaceable(path);
+  // The new key of an interrupted rekey may be the only valid key.
+  if (check !== undefined && pendingCipher(path)?.matches(check) === true) renamePending(path);
   rmSync(pendingOf(path), { force: true });
   commit(createKey(pendingOf(path)));
-  renameSync(pendingOf(path), path);
-  syncFolder(dirname(path));
+  renamePending(path);
 };

@@ -47,7 +47,7 @@ const reencrypt = (rows: SecretRows, before: SecretCipher, after: SecretCipher):
 
 /**
  * Encrypts the secrets of a data folder under a new key. Throws a `DataFolderError` of kind `in_use` if a server uses
- * the folder, or of kind `secrets_key` if the present key is missing or wrong.
+ * the folder, or of kind `secrets_key` if the present key is missing or wrong, or its file cannot be replaced.
  */
 export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
   const dataDir = resolve(options.dataDir);
@@ -56,15 +56,15 @@ export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
   try {
     using _lock = lockDataDir(dataDir);
     using db = openState(dataDir);
-    const rows = new SecretRows(db);
+    const [rows, settings] = [new SecretRows(db), new SettingRows(db)];
     const discarded = options.discard === true ? rows.all().length : 0;
     let versions = 0;
     const before = options.discard === true ? undefined : prepareKey(db, dataDir, options.secretsKeyFile);
-    replaceKey(keyFile, (after) =>
+    replaceKey(keyFile, settings.get(KEY_CHECK), (after) =>
       transaction(db, () => {
         if (before === undefined) rows.clear();
         else versions = reencrypt(rows, before, after);
-        new SettingRows(db).set(KEY_CHECK, after.check);
+        settings.set(KEY_CHECK, after.check);
       }),
     );
     return { keyFile, versions, discarded };

@@ -3,10 +3,21 @@
 /** Shorter values would match unrelated text. */
 const MIN_CHARS = 4;
 
+/** Shorter lines of a value would match unrelated text. */
+const MIN_LINE_CHARS = 16;
+
+/** Bounds the time of a redaction. Of more lines, only the longest are removed. */
+const MAX_LINES = 1000;
+
+const REPLACEMENT = "[secret]";
+
 const utf8 = new TextEncoder();
 
-const base64 = (value: string): string =>
-  btoa(Array.from(utf8.encode(value), (byte) => String.fromCharCode(byte)).join(""));
+const base64 = (value: string): string => {
+  let binary = "";
+  for (const byte of utf8.encode(value)) binary += String.fromCharCode(byte);
+  return btoa(binary);
+};
 
 /** Returns the forms in which a service prints a value: plain, quoted, in a URL, and in base64. */
 const formsOf = (value: string): string[] => {
@@ -15,8 +26,6 @@ const formsOf = (value: string): string[] => {
   const url = encodeURIComponent(value);
   return [
     value,
-    // A service prints a value with several lines as several lines of output.
-    ...value.split(/\r?\n/),
     quoted,
     url,
     url.replaceAll("%20", "+"),
@@ -26,11 +35,61 @@ const formsOf = (value: string): string[] => {
   ];
 };
 
-/** Returns a function that replaces the values in a text. Does not replace values of less than four characters. */
-export const redactorOf = (values: readonly string[]): ((text: string) => string) => {
-  const forms = [...new Set(values.flatMap(formsOf))]
-    .filter((form) => form.length >= MIN_CHARS)
-    // A form may contain another one.
-    .sort((a, b) => b.length - a.length);
-  return (text) => forms.reduce((rest, form) => rest.replaceAll(form, "[secret]"), text);
+const byLength = (a: string, b: string): number => b.length - a.length;
+
+/** Returns the longest lines of the values. A service prints a value with several lines as several lines of output. */
+const linesOf = (values: readonly string[]): string[] => {
+  const lines = values.flatMap((value) => value.split(/\r?\n/)).filter((line) => line.length >= MIN_LINE_CHARS);
+  return [...new Set(lines)].sort(byLength).slice(0, MAX_LINES);
 };
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+export class Redactor {
+  readonly #values: readonly string[];
+  #built: readonly string[] | undefined;
+
+  constructor(values: readonly string[]) {
+    this.#values = values;
+  }
+
+  /** The bytes of the longest form of a value in UTF-8. A text may be cut to its limit and these bytes, but no more. */
+  get longestBytes(): number {
+    return this.#forms.reduce((most, form) => Math.max(most, utf8.encode(form).length), 0);
+  }
+
+  /**
+   * Cuts the text to a number of characters, and replaces the values. Also replaces a value that the cut would divide.
+   * Does not replace values of less than four characters.
+   */
+  redact(text: string, maxChars: number): string {
+    let [redacted, at] = ["", 0];
+    for (const { start, end } of this.#rangesIn(text, maxChars)) {
+      if (start >= at) redacted += text.slice(at, start) + REPLACEMENT;
+      at = Math.max(at, end);
+    }
+    return redacted + text.slice(at, Math.max(at, maxChars));
+  }
+
+  /** Returns where the text contains a form that starts before the limit, in order. */
+  #rangesIn(text: string, maxChars: number): readonly Range[] {
+    const ranges: Range[] = [];
+    for (const form of this.#forms) {
+      const searched = text.slice(0, maxChars + form.length - 1);
+      for (let start = searched.indexOf(form); start >= 0; start = searched.indexOf(form, start + form.length))
+        ranges.push({ start, end: start + form.length });
+    }
+    return ranges.sort((a, b) => a.start - b.start);
+  }
+
+  /** Created lazily, because most instances never fail. */
+  get #forms(): readonly string[] {
+    this.#built ??= [...new Set([...this.#values.flatMap(formsOf), ...linesOf(this.#values)])].filter(
+      (form) => form.length >= MIN_CHARS,
+    );
+    return this.#built;
+  }
+}

@@ -6,8 +6,10 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkHealth } from "../../../../adapters/local/instances/health-check.ts";
 import type { HealthCheck } from "../../../../core/domain/deploy/health.ts";
+import { Redactor } from "../../../../core/domain/secrets/redact.ts";
 
 const preset: HealthCheck = { path: "/healthz?deep=1", interval: 60, timeout: 60, failures: 3 };
+const noSecrets = new Redactor([]);
 const never = new AbortController().signal;
 
 const listen = async (server: Server): Promise<{ host: string; port: number }> => {
@@ -21,7 +23,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
   const useHttp2 = version === "HTTP/2";
   const check = async (handler: RequestListener, change: Partial<HealthCheck> = {}) => {
     const server = useHttp2 ? createHttp2Server(handler as never) : createServer(handler);
-    return checkHealth(await listen(server), { ...preset, ...change }, useHttp2, never);
+    return checkHealth(await listen(server), { ...preset, ...change }, useHttp2, never, noSecrets);
   };
 
   test.each([200, 204, 302, 399])("status %i is healthy, even with a long body", async (status) => {
@@ -39,6 +41,20 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
     });
     const body = "no database ".repeat(100).slice(0, 1024).trim();
     expect(result).toEqual({ healthy: false, problem: `responded with status ${status}: ${body}` });
+  });
+
+  test("removes a value from the body, even at the cut", async () => {
+    const secret = `${"v".repeat(200_000)}\n`;
+    const handler: RequestListener = (_request, response) => {
+      response.writeHead(503);
+      response.end(`${"x".repeat(1000)} ${JSON.stringify(secret)} after ${secret}`);
+    };
+    const server = useHttp2 ? createHttp2Server(handler as never) : createServer(handler);
+    const result = await checkHealth(await listen(server), preset, useHttp2, never, new Redactor([secret]));
+    expect(result).toEqual({
+      healthy: false,
+      problem: `responded with status 503: ${"x".repeat(1000)} "[secret]`,
+    });
   });
 
   test("an unhealthy status without a body names the status only", async () => {
@@ -76,15 +92,15 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
 
   test("a closed port and a closed connection are unhealthy", async () => {
     const address = await listen(createTcpServer((socket) => socket.destroy()));
-    const dropped = await checkHealth(address, { ...preset, timeout: 1 }, useHttp2, never);
+    const dropped = await checkHealth(address, { ...preset, timeout: 1 }, useHttp2, never, noSecrets);
     expect(dropped).toMatchObject({ healthy: false });
-    const closed = await checkHealth({ host: "127.0.0.1", port: 1 }, preset, useHttp2, never);
+    const closed = await checkHealth({ host: "127.0.0.1", port: 1 }, preset, useHttp2, never, noSecrets);
     expect(closed).toEqual({ healthy: false, problem: "got no response (ECONNREFUSED)" });
   });
 
   test("stops when its caller stops", async () => {
     const address = await listen(createTcpServer(() => undefined));
-    const result = await checkHealth(address, { ...preset, timeout: 60 }, useHttp2, AbortSignal.timeout(50));
+    const result = await checkHealth(address, { ...preset, timeout: 60 }, useHttp2, AbortSignal.timeout(50), noSecrets);
     expect(result).toEqual({ healthy: false, problem: "did not respond" });
   });
 });

@@ -1,12 +1,23 @@
 /** The key of the secrets: its file, a wrong or missing key, swapped ciphertexts, rekeys and backups. */
 import { randomBytes } from "node:crypto";
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import fs, {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { backupDataFolder, rekeySecrets, restoreDataFolder } from "../../../../adapters/local/index.ts";
-import { prepareKey } from "../../../../adapters/local/secrets/key-file.ts";
+import { loadCipher, prepareKey } from "../../../../adapters/local/secrets/key-file.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
+import type { Logger } from "../../../../core/ports/system.ts";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -44,6 +55,24 @@ const served = async (dataDir: string, options: object = {}) => {
 };
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+/** Makes renames to the path fail, as they do if the path is a mount point. */
+const mountPoint = (path: string): Disposable => {
+  const { renameSync } = fs;
+  fs.renameSync = (from, to) => {
+    if (to === path) throw Object.assign(new Error("EBUSY: resource busy or locked, rename"), { code: "EBUSY" });
+    renameSync(from, to);
+  };
+  syncBuiltinESMExports();
+  return {
+    [Symbol.dispose]: () => {
+      fs.renameSync = renameSync;
+      syncBuiltinESMExports();
+    },
+  };
+};
+
+const filesLike = (path: string) => readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path)));
 
 const newKey = () => `${randomBytes(32).toString("base64")}\n`;
 
@@ -184,6 +213,48 @@ describe("a rekey", () => {
     renameSync(`${key}.old`, key);
     expect(await served(folder.path)).toBe("value of A value of B");
     expect(existsSync(`${key}.new`)).toBe(false);
+  });
+
+  test("changes nothing if the key file cannot be replaced", async () => {
+    using folder = folderWith();
+    const key = join(folder.path, "secrets.key");
+    await prepare(folder.path);
+    const before = readFileSync(key, "utf8");
+    {
+      using _mount = mountPoint(key);
+      for (const discard of [false, true])
+        expect(() => rekeySecrets({ dataDir: folder.path, discard })).toThrow(
+          /secrets.key, cannot be replaced \(EBUSY.* Copy the file to a folder that Portside can write to, name the copy/,
+        );
+    }
+    expect(readFileSync(key, "utf8")).toBe(before);
+    expect(filesLike(key)).toEqual(["secrets.key"]);
+    expect(await served(folder.path)).toBe("value of A value of B");
+  });
+
+  test("that cannot be completed leaves the new key in use, and a warning", async () => {
+    using folder = folderWith();
+    const key = join(folder.path, "secrets.key");
+    await prepare(folder.path);
+    copyFileSync(key, `${key}.old`);
+    rekeySecrets({ dataDir: folder.path });
+    renameSync(key, `${key}.new`);
+    renameSync(`${key}.old`, key);
+    {
+      using _mount = mountPoint(key);
+      const warned: unknown[] = [];
+      const warn = (...args: unknown[]) => void warned.push(args);
+      const logger: Logger = { debug: () => undefined, info: () => undefined, warn, error: warn };
+      using db = openState(folder.path);
+      const { check } = prepareKey(db, folder.path, undefined, logger);
+      expect(warned).toMatchObject([[expect.stringContaining("cannot be replaced"), { newKeyFile: `${key}.new` }]]);
+      expect(loadCipher(key, check).check).toBe(check);
+      db.close();
+      expect(() => rekeySecrets({ dataDir: folder.path })).toThrow(/cannot be replaced/);
+      expect(await served(folder.path)).toBe("value of A value of B");
+    }
+    expect(rekeySecrets({ dataDir: folder.path })).toMatchObject({ versions: 2 });
+    expect(await served(folder.path)).toBe("value of A value of B");
   });
 
   test("changes nothing if a ciphertext is damaged", async () => {
