@@ -37,7 +37,14 @@ test("runs a folder, redeploys changes, keeps the working revision, and cleans u
   stop.abort();
   expect(await ended).toMatchObject({ code: 0 });
   const rest = readdirSync(join(folder.path, ".portside")).filter((name) => !name.startsWith("state."));
-  expect(rest.sort()).toEqual([".gitignore", "lock.sqlite", "secrets.key", "set-aside", "start-lock.sqlite", "storage"]);
+  expect(rest.sort()).toEqual([
+    ".gitignore",
+    "lock.sqlite",
+    "secrets.key",
+    "set-aside",
+    "start-lock.sqlite",
+    "storage",
+  ]);
   await expect(fetch(url)).rejects.toThrow();
 });
 
