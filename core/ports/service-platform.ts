@@ -140,7 +140,7 @@ export interface ServicePlatform {
 
   /**
    * Persists the status of a deploy, which later reads return as `Service.lastDeploy`. The last call wins, but the end of
-   * a superseded deploy must not replace the status of another deploy (`isLastDeploy`).
+   * a deploy that lost to another write must not replace the status of another deploy (`isLastDeploy`).
    *
    * The call must not change the service's ETag, because a new ETag would make another deploy fail. If the owner has no
    * service of this name, an adapter may store the status until the service exists, or ignore the call. An adapter may

@@ -6,8 +6,8 @@
  * The rollout's state, with a deadline, is stored on the service, so every reader sees it. If the control plane dies
  * between the writes, the next deploy of the name repairs the state.
  */
-import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
-import { isLost, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
+import { type DeployFailure, isLost } from "../../../core/domain/deploy/reason.ts";
+import { writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";

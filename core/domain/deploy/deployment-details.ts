@@ -19,7 +19,7 @@ export const deploymentDetailsSchema = deploymentSchema
       description: "The number of the release that serves; null if none does or the provider keeps no releases.",
     }),
     instances: z.array(instanceSchema).nullable().meta({
-      description: "The instances, oldest first; null if the provider cannot list them.",
+      description: "The instances, oldest first; null if the provider cannot list them at present.",
     }),
     last_deploy: lastDeploySchema
       .extend({
@@ -77,7 +77,7 @@ export const reportOfBroken = (reason: DeployReason): DeployReport => ({ message
 /** What a single deployment has in addition to its row in the list. */
 export interface DeploymentFacts {
   readonly release: number | null;
-  /** Null if the provider cannot list them. */
+  /** Null if the provider cannot list them at present. */
   readonly instances: readonly InstanceStatus[] | null;
   readonly lastReport: DeployReport;
 }

@@ -3,7 +3,7 @@
  * builds nothing, so its stream begins with `DEPLOYING`.
  */
 import { z } from "zod";
-import { type DeployFailure, type DeployReason, deployReasonSchema } from "./reason.ts";
+import { type DeployFailure, type DeployReason, deployReasonSchema, isLost } from "./reason.ts";
 
 /** The schema of a record of a deploy's stream. */
 export const deployEventSchema = z
@@ -78,8 +78,8 @@ export interface DeployOutcome {
 }
 
 /**
- * Returns whether `next` becomes a deployment's last deploy. The end of a superseded deploy does not replace the outcome
- * of another deploy, because that deploy began later.
+ * Returns whether `next` becomes a deployment's last deploy. The end of a deploy that lost to another write does not
+ * replace the outcome of another deploy, because that deploy may have made the write.
  */
 export const isLastDeploy = (stored: Pick<DeployOutcome, "deployId"> | null, next: DeployOutcome): boolean =>
-  stored === null || stored.deployId === next.deployId || next.reason !== "superseded";
+  stored === null || stored.deployId === next.deployId || !isLost(next);

@@ -43,3 +43,7 @@ export interface DeployFailure {
   /** The last lines of the build or of the service, oldest first. */
   readonly logTail?: readonly string[];
 }
+
+/** Returns whether a deploy failed because another write came first. Such a deploy must make no further changes. */
+export const isLost = ({ reason }: { readonly reason: DeployReason | null }): boolean =>
+  reason === "superseded" || reason === "deleted" || reason === "name_taken";

@@ -31,7 +31,3 @@ export const writeConflict = (owner: AccountId, expected: Expected, present: Pre
         message: "Another deploy changed this deployment in the meantime. Deploy again to replace it.",
       };
 };
-
-/** Returns whether a deploy failed because another write came first. Such a deploy must make no further changes. */
-export const isLost = ({ reason }: DeployFailure): boolean =>
-  reason === "superseded" || reason === "deleted" || reason === "name_taken";

@@ -69,10 +69,14 @@ const findInstances = (
 ): ResultAsync<readonly InstanceStatus[] | null, ControlPlaneError> => {
   const { capabilities, services } = context.ports.provider;
   if (!capabilities.instance_list.supported) return okAsync(null);
-  return (
+  const listed: ResultAsync<readonly InstanceStatus[] | null, ControlPlaneError> =
     services.instances?.({ name, owner }, options) ??
-    errAsync(internal("The provider declares the capability `instance_list`, but has no method `instances`."))
-  );
+    errAsync(internal("The provider declares the capability `instance_list`, but has no method `instances`."));
+  return listed.orElse((error) => {
+    if (error.kind !== "unavailable") return err(error);
+    context.ports.logger.warn("the instances of a deployment could not be listed", { name, cause: error.cause });
+    return ok(null);
+  });
 };
 
 const detailsOfService = (caller: Caller, service: Service, now: Instant) =>

@@ -1,6 +1,5 @@
 /** Ends a failed rollout. The revisions that had traffic keep it. */
-import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
-import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
+import { type DeployFailure, isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
 import { ok } from "../../../../core/result.ts";
 import { failed, INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";

@@ -1,6 +1,6 @@
 /** Completes a rollout whose traffic has moved: records the move, checks the URL, and removes the former revisions. */
 
-import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
+import { isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
 import { errAsync } from "../../../../core/result.ts";
 import { failed } from "../../../shared/deploy/rollout-ends.ts";

@@ -1,5 +1,5 @@
 /** Points the listener's rule at a ready revision that may serve. From here on, an abort has no effect. */
-import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
+import { isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
 import { okAsync } from "../../../../core/result.ts";
 import { failed } from "../../../shared/deploy/rollout-ends.ts";

@@ -9,7 +9,7 @@
  * remove the dead writer's revision. If the rule already forwards to the revision, the revision stays and serves.
  * Otherwise, its target group is deleted, and no rule can forward to it afterwards.
  */
-import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
+import { isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";
 import { failed, INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import { failRollout, resolveUncertainWrite } from "./abandon.ts";

@@ -11,8 +11,25 @@ import {
   done,
   failed,
   isFinal,
+  isLastDeploy,
 } from "../../../../core/domain/deploy/events.ts";
 import { runs } from "../../../support/vitest/runs.ts";
+
+test.each([
+  [null, true],
+  ["crashed", true],
+  ["superseded", false],
+  ["deleted", false],
+  ["name_taken", false],
+] as const)(
+  "the end of an earlier deploy with the reason %s replaces the outcome of another: %s",
+  (reason, replaces) => {
+    const next = { deployId: "first", status: "ERROR", reason, finishedAt: null } as const;
+    expect(isLastDeploy({ deployId: "second" }, next)).toBe(replaces);
+    expect(isLastDeploy({ deployId: "first" }, next)).toBe(true);
+    expect(isLastDeploy(null, next)).toBe(true);
+  },
+);
 
 const walk = (statuses: readonly DeployStatus[]): DeployPhase | undefined =>
   statuses.reduce<DeployPhase | undefined>((phase, status) => phase && advance(phase, status), "begun");

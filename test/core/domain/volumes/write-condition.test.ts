@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
-import { type DeployReason, deployReasons } from "../../../../core/domain/deploy/reason.ts";
-import { isLost, type Present, writeConflict } from "../../../../core/domain/volumes/write-condition.ts";
+import { type DeployReason, deployReasons, isLost } from "../../../../core/domain/deploy/reason.ts";
+import { type Present, writeConflict } from "../../../../core/domain/volumes/write-condition.ts";
 
 const [me, other] = ["acme", "other"] as [AccountId, AccountId];
 const seen: Expected = { etag: "1", owner: me };
@@ -33,6 +33,6 @@ test("the error for the losing write does not name the winner", () => {
 
 test("exactly three reasons mean that another write won", () => {
   const reasons = Object.keys(deployReasons) as DeployReason[];
-  const lost = reasons.filter((reason) => isLost({ reason, message: "" }));
+  const lost = reasons.filter((reason) => isLost({ reason }));
   expect(lost.toSorted()).toEqual(["deleted", "name_taken", "superseded"]);
 });

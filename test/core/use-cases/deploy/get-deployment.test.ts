@@ -11,6 +11,7 @@ import {
   ended,
   listed,
   type MemoryPlatform,
+  recorder,
   recordsOf,
   startMemory,
 } from "../../../support/providers/memory-platform.ts";
@@ -88,6 +89,15 @@ test("states the reason of a broken service instead of the last record's message
     message: "The image to run does not exist.",
     log_tail: [],
   });
+});
+
+test("instances are null, and a warning is logged, if the provider cannot list them at present", async () => {
+  const { logger, logged } = recorder();
+  const instances = () => errAsync(unavailable("The engine does not list the instances."));
+  const platform = startMemory({ logger, around: ({ services }) => ({ services: { ...services, instances } }) });
+  await deployed(platform);
+  expect(await details(platform)).toMatchObject({ instances: null, release: 1, status: "READY" });
+  expect(logged).toContain("the instances of a deployment could not be listed");
 });
 
 test("exists during the first build, but is not visible to another account", async () => {
