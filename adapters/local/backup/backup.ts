@@ -7,14 +7,16 @@
  * that the copy does not list are harmless, because the next start moves them to quarantine.
  */
 import { existsSync, lstatSync, realpathSync } from "node:fs";
-import { readdir, rename, stat } from "node:fs/promises";
+import { readdir, rename, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { MANIFEST, readManifest } from "../builds/image-store.ts";
 import { DataFolderError, explainFileError, isDamage, noDataFolder } from "../data-folder/data-folder-error.ts";
-import { backupRuleOf } from "../data-folder/layout.ts";
+import { backupRuleOf, KEY_FILE } from "../data-folder/layout.ts";
+import { KEY_CHECK, readMatchingKey } from "../secrets/key-file.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
-import { hasTable, openImmutable, selectAll } from "../state/sql.ts";
+import { SettingRows } from "../state/settings.ts";
+import { hasTable, openImmutable, selectAll, selectFirst } from "../state/sql.ts";
 import { codeOf, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./backup-error.ts";
 import { BackupWriter } from "./backup-writer.ts";
@@ -72,6 +74,13 @@ const contentOf = (path: string) => {
   };
 };
 
+/** Returns the check of the key in a copy of the state, or undefined if the state has no secrets. */
+const keyCheckOf = (path: string): string | undefined => {
+  using db = openImmutable(path);
+  if (!hasTable(db, "secrets") || selectFirst(db, "SELECT 1 FROM secrets LIMIT 1") === undefined) return undefined;
+  return new SettingRows(db).get(KEY_CHECK) ?? "";
+};
+
 type StateContent = ReturnType<typeof contentOf>;
 
 interface BackupDeps {
@@ -112,6 +121,7 @@ class DataFolderBackup {
     await this.#copyVolumes(await this.#copyState(), await this.#namesIn("storage/volumes"));
     await this.#copyTheRest();
     const { deployments, livingVolumes: volumes } = await this.#copyUntilComplete();
+    if (this.#deps.withSecretsKey) await this.#copyKey();
     await this.#copyFrom(join(this.#deps.work, COPY), STATE_FILE);
     await this.#deps.writer.end({ deployments, volumes, objects: this.#objects });
     return { deployments, volumes, objects: this.#objects, leftOut: this.#leftOut.all() };
@@ -168,9 +178,6 @@ class DataFolderBackup {
       const paths = name === "storage" ? (await this.#namesIn(name)).map((inner) => `${name}/${inner}`) : [name];
       for (const path of paths)
         switch (backupRuleOf(path)) {
-          case "secrets key":
-            if (this.#deps.withSecretsKey) await this.#copyTree(path);
-            break;
           case "own":
           case "quarantine":
             await this.#copyTree(path);
@@ -185,6 +192,15 @@ class DataFolderBackup {
             this.#leftOut.add("foreign", path);
         }
     }
+  }
+
+  /** Copies the key that fits the copy of the state. An interrupted rekey leaves it in another file. */
+  async #copyKey(): Promise<void> {
+    const check = keyCheckOf(join(this.#deps.work, COPY));
+    if (check === undefined) return;
+    const copy = join(this.#deps.work, KEY_FILE);
+    await writeFile(copy, readMatchingKey(join(this.#deps.dataDir, KEY_FILE), check), { mode: 0o600 });
+    await this.#copyFrom(copy, KEY_FILE);
   }
 
   async #copyDatabases(folder: string): Promise<void> {
@@ -296,7 +312,7 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
  * The file contains the services' environment variables and the content of volumes. Treat the file as a secret. It
  * contains the secrets in encrypted form, and their key only if `withSecretsKey` is set.
  *
- * Throws a `DataFolderError` if the data folder cannot be read. Throws a `BackupError` if the file is in the data
+ * Throws a `DataFolderError` if the data folder cannot be read, or does not contain the requested key. Throws a `BackupError` if the file is in the data
  * folder, or if it exists and `replace` is not set.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {

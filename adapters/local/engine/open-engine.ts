@@ -249,9 +249,12 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
     containers: chosen.containers,
-    secrets: new SecretResolver(state.secrets, () =>
-      loadCipher(keyPathOf(dataDir, config.secretsKeyFile), state.setting(KEY_CHECK)),
-    ),
+    secrets: new SecretResolver({
+      rows: state.secrets,
+      check: () => state.setting(KEY_CHECK),
+      load: (check) => loadCipher(keyPathOf(dataDir, config.secretsKeyFile), check),
+      logger,
+    }),
     userOf,
     namesFor: (owner) => {
       if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];

@@ -60,9 +60,11 @@ const writePrivate = (path: string, content: Uint8Array): void => {
   syncFolder(dirname(path));
 };
 
+const formatKey = (key: Uint8Array): string => `${Buffer.from(key).toString("base64")}\n`;
+
 const writeKey = (path: string, key: Uint8Array): void => {
   try {
-    writePrivate(path, Buffer.from(`${Buffer.from(key).toString("base64")}\n`));
+    writePrivate(path, Buffer.from(formatKey(key)));
   } catch (error) {
     throw explainFileError(error, path) ?? error;
   }
@@ -124,6 +126,20 @@ export const loadCipher = (path: string, check: string | undefined): SecretCiphe
   if (check === undefined || !cipher.matches(check))
     throw wrongKey(path, "contains another key than the one that encrypted the stored secrets");
   return cipher;
+};
+
+/**
+ * Returns the content of the file with the key that has this check: the key file, or the new key of an interrupted
+ * rekey. Throws a `DataFolderError` of kind `secrets_key` if neither has it.
+ * @param check the setting `KEY_CHECK`
+ */
+export const readMatchingKey = (path: string, check: string): string => {
+  for (const file of [path, pendingOf(path)]) {
+    const key = readKey(file);
+    if (key === undefined || key === "damaged") continue;
+    if (new SecretCipher(key).matches(check)) return formatKey(key);
+  }
+  throw wrongKey(path, "is missing, or is not the key that encrypted the stored secrets");
 };
 
 const createKey = (path: string): SecretCipher => {

@@ -1,7 +1,9 @@
 /** Reads the values of secrets for the environment of an instance. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { DataFolderError } from "../data-folder/data-folder-error.ts";
 import type { SecretRows } from "../state/secrets.ts";
 import type { SecretCipher } from "./secret-cipher.ts";
 
@@ -13,29 +15,40 @@ export type SecretValues = Readonly<Record<string, string>>;
 
 const unavailable = (message: string): DeployFailure => ({ reason: "secret_unavailable", message });
 
+const NO_KEY =
+  "The server cannot read the key of the secrets. The operator of the server must restore the key file that the server's log names. Then deploy again.";
+
+export interface SecretResolverDeps {
+  readonly rows: Pick<SecretRows, "sealed">;
+  /** Returns the setting `KEY_CHECK`. */
+  readonly check: () => string | undefined;
+  /** Reads the key with the check. Throws a `DataFolderError` if the key is missing or wrong. */
+  readonly load: (check: string | undefined) => SecretCipher;
+  readonly logger: Logger;
+}
+
 export class SecretResolver {
-  readonly #rows: Pick<SecretRows, "sealed">;
-  readonly #load: () => SecretCipher;
+  readonly #deps: SecretResolverDeps;
   #cipher: SecretCipher | undefined;
 
-  /** @param load reads the key; called once, when an instance needs a secret */
-  constructor(rows: Pick<SecretRows, "sealed">, load: () => SecretCipher) {
-    this.#rows = rows;
-    this.#load = load;
+  constructor(deps: SecretResolverDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Returns the values of the versions that the template pins, or a failure if a version does not exist or was damaged.
+   * Returns the values of the versions that the template pins, or a failure if the key cannot be read, or a version does
+   * not exist or was damaged.
    */
   resolve({ owner, secrets }: Pick<ServiceTemplate, "owner" | "secrets">): Result<SecretValues, DeployFailure> {
     if (secrets === undefined) return ok({});
-    this.#cipher ??= this.#load();
+    const cipher = this.#currentCipher();
+    if (cipher === undefined) return err(unavailable(NO_KEY));
     const values: [string, string][] = [];
     for (const [variable, { name, version }] of Object.entries(secrets)) {
-      const sealed = this.#rows.sealed(owner, name, version);
+      const sealed = this.#deps.rows.sealed(owner, name, version);
       const which = `Version ${version} of the secret '${name}'`;
       if (sealed === undefined) return err(unavailable(`${which} does not exist. Set the secret, then deploy again.`));
-      const value = this.#cipher.open({ owner, name, version }, sealed);
+      const value = cipher.open({ owner, name, version }, sealed);
       if (value === undefined)
         return err(unavailable(`${which} cannot be decrypted. Set another value, then deploy again.`));
       values.push([variable, value]);
@@ -43,5 +56,19 @@ export class SecretResolver {
     const bytes = values.reduce((sum, [variable, value]) => sum + variable.length + Buffer.byteLength(value), 0);
     const tooLarge = `The variables that refer to secrets have ${bytes} bytes; at most ${MAX_BYTES} are possible. Refer to fewer or smaller secrets.`;
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
+  }
+
+  /** Returns the cipher of the stored secrets. A server may have replaced the key while no secrets were stored. */
+  #currentCipher(): SecretCipher | undefined {
+    const check = this.#deps.check();
+    if (check !== undefined && this.#cipher?.matches(check) === true) return this.#cipher;
+    try {
+      this.#cipher = this.#deps.load(check);
+      return this.#cipher;
+    } catch (cause) {
+      if (!(cause instanceof DataFolderError)) throw cause;
+      this.#deps.logger.error("could not read the key of the secrets", { keyFile: cause.path, cause });
+      return undefined;
+    }
   }
 }

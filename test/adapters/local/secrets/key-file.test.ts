@@ -316,6 +316,31 @@ describe("a backup", () => {
     expect(await served(restored)).toBe("value of A value of B");
   });
 
+  test("contains the new key of an interrupted rekey, and fails without the right key", async () => {
+    using folder = folderWith();
+    const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await prepare(data);
+    const key = join(data, "secrets.key");
+    rekeySecrets({ dataDir: data });
+    renameSync(key, `${key}.new`);
+    writeFileSync(key, newKey());
+    await backupDataFolder({ dataDir: data, file, withSecretsKey: true });
+    await restoreDataFolder({ file, dataDir: restored });
+    expect(modeOf(join(restored, "secrets.key"))).toBe("600");
+    expect(await served(restored)).toBe("value of A value of B");
+    rmSync(`${key}.new`);
+    await expect(backupDataFolder({ dataDir: data, file, replace: true, withSecretsKey: true })).rejects.toMatchObject({
+      kind: "secrets_key",
+      message: expect.stringContaining(
+        "is missing, or is not the key that encrypted the stored secrets. Put the right",
+      ),
+    });
+  });
+
   test("of a folder without secrets needs no key", async () => {
     using folder = folderWith();
     const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
