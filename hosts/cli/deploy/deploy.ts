@@ -53,7 +53,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);
   if (plan !== undefined && input.flag("plan")) return showPlan(io, plan, json);
   const response = await send(io, client, deployable);
-  return followRecords(io, client, response, json);
+  return followRecords(io, client, response, json, deployable.name);
 };
 
 export const command: Command = {

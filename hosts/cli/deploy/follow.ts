@@ -14,13 +14,22 @@ export const showPlan = (io: Io, plan: PlanResponse, json: boolean): number => {
   return 0;
 };
 
-/** Prints the records of a deploy or rollback as they arrive. Resolves to the exit code. */
-export const followRecords = async (io: Io, client: Client, response: Response, json: boolean): Promise<number> => {
+/**
+ * Prints the records of a deploy or rollback as they arrive. Resolves to the exit code.
+ * @param name the name of the deployment, if it is known
+ */
+export const followRecords = async (
+  io: Io,
+  client: Client,
+  response: Response,
+  json: boolean,
+  name?: string,
+): Promise<number> => {
   const spinner = new Spinner(io);
   const printRecord = recordPrinter(io);
   let final: DeployEvent | undefined;
   try {
-    for await (const record of deployRecords(client, response, io.signal)) {
+    for await (const record of deployRecords(client, response, io.signal, name)) {
       spinner.begin(record.message);
       if (json) printJson(io, record);
       else printRecord(record);

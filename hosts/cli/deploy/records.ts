@@ -6,16 +6,21 @@ import { CommandError } from "../terminal/io.ts";
 
 const RECONNECTS = 5;
 
-const connectionLost = (last: DeployEvent | undefined): CommandError => {
+const connectionLost = (last: DeployEvent | undefined, name: string | undefined): CommandError => {
   const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
-  return new CommandError(`Lost the connection during the ${phase}. Run 'portside deploys' to see how it ended.`);
+  const list = name === undefined ? "portside deploys" : `portside deploys ${name}`;
+  return new CommandError(`Lost the connection during the ${phase}. Run '${list}' to see how it ended.`);
 };
 
-/** Yields a deploy's records. If the connection breaks, reconnects and continues after the last record received. */
+/**
+ * Yields a deploy's records. If the connection breaks, reconnects and continues after the last record received.
+ * @param name the name of the deployment, if it is known
+ */
 export async function* deployRecords(
   client: Client,
   first: Response,
   signal: AbortSignal,
+  name?: string,
 ): AsyncGenerator<DeployEvent> {
   let last: DeployEvent | undefined;
   for (let tries = 0; ; tries++) {
@@ -35,5 +40,5 @@ export async function* deployRecords(
     if (last === undefined || tries === RECONNECTS) break;
     await sleep(500 * (tries + 1), undefined, { signal });
   }
-  throw connectionLost(last);
+  throw connectionLost(last, name);
 }

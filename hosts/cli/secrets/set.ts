@@ -20,7 +20,7 @@ const followAll = async (io: Io, client: Client, deploys: SetSecretResponse["dep
   for (const { name, deploy_id } of deploys) {
     print(io, `\nRedeploying '${name}'`);
     const response = await client.expectOk(`/v1/deploy/${deploy_id}`, { signal: io.signal });
-    code = Math.max(code, await followRecords(io, client, response, false));
+    code = Math.max(code, await followRecords(io, client, response, false, name));
   }
   return code;
 };

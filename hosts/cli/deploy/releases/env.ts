@@ -10,7 +10,7 @@ const change = async (input: Input, io: Io, name: string, changed: object): Prom
   const client = clientFor(input, io);
   const json = { name, ...changed };
   const response = await client.expectOk("/v1/deployment/env", { json, signal: io.signal });
-  return followRecords(io, client, response, input.flag("json"));
+  return followRecords(io, client, response, input.flag("json"), name);
 };
 
 const atLeastOne = (variables: readonly string[], usage: string): readonly string[] => {

@@ -13,6 +13,6 @@ export const command: Command = {
     const [name = ""] = input.positionals;
     const client = clientFor(input, io);
     const response = await client.expectOk("/v1/deployment/restart", { json: { name }, signal: io.signal });
-    return followRecords(io, client, response, input.flag("json"));
+    return followRecords(io, client, response, input.flag("json"), name);
   },
 };

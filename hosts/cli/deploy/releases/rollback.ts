@@ -26,6 +26,6 @@ export const command: Command = {
     }
     const body = { ...request, message: input.text("message") ?? null };
     const response = await client.expectOk("/v1/deployment/rollback", { json: body, signal: io.signal });
-    return followRecords(io, client, response, json);
+    return followRecords(io, client, response, json, name);
   },
 };

@@ -116,7 +116,10 @@ describe("errors", () => {
     const platform = startMemory();
     const [record] = await deployed(platform);
     const deployId = record?.deploy_id ?? "";
-    expect((await resumed(platform, "unknown"))._unsafeUnwrapErr().kind).toBe("not_found");
+    expect((await resumed(platform, "unknown"))._unsafeUnwrapErr()).toMatchObject({
+      kind: "not_found",
+      message: expect.stringContaining("only on the server that runs it"),
+    });
     const others = await platform.controlPlane.resumeDeploy(platform.principal("other"), { deploy_id: deployId });
     expect(others._unsafeUnwrapErr().kind).toBe("forbidden");
     expect((await resumed(platform, deployId, "-1"))._unsafeUnwrapErr()).toMatchObject({

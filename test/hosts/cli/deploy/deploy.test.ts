@@ -145,7 +145,9 @@ test("suggests the next step if the server restarts during the build and loses t
   const { code, stderr } = await portside(["deploy", folder.path], { env });
   server.close();
   expect(code).toBe(1);
-  expect(stderr).toBe("error: Lost the connection during the build. Run 'portside deploys' to see how it ended.\n");
+  expect(stderr).toBe(
+    "error: Lost the connection during the build. Run 'portside deploys my-app' to see how it ended.\n",
+  );
 });
 
 describe("a folder without portside.json", () => {
