@@ -17,8 +17,9 @@ const openFolders = (why: string, ...functions: string[]): WrittenFiles => ({ fu
 
 export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/backup/backup.ts": outOfReach(
-    "Reads a copy of the state, and moves the finished file out of the work folder.",
+    "Reads a copy of the state, writes the key to the work folder, and moves the finished file out of that folder.",
     "rename",
+    "writeFile",
   ),
   "adapters/local/backup/copy-database.ts": outOfReach(
     "Reads databases of the platform, and writes to the work folder next to the backup file.",

@@ -220,7 +220,7 @@ describe("consistent with the contract", () => {
     );
     // A rollback needs an earlier release, and a fire needs a schedule.
     const scheduled = { ...form, schedule: "0 9 * * *" };
-    await own.deploy(scheduled, nodeSource(helloServer()));
+    await own.deploy({ ...scheduled, timeout: "30" }, nodeSource(helloServer()));
     const [deployed] = (await own.deploy(scheduled, nodeSource(helloServer()))).text.split("\n");
     const { deploy_id } = JSON.parse(deployed as string);
     const { id } = (await own.call("POST", "/v1/key/create", { json: { label: "other" } })).json;
