@@ -125,7 +125,7 @@ describe.each(runners)("%s", (runner) => {
   test("a build cannot read the value", async () => {
     using folder = folderWith();
     await using platform = await startLocalIn(folder.path, { runner });
-    await platform.controlPlane.setSecret(acme, { name: "KEY", value: VALUE });
+    (await platform.controlPlane.setSecret(acme, { name: "KEY", value: VALUE }))._unsafeUnwrap();
     const reads = "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; exit 1";
     const manifest = { name: "test", private: true, scripts: { start: "node server.js", build: reads } };
     const source = nodeSource("", { "package.json": JSON.stringify(manifest) });

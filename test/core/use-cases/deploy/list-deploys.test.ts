@@ -66,7 +66,7 @@ test("shows a running deploy with its latest message, and a failed one with its 
   expect(running?.message).toBe("Deploying as 'app'");
   const cancelled = platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: run.deployId });
   await recordsOf(platform, run);
-  await cancelled;
+  (await cancelled)._unsafeUnwrap();
   const failed = { deploy_id: run.deployId, status: "ERROR", reason: "interrupted" };
   expect(await rows(platform)).toMatchObject([failed]);
   expect(await rows(restarted(platform), { name: "app" })).toMatchObject([failed]);

@@ -134,7 +134,7 @@ describe("a deploy", () => {
 
   test("is rejected with 422 on the variable if the secret, the version, or the account's secret does not exist", async () => {
     const platform = startMemory();
-    await setting(platform, "one", { name: "THEIRS" }, "other");
+    (await setting(platform, "one", { name: "THEIRS" }, "other"))._unsafeUnwrap();
     await set(platform, "one");
     for (const fields of [uses("THEIRS"), uses("KEY", 2)]) {
       const refused = (await platform.submit(fields))._unsafeUnwrapErr();
@@ -277,9 +277,9 @@ describe("a new value", () => {
 
   test("a restart, another variable and another secret's new value keep the version of the release", async () => {
     const platform = startMemory();
-    const { clock, controlPlane, principal } = platform;
+    const { controlPlane, principal } = platform;
     for (const value of ["good", "bad"]) await set(platform, value);
-    await setting(platform, "o1", { name: "OTHER" });
+    await set(platform, "o1", { name: "OTHER" });
     const both = { env: { TOKEN: { secret: "KEY" }, MORE: { secret: "OTHER" } } };
     await deployed(platform, { env: { ...both.env, TOKEN: { secret: "KEY", version: 1 } } });
     await deployed(platform, both);
@@ -292,7 +292,7 @@ describe("a new value", () => {
     expect(await pins()).toEqual({ KEY: 2, OTHER: 1 });
     await run(controlPlane.setEnvironment(principal(), { name, set: { LEVEL: "1" } }));
     expect(await pins()).toEqual({ KEY: 2, OTHER: 1 });
-    await whileTicking(clock, controlPlane.setSecret(principal(), { name: "OTHER", value: "o2" }));
+    await set(platform, "o2", { name: "OTHER" });
     await settled(platform);
     expect(await pins()).toEqual({ KEY: 2, OTHER: 2 });
     await run(controlPlane.setEnvironment(principal(), { name, set: { TOKEN: { secret: "OTHER" } }, unset: ["MORE"] }));
