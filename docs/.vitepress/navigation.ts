@@ -48,6 +48,7 @@ export const navigation: readonly Group[] = [
     "docs/deploy": "Deploying",
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",
+    "docs/secrets": "Secrets",
     "docs/guides/python": "Python",
     "docs/schedules": "Schedules",
     "docs/sql": "SQL",
