@@ -1,11 +1,12 @@
 /** The value of a secret reaches the service, and no other place: each runner, with real processes. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../../../adapters/decorators/metrics/index.ts";
 import { backupDataFolder } from "../../../../adapters/local/index.ts";
+import { tryOr } from "../../../../adapters/shared/runtime/try-or.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
@@ -43,6 +44,15 @@ const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
+
+/** Returns the arguments of all processes. A bare Linux machine has no `ps`. */
+const processArguments = (): string => {
+  if (!existsSync("/proc/self/cmdline")) return execFileSync("ps", ["axww", "-o", "args"], { encoding: "utf8" });
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const all = pids.map((pid) => tryOr(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"), "").replaceAll("\0", " "));
+  expect(all.join("\n")).toContain(process.execPath);
+  return all.join("\n");
+};
 
 /** Returns the files of the data folder that contain a form of the value, except logs. */
 const leakingFiles = (dataDir: string): string[] =>
@@ -86,7 +96,7 @@ describe.each(runners)("%s", (runner) => {
     const records = keep(await platform.deploy(service, { env }));
     const url = records.at(-1)?.url as string;
     expect(await (await fetch(url)).text()).toBe(VALUE);
-    seen.push(execFileSync("ps", ["axww", "-o", "args"], { encoding: "utf8" }));
+    seen.push(processArguments());
 
     await fetch(`${url}/crash`).catch(() => undefined);
     const failed = keep(await platform.deploy(service, { env: { ...env, FAILS: "1" } }));
