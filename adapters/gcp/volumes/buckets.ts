@@ -61,7 +61,7 @@ export class Buckets implements VolumeRecords<VolumeBucket> {
         if (record === undefined || !condition(record)) return okAsync({ changed: false, record });
         const labels = {
           ...stateLabels(to, call, this.#clock.now()),
-          // A restore brings back the objects that were deleted after the volume was hidden.
+          // Record when the volume was hidden: a restore undeletes the objects that were deleted since then.
           ...(deletedAt === undefined ? {} : trashLabels(record.updated, deletedAt)),
         };
         return this.#api.patchBucket(id, record.metageneration, { labels }).map((patched) => {

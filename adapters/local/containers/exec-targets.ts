@@ -127,7 +127,7 @@ const processTarget = (pid: number, terminal: string | undefined): ExecTarget =>
     return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
   }
   // Without root, bubblewrap creates the sandbox's namespaces in one user namespace, and runs the command in a child of
-  // that user namespace.
+  // that user namespace. Joining both requires root.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
       "The server does not run as root, so only root can enter the sandboxes of its services. Run the command with sudo, and pass --data-dir.",

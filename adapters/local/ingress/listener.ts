@@ -155,7 +155,7 @@ export class Listener {
 
   /**
    * Stops accepting connections, and asks clients to close theirs: with `Connection: close` in the next response, or
-   * with GOAWAY. Does not close connections itself. Resolves when no connection is left.
+   * with GOAWAY. Does not close idle HTTP/1.1 connections. Resolves when no connection is left.
    */
   async drain(): Promise<void> {
     this.#draining = true;

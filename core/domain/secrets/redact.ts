@@ -6,7 +6,7 @@ const MIN_CHARS = 4;
 /** Shorter lines of a value would match unrelated text. */
 const MIN_LINE_CHARS = 16;
 
-/** Bounds the time of a redaction. Of more lines, only the longest are removed. */
+/** Bounds the time of a redaction. If there are more lines, redacts only the longest. */
 const MAX_LINES = 1000;
 
 const REPLACEMENT = "[secret]";
@@ -56,7 +56,10 @@ export class Redactor {
     this.#values = values;
   }
 
-  /** The bytes of the longest form of a value in UTF-8. A text may be cut to its limit and these bytes, but no more. */
+  /**
+   * The length of the longest form of a value, in bytes of UTF-8. A caller that truncates text before `redact` must keep
+   * at least this many bytes beyond its limit.
+   */
   get longestBytes(): number {
     return this.#forms.reduce((most, form) => Math.max(most, utf8.encode(form).length), 0);
   }

@@ -15,7 +15,7 @@ import { useCase } from "../../pipeline/use-case.ts";
 import { ownService } from "../find-name.ts";
 import { prepareRedeploy, type Redeploy, startRedeploy } from "./redeploy.ts";
 
-/** The newest release serves. After a wait, it may be another one than at the request. */
+/** Chooses the newest release, which serves. It may change between the request and the start of the redeploy. */
 export const servingRelease = (name: DeploymentName): Redeploy => ({
   name,
   choose: ([newest]) =>
@@ -41,7 +41,7 @@ export const restartDeployment = useCase({
     }),
 });
 
-/** The issues of all variables together are issues of the field `set`, because the request has no field `env`. */
+/** Reports the issues of `env` under `set`, because the request has no field `env`. */
 const inFieldSet = (error: ControlPlaneError): ControlPlaneError =>
   error.kind === "invalid_input"
     ? invalidInput(
