@@ -63,7 +63,11 @@ const damages: Readonly<Record<string, () => void>> = {
   "is truncated": () => truncateSync(at("state.sqlite"), statSync(at("state.sqlite")).size - 4096),
   "has a flipped bit in a row": () => flip(at("state.sqlite"), readFileSync(at("state.sqlite")).indexOf("photos")),
   "has a damaged header": () => flip(at("state.sqlite"), 18),
-  "has a damaged schema": () => flip(at("state.sqlite"), readFileSync(at("state.sqlite")).indexOf("TABLE volumes")),
+  "has a damaged schema": () => {
+    // A page that SQLite has split still contains the earlier text in its unused space.
+    for (const { index } of readFileSync(at("state.sqlite"), "latin1").matchAll(/TABLE volumes/g))
+      flip(at("state.sqlite"), index);
+  },
 };
 
 test.each(Object.entries(damages))("refuses to start and changes no volume if the state %s", async (_name, damage) => {
@@ -148,6 +152,7 @@ test("opens the state of a release without versions", async () => {
   const db = new DatabaseSync(at("state.sqlite"));
   db.exec(`
     DROP TABLE version; DROP TABLE account_users; ALTER TABLE schedules DROP COLUMN last_fire; DROP TABLE releases;
+    DROP TABLE secrets; DROP TABLE secret_numbers;
     ALTER TABLE services DROP COLUMN uid; ALTER TABLE services DROP COLUMN released;
     ALTER TABLE freed DROP COLUMN uid; ALTER TABLE freed DROP COLUMN released;
     PRAGMA user_version = 2;
