@@ -81,7 +81,7 @@ beforeAll(async () => {
   });
   expect(login.status).toBe(200);
   cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
-});
+}, 60_000);
 afterAll(async () => {
   server?.close();
   await platform?.close();

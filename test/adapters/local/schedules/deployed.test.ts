@@ -40,7 +40,7 @@ test("fires a deployed schedule at the service with its token, logs it, and remo
   await eventually(async () => expect(await found('jsonPayload.event="cron" jsonPayload.status=204')).toHaveLength(1));
   expect(await found('httpRequest.requestUrl:"/cron" httpRequest.status=204')).toHaveLength(1);
   const [listed] = (await controlPlane.listDeployments(principalOf("acme")))._unsafeUnwrap();
-  expect(listed?.cron?.last).toEqual({ at: fired?.["x-cron-time"], status: 204, attempts: 1 });
+  expect(listed?.cron?.last).toEqual({ fire_id: null, at: fired?.["x-cron-time"], status: 204, attempts: 1 });
   const again = await deploy(nodeContractSources.files());
   expect(again.map(({ message }) => message)).toContain("Schedule removed");
   expect(await (await fetch(`${url}/env?name=CRON_TOKEN`)).text()).toBe(token);
