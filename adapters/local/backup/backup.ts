@@ -12,11 +12,11 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { MANIFEST, readManifest } from "../builds/image-store.ts";
 import { DataFolderError, explainFileError, isDamage, noDataFolder } from "../data-folder/data-folder-error.ts";
 import { backupRuleOf, KEY_FILE } from "../data-folder/layout.ts";
-import { KEY_CHECK, readMatchingKey } from "../secrets/key-file.ts";
+import { hasSecrets, KEY_CHECK, readMatchingKey } from "../secrets/key-file.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
 import { SettingRows } from "../state/settings.ts";
-import { hasTable, openImmutable, selectAll, selectFirst } from "../state/sql.ts";
+import { hasTable, openImmutable, selectAll } from "../state/sql.ts";
 import { codeOf, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./backup-error.ts";
 import { BackupWriter } from "./backup-writer.ts";
@@ -77,7 +77,7 @@ const contentOf = (path: string) => {
 /** Returns the check of the key in a copy of the state, or undefined if the state has no secrets. */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);
-  if (!hasTable(db, "secrets") || selectFirst(db, "SELECT 1 FROM secrets LIMIT 1") === undefined) return undefined;
+  if (!hasTable(db, "secrets") || !hasSecrets(db)) return undefined;
   return new SettingRows(db).get(KEY_CHECK) ?? "";
 };
 

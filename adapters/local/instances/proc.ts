@@ -109,7 +109,7 @@ export const parseCpuMillis = (stat: string): number => {
   return ([11, 12].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0) || 0) * TICK_MS;
 };
 
-/** Returns what the processes use, or undefined if there are none or this machine has no /proc. */
+/** Returns the resources that the processes use. Returns undefined without processes or without /proc. */
 export const useOf = (pids: readonly number[]): ResourceUse | undefined => {
   const memory = memoryOfAll(pids);
   const cpuMillis = pids.reduce((sum, pid) => sum + parseCpuMillis(read(`/proc/${pid}/stat`) ?? ""), 0);

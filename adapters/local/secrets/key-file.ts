@@ -70,7 +70,8 @@ const writeKey = (path: string, key: Uint8Array): void => {
   }
 };
 
-const hasSecrets = (db: DatabaseSync): boolean => selectFirst(db, "SELECT 1 FROM secrets LIMIT 1") !== undefined;
+/** Returns whether the state stores a secret of any account. */
+export const hasSecrets = (db: DatabaseSync): boolean => selectFirst(db, "SELECT 1 FROM secrets LIMIT 1") !== undefined;
 
 const wrongKey = (path: string, fact: string): DataFolderError =>
   new DataFolderError(
@@ -85,10 +86,12 @@ const cipherAt = (path: string): SecretCipher | undefined => {
   return key === undefined ? undefined : new SecretCipher(key);
 };
 
-/** Returns the pending key, or undefined if there is none. A crash may have left a part of it. */
-const pendingCipher = (path: string): SecretCipher | undefined => {
-  const key = readKey(pendingOf(path));
-  return key === undefined || key === "damaged" ? undefined : new SecretCipher(key);
+/** Returns the cipher of the key in the file, or undefined if the file is missing, damaged or has another key. */
+const matchingCipher = (file: string, check: string | undefined): SecretCipher | undefined => {
+  const key = check === undefined ? undefined : readKey(file);
+  if (check === undefined || key === undefined || key === "damaged") return undefined;
+  const cipher = new SecretCipher(key);
+  return cipher.matches(check) ? cipher : undefined;
 };
 
 const renamePending = (path: string): void => {
@@ -97,9 +100,13 @@ const renamePending = (path: string): void => {
 };
 
 /** Completes a rekey that ended between its commit and its rename. */
-const completeRekey = (path: string, check: string, logger: Logger | undefined): SecretCipher | undefined => {
-  const pending = pendingCipher(path);
-  if (pending?.matches(check) !== true) return undefined;
+const completeRekey = (
+  path: string,
+  check: string | undefined,
+  logger: Logger | undefined,
+): SecretCipher | undefined => {
+  const pending = matchingCipher(pendingOf(path), check);
+  if (pending === undefined) return undefined;
   try {
     renamePending(path);
   } catch (cause) {
@@ -119,8 +126,8 @@ const completeRekey = (path: string, check: string, logger: Logger | undefined):
  * @param check the setting `KEY_CHECK`
  */
 export const loadCipher = (path: string, check: string | undefined): SecretCipher => {
-  const pending = check === undefined ? undefined : pendingCipher(path);
-  if (check !== undefined && pending?.matches(check) === true) return pending;
+  const pending = matchingCipher(pendingOf(path), check);
+  if (pending !== undefined) return pending;
   const cipher = cipherAt(path);
   if (cipher === undefined) throw wrongKey(path, "is missing");
   if (check === undefined || !cipher.matches(check))
@@ -168,7 +175,7 @@ export const prepareKey = (
     rmSync(pendingOf(path), { force: true });
     return cipher;
   }
-  const completed = check === undefined ? undefined : completeRekey(path, check, logger);
+  const completed = completeRekey(path, check, logger);
   if (completed !== undefined) return completed;
   if (hasSecrets(db)) return loadCipher(path, check);
   const accepted = cipher ?? createKey(path);
@@ -208,7 +215,7 @@ const proveReplaceable = (path: string): void => {
 export const replaceKey = (path: string, check: string | undefined, commit: (cipher: SecretCipher) => void): void => {
   proveReplaceable(path);
   // The new key of an interrupted rekey may be the only valid key.
-  if (check !== undefined && pendingCipher(path)?.matches(check) === true) renamePending(path);
+  if (matchingCipher(pendingOf(path), check) !== undefined) renamePending(path);
   rmSync(pendingOf(path), { force: true });
   commit(createKey(pendingOf(path)));
   renamePending(path);

@@ -1,4 +1,4 @@
-/** A semaphore that gives a permit to the key that holds the fewest; among these, to the one that has waited longest. */
+/** A semaphore that prefers the key with the fewest permits, and among equal keys the work that has waited longest. */
 
 interface Waiter {
   readonly key: string;

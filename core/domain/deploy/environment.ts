@@ -88,7 +88,7 @@ const readVariable = (value: unknown): string | SecretReference | readonly Issue
   );
 };
 
-/** A reference counts as it is written. */
+/** Returns the bytes of a value, or of the JSON of a reference. */
 const sizeOf = (value: unknown): number => textBytes(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 /** Validates a parsed `env` field. Returns the variables, or none if there are issues. */
