@@ -18,7 +18,7 @@ const sandboxNetwork = (networks: Chosen["networks"]): string =>
     : `on the machine's network (${networks}): services can call each other's ports and all other ports of this machine, and can listen on any free port`;
 
 const formatRunner = ({ runner, limits, containers, networks, reason }: Chosen): string => {
-  const held = limits === "cgroup" ? "limits by control groups" : "limits by polling";
+  const held = limits === "cgroup" ? "resource limits by control groups" : "a memory limit by polling";
   const dockerfiles =
     typeof containers === "string" ? "" : `; sources with a Dockerfile run in ${containers.engine.name}`;
   if (runner.kind === "container")

@@ -71,7 +71,7 @@ export const localConfigSchema = z.strictObject({
     .enum(idleModes)
     .default("freeze")
     .describe(
-      "Whether idle instances of services that do not declare `idle` are frozen until their next request, or stop",
+      "What happens to idle instances of services that do not declare `idle`: `freeze` pauses them until the next request, `stop` stops them",
     ),
   idleSeconds: seconds(300, "Idle time after which an instance is frozen, or stops"),
   stopAfterSeconds: seconds(1800, "Idle time after which a frozen instance stops"),
@@ -102,7 +102,7 @@ export const localConfigSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "File with the key of the secrets: 32 random bytes as base64 (default: secrets.key in the data folder). Portside creates the file if it is missing and no secrets are stored",
+      "File with the secrets key: 32 random bytes as base64 (default: secrets.key in the data folder). Portside creates the file if it is missing and no secrets are stored",
     ),
   priceList: z.string().min(1).optional().describe("JSON file with infrastructure prices"),
   buildMemory: z

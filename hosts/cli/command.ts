@@ -49,6 +49,7 @@ export const entry = (
 export interface ListedCommand {
   /** `deploy`, or `volume put` */
   readonly name: string;
+  /** Other names, in the same form. */
   readonly aliases: readonly string[];
   readonly summary: string;
   readonly command: Command;
@@ -62,7 +63,11 @@ export const listCommands = async (
   const listed = Object.entries(entries).map(async ([word, { summary, aliases = [], load }]) => {
     const name = parent + word;
     const command = await load([]);
-    return [{ name, aliases, summary, command }, ...(await listCommands(command.subcommands ?? {}, `${name} `))];
+    const others = aliases.map((alias) => parent + alias);
+    return [
+      { name, aliases: others, summary, command },
+      ...(await listCommands(command.subcommands ?? {}, `${name} `)),
+    ];
   });
   return (await Promise.all(listed)).flat();
 };

@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   rollback: entry("Restore an earlier release", () => import("./deploy/releases/rollback.ts")),
   restart: entry("Restart a deployment", () => import("./deploy/releases/restart.ts")),
   env: entry("Set, remove and list the variables of a deployment", () => import("./deploy/releases/env.ts")),
-  cron: entry("Start a fire of a deployment's schedule", () => import("./schedules/cron.ts")),
+  cron: entry("Run a deployment's schedule now", () => import("./schedules/cron.ts")),
   logs: entry("Show a deployment's log", () => import("./logs/logs.ts")),
   volume: {
     summary: "Manage volumes and their objects",

@@ -10,7 +10,7 @@ export const backUp = async (settings: ServeSettings, transfer: Transfer): Promi
   const { secretsKeyFile } = settings;
   if (transfer.withSecretsKey === true && secretsKeyFile !== undefined)
     throw new SettingsError(
-      `The key of the secrets is in ${secretsKeyFile}, outside of the data folder. Copy that file, and omit --with-secrets-key.`,
+      `The secrets key is in ${secretsKeyFile}, outside of the data folder. Copy that file, and omit --with-secrets-key.`,
     );
   const { backupDataFolder } = await import("../../adapters/local/index.ts");
   return backupDataFolder({ dataDir: settings.dataDir, ...transfer });

@@ -242,7 +242,10 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
 };
 
-/** Returns the path, or else its nearest existing ancestor, if that is a file. Otherwise returns undefined. */
+/**
+ * Finds the path or, if it does not exist, its nearest existing ancestor. Returns that path if it is a file, and
+ * undefined otherwise.
+ */
 const fileIn = (path: string): string | undefined => {
   // Undefined if the path does not exist or an ancestor is a file.
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -204,7 +204,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/state/sql.ts": outOfReach("Reads files of the state and its copies.", "DatabaseSync"),
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
   "adapters/local/secrets/key-file.ts": outOfReach(
-    "The key of the secrets, in the data folder or where the operator says.",
+    "The secrets key, in the data folder or where the operator says.",
     "fchmodSync",
     "openSync",
     "renameSync",

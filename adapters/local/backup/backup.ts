@@ -32,7 +32,7 @@ export interface BackupOptions {
   readonly file: string;
   /** Whether to replace an existing file. */
   readonly replace?: boolean;
-  /** Whether to include the key of the secrets, which must be in the data folder. */
+  /** Whether to include the secrets key, which must be in the data folder. */
   readonly withSecretsKey?: boolean;
   readonly signal?: AbortSignal;
   /**
@@ -74,7 +74,10 @@ const contentOf = (path: string) => {
   };
 };
 
-/** Returns the check of the key in a copy of the state, or undefined if the state has no secrets. */
+/**
+ * Returns the key check value from a copy of the state: undefined if the state has no secrets, and an empty text if it
+ * has secrets but no check value.
+ */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);
   if (!hasTable(db, "secrets") || !hasSecrets(db)) return undefined;

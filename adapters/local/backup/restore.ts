@@ -44,7 +44,7 @@ export interface RestoreSummary {
   readonly createdAt: string;
   /** The new path of the replaced folder; undefined if no folder was replaced. */
   readonly kept: string | undefined;
-  /** The path at which the server needs the key of the secrets; undefined if the key is there, or no secrets are stored. */
+  /** The path at which the server needs the secrets key; undefined if the key is there, or no secrets are stored. */
   readonly missingKey: string | undefined;
 }
 

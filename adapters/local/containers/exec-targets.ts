@@ -130,7 +130,7 @@ const processTarget = (pid: number, terminal: string | undefined): ExecTarget =>
   // that user namespace. Joining both requires root.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
-      "The server does not run as root, so only root can enter the sandboxes of its services. Run the command with sudo, and pass --data-dir.",
+      "Only root can enter the sandboxes of a server that does not run as root. Run the command with sudo, and pass --data-dir.",
     );
   return sandboxTarget(pid, env);
 };

@@ -17,7 +17,7 @@ const facts = {
   damaged: "is damaged",
   /** The state is missing, empty or older than the other data in the folder. */
   outdated: "is older than the other data in the folder",
-  /** The key of the secrets is missing or wrong. */
+  /** The secrets key is missing or wrong. */
   secrets_key: "does not contain the key of the stored secrets",
   unreadable: "cannot be opened",
 } as const;

@@ -44,7 +44,7 @@ const ownTree: Rule = {
   },
 };
 
-/** The key of the secrets, unless the setting `secretsKeyFile` names another file. */
+/** The secrets key, unless the setting `secretsKeyFile` names another file. */
 export const KEY_FILE = "secrets.key";
 
 /** The file that the health check writes as a test. The next check replaces a leftover file. */
@@ -111,7 +111,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   images: "images",
   // The backup contains only the Python environments that images need. The next build downloads the rest.
   cache: "environments",
-  // The key of the secrets. A backup contains it only if the operator asks for it.
+  // The secrets key. A backup contains it only if the operator asks for it.
   [KEY_FILE]: "secrets key",
   [`${KEY_FILE}.new`]: "left out",
   [`${KEY_FILE}.copy`]: "left out",

@@ -163,7 +163,7 @@ const awaitHealthy = async (
     if (signal.aborted) return cancelled;
     if (ended !== undefined) return { kind: "failed", failure: describeExit(ended, memory, instance.tail) };
     if (result.healthy) return { kind: "ready" };
-    if (problem === undefined) say(`Waiting for the health check GET ${health.path}, which ${result.problem}`);
+    if (problem === undefined) say(`Waiting for the health check: GET ${health.path} ${result.problem}`);
     // The last complete check is more informative than one that the deadline has aborted.
     if (problem === undefined || !late.aborted) problem = result.problem;
     if (late.aborted) {

@@ -1,5 +1,5 @@
 /**
- * The key of the secrets, in a separate file, so that a copy of the state alone reveals no value. The state stores a
+ * The secrets key, in a separate file, so that a copy of the state alone reveals no value. The state stores a
  * check of the key, to detect a wrong key at the start.
  */
 import { randomBytes } from "node:crypto";
@@ -131,7 +131,7 @@ export const loadCipher = (path: string, check: string | undefined): SecretCiphe
   const cipher = cipherAt(path);
   if (cipher === undefined) throw wrongKey(path, "is missing");
   if (check === undefined || !cipher.matches(check))
-    throw wrongKey(path, "contains another key than the one that encrypted the stored secrets");
+    throw wrongKey(path, "does not contain the key that encrypted the stored secrets");
   return cipher;
 };
 

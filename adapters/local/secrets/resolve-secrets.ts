@@ -16,7 +16,7 @@ export type SecretValues = Readonly<Record<string, string>>;
 const unavailable = (message: string): DeployFailure => ({ reason: "secret_unavailable", message });
 
 const NO_KEY =
-  "The server cannot read the key of the secrets. The operator of the server must restore the key file that the server's log names. Then deploy again.";
+  "The server cannot read the secrets key. The operator of the server must restore the key file that the server's log names. Then deploy again.";
 
 export interface SecretResolverDeps {
   readonly rows: Pick<SecretRows, "sealed">;
@@ -54,7 +54,7 @@ export class SecretResolver {
       values.push([variable, value]);
     }
     const bytes = values.reduce((sum, [variable, value]) => sum + variable.length + Buffer.byteLength(value), 0);
-    const tooLarge = `The variables that refer to secrets have ${bytes} bytes; at most ${MAX_BYTES} are possible. Refer to fewer or smaller secrets.`;
+    const tooLarge = `The variables that refer to secrets total ${bytes} bytes; the limit is ${MAX_BYTES}. Use fewer or smaller secrets.`;
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
   }
 
@@ -67,7 +67,7 @@ export class SecretResolver {
       return this.#cipher;
     } catch (cause) {
       if (!(cause instanceof DataFolderError)) throw cause;
-      this.#deps.logger.error("could not read the key of the secrets", { keyFile: cause.path, cause });
+      this.#deps.logger.error("could not read the secrets key", { keyFile: cause.path, cause });
       return undefined;
     }
   }

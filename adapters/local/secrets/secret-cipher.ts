@@ -37,7 +37,7 @@ export class SecretCipher {
     this.check = derive(key, "check").toString("hex");
   }
 
-  /** Whether the key is the one with this check. */
+  /** Returns whether this key has the given check value. */
   matches(check: string): boolean {
     const [own, other] = [Buffer.from(this.check), Buffer.from(check)];
     return own.length === other.length && timingSafeEqual(own, other);

@@ -27,8 +27,8 @@ export type PriceList = z.output<typeof listSchema>;
 /**
  * The prices of Cloud Run with instance-based billing in Tier 1 regions, per vCPU-second, GiB-second and request,
  * without the free tier. Like Portside, Cloud Run charges for instances from start to exit, and not for requests.
- * Programs cannot read the pricing page, so the prices are from several copies of it. The copies agreed on the date
- * below.
+ * Programs cannot read the pricing page, so the prices are from several copies of it. On the date below, all copies
+ * showed the same prices.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",

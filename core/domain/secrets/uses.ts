@@ -50,7 +50,7 @@ export const secretDeletionProblem = (
   if (names.length === 0) return undefined;
   const what = version === undefined ? `The secret '${name}'` : `Version ${version} of the secret '${name}'`;
   const those = names.length === 1 ? "that deployment" : "those deployments";
-  return `${what} is used by ${names.map((one) => `'${one}'`).join(", ")}. First deploy without it, or remove ${those}.`;
+  return `${what} is used by ${names.map((one) => `'${one}'`).join(", ")}. Deploy without the secret first, or remove ${those}.`;
 };
 
 /**

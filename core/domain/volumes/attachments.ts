@@ -25,4 +25,4 @@ export const attachmentsOf = (services: readonly Service[]): ReadonlyMap<string,
 export const deletionProblem = (volume: string, mounters: readonly string[]): string | undefined =>
   mounters.length === 0
     ? undefined
-    : `The volume '${volume}' is mounted by ${mounters.map((name) => `'${name}'`).join(", ")}. First deploy without the volume, or remove ${mounters.length === 1 ? "that deployment" : "those deployments"}.`;
+    : `The volume '${volume}' is mounted by ${mounters.map((name) => `'${name}'`).join(", ")}. Deploy without the volume first, or remove ${mounters.length === 1 ? "that deployment" : "those deployments"}.`;

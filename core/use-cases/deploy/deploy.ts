@@ -47,7 +47,7 @@ const ownDeploy = ({
   if (run === undefined)
     return err(
       notFound(
-        `The deploy '${deployId}' is not running on this server and did not end recently. A deploy can be followed and cancelled only on the server that runs it. See last_deploy in the list of deployments.`,
+        `The deploy '${deployId}' is not running on this server and did not end recently. A deploy can be followed and cancelled only on the server that runs it. Run 'portside deploys' (GET /v1/deploys) to see how it ended.`,
       ),
     );
   return run.owner === principal.account ? ok(run) : err(forbidden("The deploy belongs to another account."));

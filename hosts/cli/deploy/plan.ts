@@ -11,7 +11,7 @@ const SCHEDULED = "Scheduled: ";
 const fireLines = ({ cron, timezone, max_seconds }: PlanResponse["schedule"]): string[] => {
   if (cron === null || timezone === null) return [];
   const next = formatNextFires({ cron, timezone });
-  return [...(next === undefined ? [] : [`Next: ${next}`]), `Time limit of an attempt: ${max_seconds} s`];
+  return [...(next === undefined ? [] : [`Next: ${next}`]), `Time limit of each scheduled call: ${max_seconds} s`];
 };
 
 export const planLines = ({ summary, schedule }: PlanResponse): string[] =>

@@ -27,13 +27,9 @@ export const envOptions: Options = {
   "env-file": option("FILE", "Read environment variables from a file, one NAME=VALUE per line"),
 };
 
-export const secretOption = option(
-  "VAR=NAME",
-  "Set a variable to a secret, or to its version with NAME:N (repeatable)",
-  {
-    multiple: true,
-  },
-);
+export const secretOption = option("VAR=NAME", "Set a variable from a secret; NAME:N selects version N (repeatable)", {
+  multiple: true,
+});
 
 export const messageOption = option("TEXT", "Describe the change, for the list of releases", { short: "m" });
 

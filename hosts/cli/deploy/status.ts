@@ -67,7 +67,7 @@ const instanceRow = (io: Io, { id, revision, state, started_at, memory_bytes, cp
 
 const instancesText = ({ instances }: DeploymentDetails): string => {
   if (instances === null) return "The provider cannot list the instances.";
-  return instances.length === 0 ? "No instance runs." : "";
+  return instances.length === 0 ? "No instances are running." : "";
 };
 
 export const command: Command = {

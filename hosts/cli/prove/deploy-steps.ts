@@ -133,7 +133,8 @@ export const failureStep: Step = {
     const before = await askService(proof);
     const last = await sendDeploy(proof, { env: { PROVE_EXIT: String(EXIT_CODE) } });
     const { status, reason, exit_code, log_tail = [], message } = last;
-    if (status !== "ERROR") throw new StepError(`The deploy of a service that exits ended with ${status}, not ERROR.`);
+    if (status !== "ERROR")
+      throw new StepError(`The service exits at its start, but its deploy ended with ${status}, not ERROR.`);
     if (reason !== "crashed" || exit_code !== EXIT_CODE)
       throw new StepError(
         `The deploy failed with '${reason}' and exit code ${exit_code}, not 'crashed' and ${EXIT_CODE}: ${message}`,

@@ -11,7 +11,7 @@ export const command: Command = {
   choices: ["run"],
   examples: ["cron run hello"],
   notes: [
-    "Starts a fire of the schedule now, and does not wait for its outcome. 'portside status NAME' shows the outcome.",
+    "Calls the service as its schedule does, and does not wait for the outcome. 'portside status NAME' shows the outcome.",
   ],
   run: async (input, io) => {
     const [word = "", name = ""] = input.positionals;
@@ -22,7 +22,7 @@ export const command: Command = {
       input,
       io,
       fire,
-      `Started the fire ${fire.fire_id}. Run 'portside status ${own}' to see the outcome.`,
+      `Started run ${fire.fire_id} of the schedule. Run 'portside status ${own}' to see the outcome.`,
     );
   },
 };

@@ -18,7 +18,7 @@ export const command: Command = {
     config: { ...(settingOptions["config"] as Option) },
     "data-dir": { ...(settingOptions["data-dir"] as Option) },
     "secrets-key-file": { ...(settingOptions["secrets-key-file"] as Option) },
-    discard: flag("Delete all secrets, because their key is lost"),
+    discard: flag("Delete all secrets instead of encrypting them again; use this if the key is lost"),
   },
   positionals: { min: 1, max: 1 },
   examples: ["secret rekey --data-dir /var/lib/portside"],

@@ -34,7 +34,7 @@ export const command: Command = {
   positionals: { min: 2, max: 2 },
   examples: ["secret set STRIPE_KEY", "secret set TLS_KEY --stage"],
   notes: [
-    "Prompts for one line without echo. Without a terminal, reads standard input and removes the last line end.",
+    "Prompts for one line without echo. Without a terminal, reads standard input and removes one trailing newline.",
     "Redeploys the deployments that use the secret without a fixed version. With --json, does not wait for them.",
   ],
   run: async (input, io) => {
@@ -43,7 +43,7 @@ export const command: Command = {
     const client = clientFor(input, io);
     const json = { name, value, redeploy: !input.flag("stage") };
     const answer = await client.call<SetSecretResponse>("/v1/secret/set", { json, signal: io.signal });
-    printResult(input, io, answer, `'${answer.name}' has version ${answer.version}.`);
+    printResult(input, io, answer, `Stored version ${answer.version} of '${answer.name}'.`);
     return input.flag("json") ? 0 : followAll(io, client, answer.deploys);
   },
 };

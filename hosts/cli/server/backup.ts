@@ -13,14 +13,14 @@ export const command: Command = {
   options: {
     ...backupOptions,
     force: flag("Replace FILE if it exists"),
-    "with-secrets-key": flag("Include the key of the secrets"),
+    "with-secrets-key": flag("Include the secrets key"),
   },
   positionals: { min: 1, max: 1 },
   examples: ["backup nightly.tar.gz", "backup --data-dir /var/lib/portside --force nightly.tar.gz"],
   notes: [
     "The server may run during the backup. FILE has mode 0600 and appears only when the backup is complete.",
     "FILE contains the services' environment variables and the content of volumes. Treat it as a secret.",
-    "FILE contains the secrets in encrypted form. Store their key, secrets.key in the data folder, in another place.",
+    "FILE contains the secrets in encrypted form, without the key (secrets.key in the data folder). Back up the key separately.",
   ],
   run: async (input, io) => {
     const result = await transfer(input, io, backUp);

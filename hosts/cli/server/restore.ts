@@ -34,7 +34,7 @@ export const command: Command = {
         : [
             safeText(
               io,
-              `The file does not contain the key of the secrets. Copy the previous secrets.key to ${missingKey}, or name it with --secrets-key-file.`,
+              `The file does not contain the secrets key. Copy the previous secrets.key to ${missingKey}, or name it with --secrets-key-file.`,
             ),
           ]),
       safeText(io, `Next: portside serve --data-dir ${dataDir}`),

@@ -98,7 +98,8 @@ const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period
   if (!complete)
     say(io, `Incomplete: the log does not reach back to ${timestampOf(period.from)}, because old entries expire.`);
   const { unpriced } = sums.total;
-  if (unpriced > 0) say(io, `${pluralize(unpriced, "turn")} without a cost. Only the tokens are included.`);
+  if (unpriced > 0)
+    say(io, `${pluralize(unpriced, "turn")} reported no cost. The totals include the tokens, but no cost for them.`);
   if (unreadable > 0) say(io, `Omitted ${pluralize(unreadable, "invalid usage line")}. See docs/usage.md.`);
   if (!infrastructure.offered) say(io, `The cost of infrastructure is not available: ${infrastructure.reason}`);
 };

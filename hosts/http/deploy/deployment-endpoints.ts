@@ -34,11 +34,11 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),
   }),
   post("/v1/deployment/fire", {
-    summary: "Start a fire of a deployment's schedule now.",
+    summary: "Run a deployment's schedule now.",
     description:
-      "The fire is a `POST /cron` with the present time as its scheduled time, and is retried like a scheduled fire. The " +
+      "Sends `POST /cron` with the present time as the scheduled time, and retries it like a scheduled call. The " +
       "response does not wait for the outcome, which `GET /v1/deployment/get` and the log contain with the id. Fails " +
-      "with 409 if the deployment has no schedule, and with 503 if too many requested fires have not ended.",
+      "with 409 if the deployment has no schedule, and with 503 if too many requested runs have not ended.",
     fields: fireFields,
     response: fireSchema,
     run: (controlPlane, principal, request, options) => controlPlane.fireSchedule(principal, request, options),

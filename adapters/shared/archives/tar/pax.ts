@@ -22,7 +22,7 @@ const WHOLE = /^[0-9]+$/;
  */
 const meaningOf = (key: string, value: Buffer): PaxRecords => {
   if (key.startsWith("GNU.sparse.") || key === "SCHILY.realsize") return { flaw: "is a sparse file" };
-  if (key === "linkpath") return { flaw: "is a file or folder with the target of a link" };
+  if (key === "linkpath") return { flaw: "has a link target but is not a link" };
   if (key === "size") {
     const digits = value.toString("latin1");
     return WHOLE.test(digits) ? { size: Number(digits) } : { flaw: "has a size that is not a number" };

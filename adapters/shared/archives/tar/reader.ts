@@ -153,7 +153,7 @@ export class TarReader {
     const bytes = Buffer.concat(pieces);
     if (header.flaw !== undefined && header.flaw !== NOT_UTF8) this.#add("", { flaw: header.flaw });
     if (header.type === "g") this.#global = { ...this.#global, ...readPax(bytes) };
-    else if (header.type === "K") this.#add("K", { flaw: "is a file or folder with the target of a link" });
+    else if (header.type === "K") this.#add("K", { flaw: "has a link target but is not a link" });
     else this.#add(header.type, header.type === "L" ? longName(bytes) : readPax(bytes));
   }
 
@@ -183,7 +183,7 @@ export class TarReader {
 
   #contradiction({ hasLink, size, type, path: own }: TarHeader, path: string): string | undefined {
     if (type === "\0" && own.endsWith("/") !== path.endsWith("/")) return "has headers that disagree about its type";
-    if (hasLink) return "is a file or folder with the target of a link";
+    if (hasLink) return "has a link target but is not a link";
     if (size === undefined) return "has a size that is not a number";
     const { path: everyPath, flaw } = this.#global;
     if (flaw !== undefined) return `follows a global pax header that ${flaw}`;

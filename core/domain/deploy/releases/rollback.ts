@@ -9,7 +9,10 @@ import type { DeployFailure } from "../reason.ts";
 import { type ServiceTemplate, writtenFields } from "../service-template.ts";
 import type { Release, StoredRelease } from "./release.ts";
 
-/** The members of a release that determine its content. Without a template, a release other than a rollback is new. */
+/**
+ * The members of a release that determine its content. A release without a template counts as new content, unless it is
+ * a rollback.
+ */
 interface Content extends Pick<Release, "release" | "rolledBackTo"> {
   readonly template?: ServiceTemplate;
 }

@@ -3,9 +3,10 @@
 /** Returns the reason why the end of this process would end the new one too; undefined if there is none. */
 export const upgradeObstacle = ({ pid, env }: Pick<NodeJS.Process, "pid" | "env">): string | undefined => {
   // The kernel ends a PID namespace with its first process.
-  if (pid === 1) return "The container would end with this process. Start a container of the new version instead.";
+  if (pid === 1)
+    return "Portside is the first process of its container, so replacing it would stop the container. Start a container of the new version instead.";
   // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#%24SYSTEMD_EXEC_PID
   if (env["SYSTEMD_EXEC_PID"] === String(pid) && env["NOTIFY_SOCKET"] === undefined)
-    return "systemd would end the service with this process. Add Type=notify and NotifyAccess=all to the unit, and restart it.";
+    return "systemd would stop the service when this process exits. Add Type=notify and NotifyAccess=all to the unit, and restart it.";
   return undefined;
 };

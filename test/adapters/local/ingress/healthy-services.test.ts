@@ -47,7 +47,7 @@ describe.each(runners)("%s", (runner) => {
     expect(records.at(-1)?.status).toBe("DONE");
     expect(took).toBeGreaterThanOrEqual(2000);
     expect(records.map(({ message }) => message)).toContain(
-      "Waiting for the health check GET /healthz, which responded with status 503: not yet",
+      "Waiting for the health check: GET /healthz responded with status 503: not yet",
     );
     expect((await send(url)).text).toMatch(/^second /);
     expect([...replies][0]).toBe("first");

@@ -53,7 +53,7 @@ describe.each(runners)("%s", (kind) => {
         "The service listens, but its health check GET /healthz did not pass within 1.5 s: it responded with status 503: no database",
     });
     expect(instances.messages).toEqual([
-      "Waiting for the health check GET /healthz, which responded with status 503: no database",
+      "Waiting for the health check: GET /healthz responded with status 503: no database",
     ]);
   });
 

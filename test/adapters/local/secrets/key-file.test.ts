@@ -1,4 +1,4 @@
-/** The key of the secrets: its file, a wrong or missing key, swapped ciphertexts, rekeys and backups. */
+/** The secrets key: its file, a wrong or missing key, swapped ciphertexts, rekeys and backups. */
 import { randomBytes } from "node:crypto";
 import fs, {
   copyFileSync,
@@ -100,7 +100,7 @@ test("the setting names another file, which is created if it is missing", async 
 describe("a start is refused, and nothing changes, with", () => {
   test.each([
     ["a missing key", (key: string) => rmSync(key), "is missing. Put the right key there"],
-    ["another key", (key: string) => writeFileSync(key, newKey()), "contains another key than the one that encrypted"],
+    ["another key", (key: string) => writeFileSync(key, newKey()), "does not contain the key that encrypted"],
     [
       "a file that is no key",
       (key: string) => writeFileSync(key, "no key"),
@@ -165,7 +165,7 @@ test("a service does not start with more secrets than an environment can hold", 
   const env = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`A${index}`, { secret: "A" }]));
   const records = await platform.deploy(service, { env });
   expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "secret_unavailable" });
-  expect(records.at(-1)?.message).toMatch(/have 1114\d{3} bytes; at most 1048576 are possible/);
+  expect(records.at(-1)?.message).toMatch(/total 1114\d{3} bytes; the limit is 1048576/);
 });
 
 describe("a rekey", () => {
@@ -195,7 +195,7 @@ describe("a rekey", () => {
       expect(() => rekeySecrets({ dataDir: folder.path })).toThrow(/Another Portside server uses the data folder/);
     }
     writeFileSync(join(folder.path, "secrets.key"), newKey());
-    expect(() => rekeySecrets({ dataDir: folder.path })).toThrow(/contains another key than the one that encrypted/);
+    expect(() => rekeySecrets({ dataDir: folder.path })).toThrow(/does not contain the key that encrypted/);
     expect(() => rekeySecrets({ dataDir: join(folder.path, "none") })).toThrow(/contains no data/);
   });
 

@@ -1,4 +1,4 @@
-/** The key of the secrets changes or disappears while an engine runs. */
+/** The secrets key changes or disappears while an engine runs. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ test.each([
   expect(state.resolver.resolve(template)._unsafeUnwrapErr()).toEqual({
     reason: "secret_unavailable",
     message:
-      "The server cannot read the key of the secrets. The operator of the server must restore the key file that the server's log names. Then deploy again.",
+      "The server cannot read the secrets key. The operator of the server must restore the key file that the server's log names. Then deploy again.",
   });
-  expect(state.logged).toMatchObject([["could not read the key of the secrets", { keyFile: state.key }]]);
+  expect(state.logged).toMatchObject([["could not read the secrets key", { keyFile: state.key }]]);
 });

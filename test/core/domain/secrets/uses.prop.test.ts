@@ -43,10 +43,10 @@ describe("uses", () => {
   test("prevent a deletion, with the names of the deployments", () => {
     const uses = usesOf(KEY, [service("a", [template(pin(2), pin(1))]), service("b", [template(pin(2))])]);
     expect(secretDeletionProblem(KEY, undefined, uses)).toBe(
-      "The secret 'KEY' is used by 'a', 'b'. First deploy without it, or remove those deployments.",
+      "The secret 'KEY' is used by 'a', 'b'. Deploy without the secret first, or remove those deployments.",
     );
     expect(secretDeletionProblem(KEY, 1, uses)).toBe(
-      "Version 1 of the secret 'KEY' is used by 'a'. First deploy without it, or remove that deployment.",
+      "Version 1 of the secret 'KEY' is used by 'a'. Deploy without the secret first, or remove that deployment.",
     );
     expect(secretDeletionProblem(KEY, 3, uses)).toBeUndefined();
     expect(secretDeletionProblem(KEY, undefined, [])).toBeUndefined();

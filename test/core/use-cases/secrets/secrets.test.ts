@@ -388,7 +388,7 @@ describe("delete", () => {
     await set(platform, "two", { redeploy: false });
     expect((await remove(platform))._unsafeUnwrapErr()).toMatchObject({
       kind: "conflict",
-      message: "The secret 'KEY' is used by 'app'. First deploy without it, or remove that deployment.",
+      message: "The secret 'KEY' is used by 'app'. Deploy without the secret first, or remove that deployment.",
     });
     expect((await remove(platform, { version: 1 }))._unsafeUnwrapErr().kind).toBe("conflict");
     expect((await remove(platform, { version: 2 }))._unsafeUnwrap()).toEqual({

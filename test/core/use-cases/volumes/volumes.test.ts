@@ -106,11 +106,11 @@ describe("delete", () => {
     await deployed(platform, mounting());
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual({
       kind: "conflict",
-      message: "The volume 'data' is mounted by 'app'. First deploy without the volume, or remove that deployment.",
+      message: "The volume 'data' is mounted by 'app'. Deploy without the volume first, or remove that deployment.",
     });
     await deployed(platform, { function_name: "web", ...mounting() });
     expect((await remove(platform))._unsafeUnwrapErr().message).toBe(
-      "The volume 'data' is mounted by 'app', 'web'. First deploy without the volume, or remove those deployments.",
+      "The volume 'data' is mounted by 'app', 'web'. Deploy without the volume first, or remove those deployments.",
     );
     (await platform.controlPlane.deleteDeployment(platform.principal(), { name: "web" }))._unsafeUnwrap();
     await deployed(platform);

@@ -22,7 +22,7 @@ test("prints the revision, the release, the schedule and the last deploy", async
   expect(stdout).toMatch(/^volumes +\/data → files$/m);
   expect(stdout).toMatch(/^schedule +0 9 \* \* \* \(UTC\)\n +next: .*\n +last: -$/m);
   expect(stdout).toMatch(/^last deploy +DONE, \d+ s ago, \w+\n +Revision my-app-00001 serves all traffic$/m);
-  expect(stdout).toContain("No instance runs.");
+  expect(stdout).toContain("No instances are running.");
   expect(stdout).not.toContain("s3cret");
   const json = JSON.parse((await portside(["status", "my-app", "--json"], { env })).stdout);
   expect(json).toMatchObject({ name: "my-app", release: 1, instances: [] });

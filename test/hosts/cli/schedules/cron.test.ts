@@ -12,7 +12,9 @@ test("starts a fire, which the status shows", async () => {
   await deploy("0 9 * * *");
   expect(await portside(["cron", "run", "my_app"], { env })).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Started the fire \w+\. Run 'portside status my-app' to see the outcome\.\n$/),
+    stdout: expect.stringMatching(
+      /^Started run \w+ of the schedule\. Run 'portside status my-app' to see the outcome\.\n$/,
+    ),
   });
   expect((await portside(["status", "my-app"], { env })).stdout).toMatch(/last: no answer, \d+ s ago/);
   await deploy("");

@@ -66,7 +66,7 @@ test("deploy --plan shows the next five fires and the time limit of an attempt; 
   const from = lines.indexOf("Scheduled: 0 0 1 1 * (UTC)");
   const days = nextFires(schedule, instantOfMillis(Date.now()), 5).map((fire) => timestampOf(fire).slice(0, 10));
   expect(lines[from + 1]).toBe(`Next: ${days.map((day) => `${day} 00:00`).join(", ")} (UTC)`);
-  expect(lines[from + 2]).toBe("Time limit of an attempt: 60 s");
+  expect(lines[from + 2]).toBe("Time limit of each scheduled call: 60 s");
   const json = JSON.parse((await portside(["deploy", folder.path, "--plan", "--json"], { env })).stdout);
   expect(json.summary.join("\n")).not.toContain("Next:");
 });

@@ -33,7 +33,7 @@ test("a secret is set from a pipe, used by a deploy, set again with a redeploy, 
   const pem = "-----BEGIN hunter2-----\nline\n-----END-----\n";
   expect(await did("secret set KEY", { stdin: pem })).toEqual({
     code: 0,
-    stdout: "'KEY' has version 1.\n",
+    stdout: "Stored version 1 of 'KEY'.\n",
     stderr: "",
   });
 
@@ -44,11 +44,11 @@ test("a secret is set from a pipe, used by a deploy, set again with a redeploy, 
   expect(release.declaration.env).toEqual({ FIXED: first, TOKEN: first, ALSO: first });
 
   expect(await did("secret set KEY --stage", { stdin: "hunter2-b" })).toMatchObject({
-    stdout: "'KEY' has version 2.\n",
+    stdout: "Stored version 2 of 'KEY'.\n",
   });
   const set = await did("secret set KEY", { stdin: "hunter2-c" });
   expect(set).toMatchObject({ code: 0 });
-  expect(set.stdout).toContain("'KEY' has version 3.\n\nRedeploying 'my-app'\n");
+  expect(set.stdout).toContain("Stored version 3 of 'KEY'.\n\nRedeploying 'my-app'\n");
   expect(set.stdout.trim().split("\n").at(-1)).toBe("https://my-app.memory.invalid");
 
   const [json] = JSON.parse((await did("secret list --json")).stdout);
@@ -181,7 +181,7 @@ test("rekey, backup and restore work on the data folder", async () => {
   expect(await portside(["backup", at("backup.tar.gz"), "--data-dir", data])).toMatchObject({ code: 0 });
   const restored = await portside(["restore", at("backup.tar.gz"), "--data-dir", at("restored")]);
   expect(restored.stdout).toContain(
-    `The file does not contain the key of the secrets. Copy the previous secrets.key to ${at("restored/secrets.key")}`,
+    `The file does not contain the secrets key. Copy the previous secrets.key to ${at("restored/secrets.key")}`,
   );
   const whole = ["backup", at("whole.tar.gz"), "--data-dir", data, "--with-secrets-key"];
   expect(await portside(whole)).toMatchObject({ code: 0 });
@@ -197,7 +197,7 @@ test("rekey, backup and restore work on the data folder", async () => {
   writeFileSync(join(data, "secrets.key"), `${"A".repeat(43)}=\n`);
   expect(await portside(["secret", "rekey", "--data-dir", data])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("contains another key"),
+    stderr: expect.stringContaining("does not contain the key"),
   });
   const discard = ["secret", "rekey", "--discard", "--data-dir", data];
   expect(await portside(discard)).toMatchObject({ code: 2, stderr: expect.stringContaining("Confirm with -y.") });

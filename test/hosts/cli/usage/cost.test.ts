@@ -105,7 +105,7 @@ test("reports omitted usage", async () => {
   const { api, cost } = await spent([{ cost: null }, { cost: -1 }, { cost: 1 }]);
   await using _ = api;
   const { stderr } = await cost(soon);
-  expect(stderr).toContain("1 turn without a cost.");
+  expect(stderr).toContain("1 turn reported no cost.");
   expect(stderr).toContain("Omitted 1 invalid usage line.");
 });
 
