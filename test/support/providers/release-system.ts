@@ -1,0 +1,80 @@
+/** Systems to compare with the model of releases: services that run as processes, and simulated ones. */
+import fc from "fast-check";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { ok } from "../../../core/result.ts";
+import type { releaseLife } from "../../models/release-life.ts";
+import { emptyReleases, type ReleaseSystem } from "../../models/release-model.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { bytesOf, nodeSource } from "../archives/archives.ts";
+import { principalOf } from "./local-platform.ts";
+import { recordsOf, type startMemory } from "./memory-platform.ts";
+
+/** A service that responds with the text and with the variables that the model sets. */
+const tellingSource = (text: string): Buffer =>
+  nodeSource(`
+import { createServer } from "node:http";
+const names = ["A", "B", "TOKEN", "OLD"].filter((name) => name in process.env);
+const env = Object.fromEntries(names.map((name) => [name, process.env[name]]));
+const server = createServer((_, response) => response.end(JSON.stringify({ source: ${JSON.stringify(text)}, env })));
+server.listen(process.env.PORT);
+process.on("SIGTERM", () => server.close(() => process.exit(0)));
+`);
+
+export const runningReleases = (controlPlane: ControlPlane): ReleaseSystem => {
+  const principal = principalOf("acme");
+  return {
+    controlPlane,
+    principal,
+    call: async (work) => work,
+    deploy: async (text, fields) => {
+      const archive = (await controlPlane.receiveSource(principal, bytesOf(tellingSource(text))))._unsafeUnwrap();
+      const run = await controlPlane.deploy(principal, { fields, archive });
+      return run.isErr() ? run.map(() => []) : ok(await Array.fromAsync(run.value.follow()));
+    },
+    follow: (run) => Array.fromAsync(run.follow()),
+    observe: async (name) => {
+      const all = (await controlPlane.listDeployments(principal))._unsafeUnwrap();
+      const url = all.find((one) => one.name === name)?.url ?? "";
+      const response = await fetch(url, { headers: { connection: "close" } });
+      return (await response.json()) as { source: string; env: Record<string, string> };
+    },
+    shown: (_, value) => value ?? "",
+    pass: async () => undefined,
+  };
+};
+
+/** The memory provider simulates services, so the template of the serving revision stands for the service. */
+export const simulatedReleases = (platform: ReturnType<typeof startMemory>): ReleaseSystem => {
+  const { controlPlane, clock, principal, submit, memory } = platform;
+  return {
+    controlPlane,
+    principal: principal(),
+    call: (work) => whileTicking(clock, work),
+    deploy: async (_, fields) => {
+      const run = await whileTicking(clock, submit(fields));
+      return run.isErr() ? run.map(() => []) : ok(await recordsOf(platform, run.value));
+    },
+    follow: (run) => recordsOf(platform, run),
+    observe: async (name) => {
+      const found = (await memory.provider.services.find(name as DeploymentName))._unsafeUnwrap();
+      const template = found.kind === "held" ? found.service.serving[0]?.template : undefined;
+      const pins = Object.entries(template?.secrets ?? {});
+      const shown = pins.map(([variable, pin]) => [variable, `${pin.name} ${pin.version}`] as const);
+      return { env: { ...template?.env, ...Object.fromEntries(shown) } };
+    },
+    shown: ({ secret, version }) => `${secret} ${version}`,
+    pass: () => clock.advance(1),
+  };
+};
+
+type Life = ReturnType<typeof releaseLife> extends fc.Arbitrary<infer T> ? T : never;
+
+/** Runs one sequence of commands on a system and the model, and closes the system. */
+export const runReleaseLife = async (life: Life, real: ReleaseSystem & { close(): unknown }): Promise<void> => {
+  try {
+    await fc.asyncModelRun(() => ({ model: emptyReleases(), real }), life);
+  } finally {
+    await real.close();
+  }
+};
