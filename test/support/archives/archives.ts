@@ -60,6 +60,17 @@ server.listen(process.env.PORT);
 process.on("SIGTERM", () => server.close(() => process.exit(0)));
 `;
 
+/** A service that responds with the text and with some of its variables. */
+export const tellingSource = (text: string): Buffer =>
+  nodeSource(`
+import { createServer } from "node:http";
+const names = ["A", "B", "TOKEN", "OLD"].filter((name) => name in process.env);
+const env = Object.fromEntries(names.map((name) => [name, process.env[name]]));
+const server = createServer((_, response) => response.end(JSON.stringify({ source: ${JSON.stringify(text)}, env })));
+server.listen(process.env.PORT);
+process.on("SIGTERM", () => server.close(() => process.exit(0)));
+`);
+
 export async function* bytesOf(buffer: Uint8Array, chunk = 64 * 1024): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < buffer.length; at += chunk) yield buffer.subarray(at, at + chunk);
 }

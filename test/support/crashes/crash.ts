@@ -136,7 +136,8 @@ export interface Crash {
   readonly cut: number;
 }
 
-const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<void> => {
+/** Kills the engine, or its process group, and waits until it has ended. */
+export const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
   process.kill(group ? -(child.pid as number) : (child.pid as number), "SIGKILL");
@@ -150,7 +151,7 @@ const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<v
 const modes = ["engine", "group", "inline", "server"] as const;
 
 /** Kills the server, and waits until the engine has started it again. */
-const killServer = async ({ child, url }: Served): Promise<void> => {
+export const killServer = async ({ child, url }: Served): Promise<void> => {
   process.kill(serverOf(child.pid as number) as number, "SIGKILL");
   const isUp = async () => (await fetch(`${url}/health`).catch(() => undefined))?.status === 200;
   while (!(await isUp())) await sleep(20);

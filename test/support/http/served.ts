@@ -64,6 +64,21 @@ export const serve = async (
 
 export class ServerEnded extends Error {}
 
+const inJson = (body: unknown): RequestInit => ({
+  method: "POST",
+  body: JSON.stringify(body),
+  headers: { "content-type": "application/json" },
+});
+
+async function* recordsIn(response: Response): AsyncGenerator<DeployEvent> {
+  let rest = "";
+  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() as string;
+    for (const line of lines) yield JSON.parse(line) as DeployEvent;
+  }
+}
+
 /** The API calls that the crash tests need. */
 export class Client {
   readonly #url: string;
@@ -86,13 +101,12 @@ export class Client {
     form.set("function_name", name);
     form.set("volumes", JSON.stringify(volumes));
     form.set("source_archive", new Blob([source as Uint8Array<ArrayBuffer>]), "source.tar.gz");
-    const response = await this.#send("/v1/deploy", { method: "POST", body: form });
-    let rest = "";
-    for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + chunk).split("\n");
-      rest = lines.pop() as string;
-      for (const line of lines) yield JSON.parse(line) as DeployEvent;
-    }
+    yield* recordsIn(await this.#send("/v1/deploy", { method: "POST", body: form }));
+  }
+
+  /** All records of a redeploy, such as a rollback, or of the deploy whose path it is. Resolves when it has ended. */
+  async records(path: string, body?: unknown): Promise<DeployEvent[]> {
+    return Array.fromAsync(recordsIn(await this.#send(path, body === undefined ? {} : inJson(body))));
   }
 
   list(): Promise<Deployment[]> {
@@ -125,11 +139,7 @@ export class Client {
   }
 
   async #json<T>(path: string, body?: unknown): Promise<T> {
-    const init =
-      body === undefined
-        ? {}
-        : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-    return (await (await this.#send(path, init)).json()) as T;
+    return (await (await this.#send(path, body === undefined ? {} : inJson(body))).json()) as T;
   }
 
   async #send(path: string, init: RequestInit): Promise<Response> {

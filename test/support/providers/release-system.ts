@@ -6,20 +6,9 @@ import { ok } from "../../../core/result.ts";
 import type { releaseLife } from "../../models/release-life.ts";
 import { emptyReleases, type ReleaseSystem } from "../../models/release-model.ts";
 import { whileTicking } from "../../simulation/ticking.ts";
-import { bytesOf, nodeSource } from "../archives/archives.ts";
+import { bytesOf, tellingSource } from "../archives/archives.ts";
 import { principalOf } from "./local-platform.ts";
 import { recordsOf, type startMemory } from "./memory-platform.ts";
-
-/** A service that responds with the text and with the variables that the model sets. */
-const tellingSource = (text: string): Buffer =>
-  nodeSource(`
-import { createServer } from "node:http";
-const names = ["A", "B", "TOKEN", "OLD"].filter((name) => name in process.env);
-const env = Object.fromEntries(names.map((name) => [name, process.env[name]]));
-const server = createServer((_, response) => response.end(JSON.stringify({ source: ${JSON.stringify(text)}, env })));
-server.listen(process.env.PORT);
-process.on("SIGTERM", () => server.close(() => process.exit(0)));
-`);
 
 export const runningReleases = (controlPlane: ControlPlane): ReleaseSystem => {
   const principal = principalOf("acme");

@@ -31,7 +31,7 @@ setInterval(() => console.log("n " + process.pid + " " + n++), 5);
 );
 
 /** Work that repeats until `stop`, and its failures. */
-class Traffic {
+export class Traffic {
   readonly failures: string[] = [];
   done = 0;
   #isOver = false;

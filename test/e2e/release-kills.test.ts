@@ -1,0 +1,114 @@
+/**
+ * kill -9 during rollbacks and while a new value of a secret redeploys three services: the old or the new release
+ * serves, and the list agrees. PORTSIDE_RELEASE_KILLS sets the number of kills (4), PORTSIDE_SEED the first seed
+ * (random).
+ */
+import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { ReleaseRow } from "../../core/domain/deploy/releases/release.ts";
+import { tellingSource } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { kill, killServer, randomFrom } from "../support/crashes/crash.ts";
+import { Client, type Served, serve } from "../support/http/served.ts";
+
+const count = Number(process.env["PORTSIDE_RELEASE_KILLS"] ?? 4);
+const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
+
+const modes = ["engine", "group", "inline", "server"] as const;
+const names = ["one", "two", "three"];
+const env = JSON.stringify({ TOKEN: { secret: "KEY" } });
+
+interface Shown {
+  readonly source: string;
+  readonly env: { readonly TOKEN: string };
+}
+
+const releasesOf = async (client: Client, name: string): Promise<readonly ReleaseRow[]> =>
+  (await client.get<{ releases: ReleaseRow[] }>(`/v1/deployment/releases?name=${name}&limit=100`)).releases;
+
+const shownBy = async (client: Client, name: string): Promise<Shown> => {
+  const url = (await client.list()).find((one) => one.name === name)?.url ?? "";
+  return (await (await fetch(url, { headers: { connection: "close" } })).json()) as Shown;
+};
+
+/** Sets a value, and waits for the redeploys. */
+const setSecret = async (client: Client, value: string): Promise<number> => {
+  const set = await client.post<{ version: number; deploys: { deploy_id: string }[] }>("/v1/secret/set", {
+    name: "KEY",
+    value,
+  });
+  for (const { deploy_id: id } of set.deploys) await client.records(`/v1/deploy/${id}`);
+  return set.version;
+};
+
+const crash = async (seed: number, folder: string): Promise<void> => {
+  const random = randomFrom(seed);
+  const mode = modes[seed % modes.length];
+  const options = {
+    ...{ runner: "process", "drain-seconds": "1", "grace-seconds": "2" },
+    ...(mode === "inline" ? { engine: mode } : {}),
+  };
+  let served: Served = await serve(folder, options);
+  const apiKey = served.apiKey as string;
+  const clientOf = ({ url }: Served): Client => new Client(url, apiKey);
+  try {
+    const client = clientOf(served);
+    const values = new Map([[await setSecret(client, "value 1"), "value 1"]]);
+    const sources = new Map<string, string>();
+    for (const name of names)
+      for (const text of [`${name} a`, `${name} b`]) {
+        await Array.fromAsync(client.deploy(name, tellingSource(text), {}, { env }));
+        sources.set((await releasesOf(client, name))[0]?.image_digest ?? "", text);
+      }
+    const before = new Map(
+      await Promise.all(names.map(async (name) => [name, await releasesOf(client, name)] as const)),
+    );
+
+    // If the kill interrupts the call, its version is the second.
+    values.set(2, "value 2");
+    const calls = [
+      ...names.slice(0, 2).map((name) => client.records("/v1/deployment/rollback", { name })),
+      setSecret(client, "value 2"),
+    ].map((call) => call.catch(() => undefined));
+    await sleep(random() * 1200);
+    if (mode === "server") await killServer(served);
+    else {
+      await kill(served, mode === "group");
+      served = await serve(folder, options);
+    }
+    await Promise.all(calls);
+
+    const after = clientOf(served);
+    for (const name of names) {
+      const releases = await releasesOf(after, name);
+      const [serving] = releases;
+      const numbers = releases.map(({ release }) => release);
+      expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => b - a));
+      // No earlier release changes or disappears.
+      expect(releases.slice(-2).map(({ status: _, ...one }) => one)).toEqual(
+        before.get(name)?.map(({ status: _, ...one }) => one),
+      );
+      expect(await shownBy(after, name)).toEqual({
+        source: sources.get(serving?.image_digest ?? ""),
+        env: { TOKEN: values.get(serving?.secrets["KEY"] ?? 0) },
+      });
+    }
+    // Setting the value again completes the redeploys that the kill interrupted.
+    await setSecret(after, "value 2");
+    for (const name of names) expect((await shownBy(after, name)).env.TOKEN).toBe("value 2");
+  } finally {
+    await kill(served, true);
+  }
+};
+
+describe("after kill -9 during a rollback and a new value of a secret, the list names what serves", () => {
+  test.each(Array.from({ length: count }, (_, n) => ({ seed: first + n })))(
+    "seed $seed",
+    { timeout: 180_000 },
+    async ({ seed }) => {
+      using folder = folderWith();
+      await crash(seed, folder.path);
+    },
+  );
+});
