@@ -33,7 +33,7 @@ export const runningReleases = (controlPlane: ControlPlane): ReleaseSystem => {
   };
 };
 
-/** The memory provider simulates services, so the template of the serving revision stands for the service. */
+/** The memory provider simulates services. What a service shows is the template of its serving revision. */
 export const simulatedReleases = (platform: ReturnType<typeof startMemory>): ReleaseSystem => {
   const { controlPlane, clock, principal, submit, memory } = platform;
   return {
