@@ -12,6 +12,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -154,6 +155,16 @@ const createKey = (path: string): SecretCipher => {
   return cipherAt(path) as SecretCipher;
 };
 
+/** Warns if the mode of a key file outside of the data folder lets other users read or change the key. */
+const checkMode = (path: string, logger: Logger | undefined): void => {
+  const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+  if ((mode & 0o077) === 0) return;
+  logger?.warn("other users can access the secrets key; set the mode of the file to 0600", {
+    keyFile: path,
+    mode: mode.toString(8),
+  });
+};
+
 /**
  * Ensures that the key file fits the stored secrets. Creates the key of a folder without secrets. Throws a
  * `DataFolderError` of kind `secrets_key` if the key is missing or wrong. Only one process may use the state.
@@ -168,6 +179,7 @@ export const prepareKey = (
   const path = keyPathOf(dataDir, configured);
   const settings = new SettingRows(db);
   const check = settings.get(KEY_CHECK);
+  if (configured !== undefined) checkMode(path, logger);
   // Nothing depends on a damaged key. A file outside of the data folder may be another file of the operator.
   if (configured === undefined && !hasSecrets(db) && readKey(path) === "damaged") rmSync(path);
   const cipher = cipherAt(path);

@@ -85,15 +85,17 @@ export const statusOfRelease = (
   return hasImage ? "replaced" : "pruned";
 };
 
-/** Returns each variable of a release with a digest of its value, or with its reference to a secret. */
+/** Returns each variable of a release with a digest of its value, or with its reference to a secret, sorted by name. */
 export const shownVariables = ({
   envDigests,
   template: { secrets = {} },
 }: Pick<StoredRelease, "envDigests" | "template">): Readonly<Record<string, string>> =>
-  Object.fromEntries([
-    ...Object.entries(envDigests),
-    ...Object.entries(secrets).map(([name, pinned]) => [name, formatPin(pinned)] as const),
-  ]);
+  Object.fromEntries(
+    [
+      ...Object.entries(envDigests),
+      ...Object.entries(secrets).map(([name, pinned]) => [name, formatPin(pinned)] as const),
+    ].sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 
 const time = z.string().meta({ format: "date-time" });
 

@@ -120,6 +120,21 @@ describe("a start is refused, and nothing changes, with", () => {
   });
 });
 
+test("warns if other users can access a key file outside of the folder", () => {
+  using folder = folderWith({ key: newKey() });
+  const key = join(folder.path, "key");
+  const warned: unknown[] = [];
+  const warn = (...args: unknown[]) => void warned.push(args);
+  const logger: Logger = { debug: () => undefined, info: () => undefined, warn, error: warn };
+  using db = openState(join(folder.path, "data"));
+  fs.chmodSync(key, 0o600);
+  prepareKey(db, folder.path, key, logger);
+  expect(warned).toEqual([]);
+  fs.chmodSync(key, 0o640);
+  prepareKey(db, folder.path, key, logger);
+  expect(warned).toMatchObject([[expect.stringContaining("set the mode of the file to 0600"), { keyFile: key, mode: "640" }]]);
+});
+
 test("a folder without secrets replaces a damaged key, but no file outside of the folder", async () => {
   using folder = folderWith({ key: "other data" });
   const data = join(folder.path, "data");
