@@ -22,7 +22,8 @@ import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
-import type { RawFields } from "./domain/wire/fields.ts";
+import type { RequestFields } from "./domain/wire/fields.ts";
+import type * as requests from "./domain/wire/requests.ts";
 import type { capabilitiesResponseSchema } from "./domain/wire/responses.ts";
 import type { ControlPlaneError, RateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
@@ -35,7 +36,7 @@ import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
 import { listDeploys } from "./use-cases/deploy/list-deploys.ts";
-import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
+import { type DeployFields, type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
 import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
@@ -60,9 +61,9 @@ export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 /**
  * The operations of a control plane: one method per endpoint, and methods for hosts, such as `check` and `close`.
  *
- * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A `RawFields`
- * request contains the fields of the endpoint under their wire names, as text or as JSON values. If a request has
- * several issues, the error lists all of them.
+ * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A request
+ * contains the fields of the endpoint under their wire names, as JSON values. If a request has several issues, the error
+ * lists all of them.
  */
 export interface ControlPlane {
   readonly settings: Settings;
@@ -76,7 +77,11 @@ export interface ControlPlane {
   countRequest(principal: Principal): Result<void, RateLimited>;
 
   /** Checks whether the account may deploy under a name. */
-  checkName(principal: Principal, request: RawFields, options?: CallOptions): Outcome<NameCheck>;
+  checkName(
+    principal: Principal,
+    request: RequestFields<typeof requests.checkNameFields>,
+    options?: CallOptions,
+  ): Outcome<NameCheck>;
   /** Receives and validates a source. The caller must pass the result to `deploy` or discard the source. */
   receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Outcome<ReceivedSource>;
   /** Returns the changes that a deploy would make. */
@@ -89,82 +94,178 @@ export interface ControlPlane {
    */
   resumeDeploy(
     principal: Principal,
-    request: RawFields,
+    request: RequestFields<typeof requests.resumeFields>,
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
   /**
    * Cancels a deploy, which then ends with the reason `interrupted`. Fails with `conflict` if the deploy ends in
    * another way, for example because traffic has already moved.
    */
-  cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  cancelDeploy(
+    principal: Principal,
+    request: RequestFields<typeof requests.cancelFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Lists the recent deploys of the account or of one deployment, newest first. */
-  listDeploys(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployList>;
+  listDeploys(
+    principal: Principal,
+    request: RequestFields<typeof requests.listDeploysFields>,
+    options?: CallOptions,
+  ): Outcome<DeployList>;
   /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
   /** Returns a deployment with its instances, its last deploy and its schedule. */
-  getDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeploymentDetails>;
+  getDeployment(
+    principal: Principal,
+    request: RequestFields<typeof requests.getDeploymentFields>,
+    options?: CallOptions,
+  ): Outcome<DeploymentDetails>;
   /** Returns a page of a deployment's releases, newest first. */
-  listReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleasePage>;
+  listReleases(
+    principal: Principal,
+    request: RequestFields<typeof requests.releasesFields>,
+    options?: CallOptions,
+  ): Outcome<ReleasePage>;
   /** Compares two releases of a deployment. */
-  compareReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleaseDiff>;
+  compareReleases(
+    principal: Principal,
+    request: RequestFields<typeof requests.releaseDiffFields>,
+    options?: CallOptions,
+  ): Outcome<ReleaseDiff>;
   /** Returns the changes that a rollback would make. */
-  planRollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RollbackPlanResponse>;
+  planRollback(
+    principal: Principal,
+    request: RequestFields<typeof requests.rollbackPlanFields>,
+    options?: CallOptions,
+  ): Outcome<RollbackPlanResponse>;
   /**
    * Starts a rollback: a rollout of an earlier release, without a build. It continues if its client disconnects. A
    * deploy that is building ends with the reason `superseded`.
    */
-  rollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  rollback(
+    principal: Principal,
+    request: RequestFields<typeof requests.rollbackFields>,
+    options?: CallOptions,
+  ): Outcome<DeployRun>;
   /** Starts a redeploy of the release that serves, which replaces all instances. */
-  restartDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  restartDeployment(
+    principal: Principal,
+    request: RequestFields<typeof requests.restartFields>,
+    options?: CallOptions,
+  ): Outcome<DeployRun>;
   /** Sets and removes variables, and starts a redeploy with them. */
-  setEnvironment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  setEnvironment(
+    principal: Principal,
+    request: RequestFields<typeof requests.setEnvironmentFields>,
+    options?: CallOptions,
+  ): Outcome<DeployRun>;
   /** Starts a fire of a deployment's schedule. Does not wait for its outcome. */
-  fireSchedule(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RequestedFire>;
+  fireSchedule(
+    principal: Principal,
+    request: RequestFields<typeof requests.fireFields>,
+    options?: CallOptions,
+  ): Outcome<RequestedFire>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
-  deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteDeployment(
+    principal: Principal,
+    request: RequestFields<typeof requests.deleteFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
-  readLogs(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogPage>;
+  readLogs(
+    principal: Principal,
+    request: RequestFields<typeof requests.logsFields>,
+    options?: CallOptions,
+  ): Outcome<LogPage>;
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
-  runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
+  runSql(
+    principal: Principal,
+    request: RequestFields<typeof requests.sqlFields>,
+    options?: CallOptions,
+  ): Outcome<SqlResponse>;
   /** Returns the tables that `runSql` can read, with their columns. */
   getSqlSchema(principal: Principal, options?: CallOptions): Outcome<SqlSchema>;
 
   /** Creates a volume, or returns the existing one. */
-  createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
+  createVolume(
+    principal: Principal,
+    request: RequestFields<typeof requests.createVolumeFields>,
+    options?: CallOptions,
+  ): Outcome<volumes.CreatedVolume>;
   /** Lists the account's volumes with the deployments that mount them, sorted by volume name. */
   listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
   /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
-  deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteVolume(
+    principal: Principal,
+    request: RequestFields<typeof requests.deleteVolumeFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Lists the volumes that the account can restore, most recently deleted first. */
   listTrash(principal: Principal, options?: CallOptions): Outcome<readonly TrashedVolume[]>;
   /** Restores a volume from the trash. */
-  restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<Volume>;
+  restoreVolume(
+    principal: Principal,
+    request: RequestFields<typeof requests.restoreVolumeFields>,
+    options?: CallOptions,
+  ): Outcome<Volume>;
   /** Returns a page of a volume's objects. */
-  listObjects(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ObjectPage>;
+  listObjects(
+    principal: Principal,
+    request: RequestFields<typeof requests.objectsFields>,
+    options?: CallOptions,
+  ): Outcome<ObjectPage>;
   /** Deletes an object of a volume. */
-  deleteObject(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteObject(
+    principal: Principal,
+    request: RequestFields<typeof requests.objectFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Returns a signed URL for the upload of an object, or one URL per part for a large object. */
-  grantUpload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<UploadGrant>;
+  grantUpload(
+    principal: Principal,
+    request: RequestFields<typeof requests.uploadFields>,
+    options?: CallOptions,
+  ): Outcome<UploadGrant>;
   /** Returns a signed URL for the download of an object. */
-  grantDownload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DownloadGrant>;
+  grantDownload(
+    principal: Principal,
+    request: RequestFields<typeof requests.objectFields>,
+    options?: CallOptions,
+  ): Outcome<DownloadGrant>;
 
   /**
    * Stores a value as the newest version of a secret, and by default redeploys the deployments that follow the secret.
    * No method returns the value.
    */
-  setSecret(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SetSecretResponse>;
+  setSecret(
+    principal: Principal,
+    request: RequestFields<typeof requests.setSecretFields>,
+    options?: CallOptions,
+  ): Outcome<SetSecretResponse>;
   /** Lists the account's secrets with the deployments that use them, sorted by name. */
   listSecrets(principal: Principal, options?: CallOptions): Outcome<readonly SecretRow[]>;
   /** Deletes a secret or one of its versions. Fails with `conflict` if a deployment uses it. */
-  deleteSecret(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteSecret(
+    principal: Principal,
+    request: RequestFields<typeof requests.deleteSecretFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
 
   /** Creates an API key. No later call returns the key's secret. */
-  createKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<credentials.NewKey>;
+  createKey(
+    principal: Principal,
+    request: RequestFields<typeof requests.createKeyFields>,
+    options?: CallOptions,
+  ): Outcome<credentials.NewKey>;
   /** Lists the keys of the account, oldest first. */
   listKeys(principal: Principal, options?: CallOptions): Outcome<readonly credentials.ListedKey[]>;
   /** Revokes a key. Tokens that were issued with the key become invalid within 10 seconds. */
-  revokeKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  revokeKey(
+    principal: Principal,
+    request: RequestFields<typeof requests.revokeKeyFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
   /** Returns the account's quotas, each with the use that counts against it. */
@@ -248,4 +349,4 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   });
 };
 
-export type { DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };
+export type { DeployFields, DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };

@@ -3,6 +3,7 @@ export {
   type CapabilitiesResponse,
   type ControlPlane,
   createControlPlane,
+  type DeployFields,
   type DeployRequest,
   type DeployRun,
   type PlanResponse,
@@ -165,7 +166,7 @@ export {
   missing,
   offered,
 } from "./domain/wire/capabilities.ts";
-export type { RawFields } from "./domain/wire/fields.ts";
+export type { RawFields, RequestFields } from "./domain/wire/fields.ts";
 export {
   type Instant,
   instantOfMillis,

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
-import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { ControlPlane, DeployFields } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { option } from "../arguments.ts";
@@ -33,7 +33,7 @@ const deployOnce = async (
   await using packed = await packFolder(folder);
   const received = await controlPlane.receiveSource(principal, packed.open());
   if (received.isErr()) throw new CommandError(received.error.message);
-  const declaration = { fields: { ...fields, function_name: name }, archive: received.value };
+  const declaration = { fields: { ...fields, function_name: name } as DeployFields, archive: received.value };
   const run = await controlPlane.deploy(principal, declaration);
   if (run.isErr()) throw new CommandError(run.error.message);
   let url: string | undefined;

@@ -14,8 +14,9 @@ const renderPage = (result: unknown): Rendered => {
   return { body, headers };
 };
 
-export const logEndpoints: readonly Endpoint[] = [
+export const logEndpoints = [
   post("/v1/deployment/logs", {
+    operation: "readLogs",
     summary: "Read the log of a deployment, oldest entries first.",
     description:
       "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. New entries may " +
@@ -30,4 +31,4 @@ export const logEndpoints: readonly Endpoint[] = [
         "The seconds, such as `2.4`, to wait before reading the next page. Earlier requests return no newer entries.",
     },
   }),
-];
+] as const satisfies readonly Endpoint[];
