@@ -14,6 +14,7 @@ import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
 import type { DeployList } from "./domain/deploy/deploy-list.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
+import type { DeployEvent } from "./domain/deploy/events.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
@@ -32,7 +33,7 @@ import type { CallOptions } from "./ports/system.ts";
 import type { Result, ResultAsync } from "./result.ts";
 import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
-import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
+import { cancelDeploy, deploy, followDeploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
 import { listDeploys } from "./use-cases/deploy/list-deploys.ts";
@@ -42,6 +43,7 @@ import { compareReleases, listReleases, type ReleasePage } from "./use-cases/dep
 import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
+import { followLogs } from "./use-cases/logs/follow-logs.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
@@ -97,6 +99,15 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.resumeFields>,
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
+  /**
+   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`, is
+   * the last item.
+   */
+  followDeploy(
+    principal: Principal,
+    request: RequestFields<typeof requests.resumeFields>,
+    options?: CallOptions,
+  ): AsyncIterable<Result<DeployEvent, ControlPlaneError>>;
   /**
    * Cancels a deploy, which then ends with the reason `interrupted`. Fails with `conflict` if the deploy ends in
    * another way, for example because traffic has already moved.
@@ -177,6 +188,15 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.logsFields>,
     options?: CallOptions,
   ): Outcome<LogPage>;
+  /**
+   * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is unavailable.
+   * Any other error is the last item. Without `since`, begins with the newest entries.
+   */
+  followLogs(
+    principal: Principal,
+    request: RequestFields<typeof requests.logsFields>,
+    options?: CallOptions,
+  ): AsyncIterable<Result<LogPage["logs"][number], ControlPlaneError>>;
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(
@@ -300,6 +320,8 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   const context = createContext(ports, input);
   const capabilities = capabilitiesResponse(context);
   const bind = bindUseCase(context);
+  const boundResume = bind(resumeDeploy);
+  const boundRead = bind(readLogs);
   return Object.freeze<ControlPlane>({
     settings: context.settings,
     capabilities: () => capabilities,
@@ -310,7 +332,9 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     receiveSource: bind(receiveSource),
     plan: bind(plan),
     deploy: bind(deploy),
-    resumeDeploy: bind(resumeDeploy),
+    resumeDeploy: boundResume,
+    followDeploy: (principal, request, options = {}) =>
+      followDeploy((now) => boundResume(principal, request, now), options),
     cancelDeploy: bind(cancelDeploy),
     listDeploys: bind(listDeploys),
     listDeployments: bind(listDeployments),
@@ -323,7 +347,9 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     setEnvironment: bind(setEnvironment),
     fireSchedule: bind(fireSchedule),
     deleteDeployment: bind(deleteDeployment),
-    readLogs: bind(readLogs),
+    readLogs: boundRead,
+    followLogs: (principal, request, options) =>
+      followLogs(ports.clock, (page, now) => boundRead(principal, page, now), request, options),
     runSql: bind(runSql),
     getSqlSchema: bind(getSqlSchema),
     createVolume: bind(volumes.createVolume),

@@ -50,8 +50,8 @@ export {
   type DeployPhase,
   type DeployStatus,
   deployEventSchema,
-  isFinal,
 } from "./domain/deploy/events.ts";
+export { isFinal } from "./domain/deploy/final-status.ts";
 export type { HealthCheck } from "./domain/deploy/health.ts";
 export type { IdleMode } from "./domain/deploy/idle.ts";
 export { type InstanceState, type InstanceStatus, instanceStates } from "./domain/deploy/instance-status.ts";

@@ -71,7 +71,7 @@ type JsonDefinition<O extends string, F extends Fields, R extends z.ZodType> = T
     readonly run: (
       controlPlane: ControlPlane,
       principal: Principal,
-      request: RequestFields<F>,
+      request: RequestFields<NoInfer<F>>,
       options: { readonly signal: AbortSignal },
     ) => ResultAsync<unknown, ControlPlaneError>;
   };
@@ -81,7 +81,7 @@ type RedeployDefinition<O extends string, F extends Fields, R extends z.ZodType>
     readonly start: (
       controlPlane: ControlPlane,
       principal: Principal,
-      request: RequestFields<F>,
+      request: RequestFields<NoInfer<F>>,
     ) => ResultAsync<DeployRun, ControlPlaneError>;
   };
 

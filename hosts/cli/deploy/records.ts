@@ -1,6 +1,7 @@
 /** Follows the records of a deploy across broken connections. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+import { isFinal } from "../../../core/domain/deploy/final-status.ts";
 import { ApiError, type Client, jsonLines } from "../client.ts";
 import { CommandError } from "../terminal/io.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../../core/domain/wire/responses.ts";
 import { invalidInput } from "../../../core/errors.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
 export const accountEndpoints = [
   get("/v1/capabilities", {
@@ -71,4 +71,4 @@ export const accountEndpoints = [
       return unknown.length > 0 ? errAsync(invalidInput(unknown)) : controlPlane.issueToken(principal, options);
     },
   }),
-] as const satisfies readonly Endpoint[];
+] as const;

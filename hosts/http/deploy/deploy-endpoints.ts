@@ -5,7 +5,7 @@ import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../core/domain/deploy/fields.ts";
 import { cancelFields, listDeploysFields, resumeFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, planSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
 export const deployEndpoints = [
   {
@@ -64,4 +64,4 @@ export const deployEndpoints = [
     fields: resumeFields,
     response: deployEventSchema,
   },
-] as const satisfies readonly Endpoint[];
+] as const;

@@ -4,7 +4,7 @@ import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
 import { deploymentDetailsSchema } from "../../../core/domain/deploy/deployment-details.ts";
 import { checkNameFields, deleteFields, fireFields, getDeploymentFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, fireSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
 export const deploymentEndpoints = [
   get("/v1/deployment/check-name", {
@@ -57,4 +57,4 @@ export const deploymentEndpoints = [
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),
   }),
-] as const satisfies readonly Endpoint[];
+] as const;

@@ -11,7 +11,7 @@ import {
   setEnvironmentFields,
 } from "../../../core/domain/wire/requests.ts";
 import { rollbackPlanSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post, redeploy } from "../endpoint.ts";
+import { get, post, redeploy } from "../endpoint.ts";
 
 export const releaseEndpoints = [
   get("/v1/deployment/releases", {
@@ -73,4 +73,4 @@ export const releaseEndpoints = [
     response: deployEventSchema,
     start: (controlPlane, principal, request) => controlPlane.setEnvironment(principal, request),
   }),
-] as const satisfies readonly Endpoint[];
+] as const;

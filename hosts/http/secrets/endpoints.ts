@@ -3,7 +3,7 @@ import { z } from "zod";
 import { secretSchema, setSecretSchema } from "../../../core/domain/secrets/secret.ts";
 import { deleteSecretFields, setSecretFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
 export const secretEndpoints = [
   post("/v1/secret/set", {
@@ -34,4 +34,4 @@ export const secretEndpoints = [
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteSecret(principal, request, options),
   }),
-] as const satisfies readonly Endpoint[];
+] as const;

@@ -3,7 +3,7 @@
 import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
 import { sqlSchemaSchema } from "../../../core/domain/sql/tables.ts";
 import { sqlFields } from "../../../core/domain/wire/requests.ts";
-import { type Endpoint, get, post, type Rendered } from "../endpoint.ts";
+import { get, post, type Rendered } from "../endpoint.ts";
 
 /** Headers are ASCII: https://www.rfc-editor.org/rfc/rfc9110#section-5.5 */
 const asciiJson = (value: unknown): string =>
@@ -34,4 +34,4 @@ export const sqlEndpoints = [
     response: sqlSchemaSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSqlSchema(principal, options),
   }),
-] as const satisfies readonly Endpoint[];
+] as const;

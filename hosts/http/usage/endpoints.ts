@@ -1,5 +1,5 @@
 import { subscriptionSchema } from "../../../core/domain/usage/subscription.ts";
-import { type Endpoint, get } from "../endpoint.ts";
+import { get } from "../endpoint.ts";
 
 export const usageEndpoints = [
   get("/v1/user/subscription", {
@@ -9,4 +9,4 @@ export const usageEndpoints = [
     response: subscriptionSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
   }),
-] as const satisfies readonly Endpoint[];
+] as const;

@@ -17,7 +17,7 @@ import {
   uploadFields,
 } from "../../../core/domain/wire/requests.ts";
 import { detailSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
 export const volumeEndpoints = [
   post("/v1/volume/create", {
@@ -96,4 +96,4 @@ export const volumeEndpoints = [
     response: volumeSchema,
     run: (controlPlane, principal, request, options) => controlPlane.restoreVolume(principal, request, options),
   }),
-] as const satisfies readonly Endpoint[];
+] as const;
