@@ -94,7 +94,8 @@ const readLogsOf =
     try {
       return await client.readLogs({ ...request, limit, since }, { signal });
     } catch (error) {
-      if (signal?.aborted === true || !isTemporary(error)) throw error;
+      signal?.throwIfAborted();
+      if (!isTemporary(error)) throw error;
       const { retryAfter = 0 } = error as { retryAfter?: number };
       await wait(Math.max(retryAfter * 1000, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
       return undefined;

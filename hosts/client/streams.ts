@@ -79,7 +79,7 @@ export async function* followRecords(
         if (isFinal(record.status)) return;
       }
     } catch (error) {
-      if (signal?.aborted === true) throw error;
+      signal?.throwIfAborted();
       // A restarted server has no records of the deploy.
       if (error instanceof ApiError && error.status !== 503) throw streamLost(at, error);
       cause = error;

@@ -52,9 +52,8 @@ export const createTransport = (options: ClientOptions, steps: NextSteps = nextS
     const body = upload?.content ?? (json === undefined ? undefined : JSON.stringify(json));
     const response = await fetch(url + path, { method, headers, body, duplex: "half", signal } as RequestInit).catch(
       (error: unknown) => {
-        throw signal?.aborted === true
-          ? error
-          : new ConnectionError(connectionErrorMessage(url, error), "no_response", error);
+        signal?.throwIfAborted();
+        throw new ConnectionError(connectionErrorMessage(url, error), "no_response", error);
       },
     );
     if (response.ok) return response;
