@@ -16,7 +16,7 @@ test.each([
 ])("%j", async (headers, retryAfter) => {
   const found = apiError(busy(headers), { detail: "Come again." });
   expect(found).toBeInstanceOf(ApiError);
-  expect(found).toMatchObject({ message: "Come again. Retry in a few seconds.", status: 503, retryAfter });
+  expect(found).toMatchObject({ message: "Come again.", status: 503, retryAfter });
   expect(await readStorageError(busy(headers))).toMatchObject({
     message: "The storage rejected the request (SlowDown). Reduce your request rate.",
     status: 503,
