@@ -51,10 +51,10 @@ export {
   type DeployStatus,
   deployEventSchema,
 } from "./domain/deploy/events.ts";
-export { isFinal } from "./domain/deploy/final-status.ts";
 export type { HealthCheck } from "./domain/deploy/health.ts";
 export type { IdleMode } from "./domain/deploy/idle.ts";
 export { type InstanceState, type InstanceStatus, instanceStates } from "./domain/deploy/instance-status.ts";
+export { isFinal } from "./domain/deploy/outcome.ts";
 export {
   type Change,
   type DeployPlan,

@@ -1,6 +1,6 @@
 /** Streams of the client, which continue across broken connections. */
 import type { DeployEvent } from "../../core/domain/deploy/events.ts";
-import { isFinal } from "../../core/domain/deploy/final-status.ts";
+import { isFinal } from "../../core/domain/deploy/outcome.ts";
 import { ApiError, ConnectionError } from "./errors.ts";
 
 /** The number of consecutive reconnects without a record. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { LogEntry } from "../logs/entry.ts";
 import { type Instant, timestampOf } from "../wire/instant.ts";
 import { type DeployEvent, deployEventSchema } from "./events.ts";
-import { isFinal } from "./final-status.ts";
+import { isFinal } from "./outcome.ts";
 import { deployReasonSchema } from "./reason.ts";
 
 const time = z.string().meta({ format: "date-time" });

@@ -52,7 +52,8 @@ const memory = readField<number>(
   memoryShape,
 );
 
-interface MountRequest {
+/** A mount in a request. */
+export interface MountRequest {
   readonly name: string;
   readonly read_only?: boolean | undefined;
   readonly sub_path?: string | undefined;
@@ -213,7 +214,8 @@ export const serviceFields = {
   idle: idle.optional(),
 } as const;
 
-interface ScheduleRequest {
+/** A schedule in a request. */
+export interface ScheduleRequest {
   readonly cron: string;
   readonly timezone?: string | undefined;
 }

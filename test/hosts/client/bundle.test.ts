@@ -29,7 +29,7 @@ test("contains the client and rules without imports, and no package", () => {
   const inputs = Object.keys(metafile.inputs).filter((path) => !path.startsWith("hosts/client/"));
   expect(inputs.sort()).toEqual([
     "core/domain/accounts/limits.ts",
-    "core/domain/deploy/final-status.ts",
+    "core/domain/deploy/outcome.ts",
     "core/domain/logs/follow-log.ts",
     "hosts/http/error-response.ts",
   ]);

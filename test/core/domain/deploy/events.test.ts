@@ -12,7 +12,7 @@ import {
   failed,
   isLastDeploy,
 } from "../../../../core/domain/deploy/events.ts";
-import { isFinal } from "../../../../core/domain/deploy/final-status.ts";
+import { isFinal } from "../../../../core/domain/deploy/outcome.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 test.each([
