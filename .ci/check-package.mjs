@@ -63,7 +63,8 @@ console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages`)
 if (bytes > MOST_BYTES)
   throw new Error(`the package and its dependencies take ${bytes} bytes; the maximum is ${MOST_BYTES}`);
 
-const loaded = `
+const loadedBy = (specifier) => {
+  const program = `
   import { registerHooks } from "node:module";
   const seen = new Set();
   registerHooks({ load: (url, context, next) => {
@@ -72,10 +73,14 @@ const loaded = `
     if (url.startsWith("node:")) seen.add(url);
     return next(url, context);
   } });
-  await import("portside");
+  await import("${specifier}");
   console.log([...seen].sort().join(" "));`;
-const core = run(process.execPath, ["--input-type=module", "-e", loaded]).trim();
-if (core !== "neverthrow zod") throw new Error(`importing portside loads: ${core}`);
+  return run(process.execPath, ["--input-type=module", "-e", program]).trim();
+};
+for (const [specifier, allowed] of Object.entries({ portside: "neverthrow zod", "portside/client": "" })) {
+  const loaded = loadedBy(specifier);
+  if (loaded !== allowed) throw new Error(`importing ${specifier} loads: ${loaded}`);
+}
 
 const binary = run(join(folder, "node_modules", ".bin", "portside"), ["version"]).trim();
 if (binary !== version) throw new Error(`the binary prints ${binary}`);

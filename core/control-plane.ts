@@ -14,6 +14,7 @@ import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
 import type { DeployList } from "./domain/deploy/deploy-list.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
+import type { DeployEvent } from "./domain/deploy/events.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
@@ -22,7 +23,8 @@ import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
-import type { RawFields } from "./domain/wire/fields.ts";
+import type { RequestFields } from "./domain/wire/fields.ts";
+import type * as requests from "./domain/wire/requests.ts";
 import type { capabilitiesResponseSchema } from "./domain/wire/responses.ts";
 import type { ControlPlaneError, RateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
@@ -31,16 +33,17 @@ import type { CallOptions } from "./ports/system.ts";
 import type { Result, ResultAsync } from "./result.ts";
 import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
-import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
+import { cancelDeploy, deploy, followDeploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
 import { listDeploys } from "./use-cases/deploy/list-deploys.ts";
-import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
+import { type DeployFields, type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import { compareReleases, listReleases, type ReleasePage } from "./use-cases/deploy/releases/releases.ts";
 import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
+import { followLogs } from "./use-cases/logs/follow-logs.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
@@ -60,9 +63,9 @@ export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 /**
  * The operations of a control plane: one method per endpoint, and methods for hosts, such as `check` and `close`.
  *
- * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A `RawFields`
- * request contains the fields of the endpoint under their wire names, as text or as JSON values. If a request has
- * several issues, the error lists all of them.
+ * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A request
+ * contains the fields of the endpoint under their wire names, as JSON values. If a request has several issues, the error
+ * lists all of them.
  */
 export interface ControlPlane {
   readonly settings: Settings;
@@ -76,7 +79,11 @@ export interface ControlPlane {
   countRequest(principal: Principal): Result<void, RateLimited>;
 
   /** Checks whether the account may deploy under a name. */
-  checkName(principal: Principal, request: RawFields, options?: CallOptions): Outcome<NameCheck>;
+  checkName(
+    principal: Principal,
+    request: RequestFields<typeof requests.checkNameFields>,
+    options?: CallOptions,
+  ): Outcome<NameCheck>;
   /** Receives and validates a source. The caller must pass the result to `deploy` or discard the source. */
   receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Outcome<ReceivedSource>;
   /** Returns the changes that a deploy would make. */
@@ -89,82 +96,196 @@ export interface ControlPlane {
    */
   resumeDeploy(
     principal: Principal,
-    request: RawFields,
+    request: RequestFields<typeof requests.resumeFields>,
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
+  /**
+   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`, is
+   * the last item.
+   */
+  followDeploy(
+    principal: Principal,
+    request: RequestFields<typeof requests.resumeFields>,
+    options?: CallOptions,
+  ): AsyncIterable<Result<DeployEvent, ControlPlaneError>>;
   /**
    * Cancels a deploy, which then ends with the reason `interrupted`. Fails with `conflict` if the deploy ends in
    * another way, for example because traffic has already moved.
    */
-  cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  cancelDeploy(
+    principal: Principal,
+    request: RequestFields<typeof requests.cancelFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Lists the recent deploys of the account or of one deployment, newest first. */
-  listDeploys(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployList>;
+  listDeploys(
+    principal: Principal,
+    request: RequestFields<typeof requests.listDeploysFields>,
+    options?: CallOptions,
+  ): Outcome<DeployList>;
   /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
   /** Returns a deployment with its instances, its last deploy and its schedule. */
-  getDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeploymentDetails>;
+  getDeployment(
+    principal: Principal,
+    request: RequestFields<typeof requests.getDeploymentFields>,
+    options?: CallOptions,
+  ): Outcome<DeploymentDetails>;
   /** Returns a page of a deployment's releases, newest first. */
-  listReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleasePage>;
+  listReleases(
+    principal: Principal,
+    request: RequestFields<typeof requests.releasesFields>,
+    options?: CallOptions,
+  ): Outcome<ReleasePage>;
   /** Compares two releases of a deployment. */
-  compareReleases(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ReleaseDiff>;
+  compareReleases(
+    principal: Principal,
+    request: RequestFields<typeof requests.releaseDiffFields>,
+    options?: CallOptions,
+  ): Outcome<ReleaseDiff>;
   /** Returns the changes that a rollback would make. */
-  planRollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RollbackPlanResponse>;
+  planRollback(
+    principal: Principal,
+    request: RequestFields<typeof requests.rollbackPlanFields>,
+    options?: CallOptions,
+  ): Outcome<RollbackPlanResponse>;
   /**
    * Starts a rollback: a rollout of an earlier release, without a build. It continues if its client disconnects. A
    * deploy that is building ends with the reason `superseded`.
    */
-  rollback(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  rollback(
+    principal: Principal,
+    request: RequestFields<typeof requests.rollbackFields>,
+    options?: CallOptions,
+  ): Outcome<DeployRun>;
   /** Starts a redeploy of the release that serves, which replaces all instances. */
-  restartDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  restartDeployment(
+    principal: Principal,
+    request: RequestFields<typeof requests.restartFields>,
+    options?: CallOptions,
+  ): Outcome<DeployRun>;
   /** Sets and removes variables, and starts a redeploy with them. */
-  setEnvironment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DeployRun>;
+  setEnvironment(
+    principal: Principal,
+    request: RequestFields<typeof requests.setEnvironmentFields>,
+    options?: CallOptions,
+  ): Outcome<DeployRun>;
   /** Starts a fire of a deployment's schedule. Does not wait for its outcome. */
-  fireSchedule(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RequestedFire>;
+  fireSchedule(
+    principal: Principal,
+    request: RequestFields<typeof requests.fireFields>,
+    options?: CallOptions,
+  ): Outcome<RequestedFire>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
-  deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteDeployment(
+    principal: Principal,
+    request: RequestFields<typeof requests.deleteFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
-  readLogs(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogPage>;
+  readLogs(
+    principal: Principal,
+    request: RequestFields<typeof requests.logsFields>,
+    options?: CallOptions,
+  ): Outcome<LogPage>;
+  /**
+   * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is unavailable.
+   * Any other error is the last item. Without `since`, begins with the newest entries.
+   */
+  followLogs(
+    principal: Principal,
+    request: RequestFields<typeof requests.logsFields>,
+    options?: CallOptions,
+  ): AsyncIterable<Result<LogPage["logs"][number], ControlPlaneError>>;
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
-  runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
+  runSql(
+    principal: Principal,
+    request: RequestFields<typeof requests.sqlFields>,
+    options?: CallOptions,
+  ): Outcome<SqlResponse>;
   /** Returns the tables that `runSql` can read, with their columns. */
   getSqlSchema(principal: Principal, options?: CallOptions): Outcome<SqlSchema>;
 
   /** Creates a volume, or returns the existing one. */
-  createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
+  createVolume(
+    principal: Principal,
+    request: RequestFields<typeof requests.createVolumeFields>,
+    options?: CallOptions,
+  ): Outcome<volumes.CreatedVolume>;
   /** Lists the account's volumes with the deployments that mount them, sorted by volume name. */
   listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
   /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
-  deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteVolume(
+    principal: Principal,
+    request: RequestFields<typeof requests.deleteVolumeFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Lists the volumes that the account can restore, most recently deleted first. */
   listTrash(principal: Principal, options?: CallOptions): Outcome<readonly TrashedVolume[]>;
   /** Restores a volume from the trash. */
-  restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<Volume>;
+  restoreVolume(
+    principal: Principal,
+    request: RequestFields<typeof requests.restoreVolumeFields>,
+    options?: CallOptions,
+  ): Outcome<Volume>;
   /** Returns a page of a volume's objects. */
-  listObjects(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ObjectPage>;
+  listObjects(
+    principal: Principal,
+    request: RequestFields<typeof requests.objectsFields>,
+    options?: CallOptions,
+  ): Outcome<ObjectPage>;
   /** Deletes an object of a volume. */
-  deleteObject(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteObject(
+    principal: Principal,
+    request: RequestFields<typeof requests.objectFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Returns a signed URL for the upload of an object, or one URL per part for a large object. */
-  grantUpload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<UploadGrant>;
+  grantUpload(
+    principal: Principal,
+    request: RequestFields<typeof requests.uploadFields>,
+    options?: CallOptions,
+  ): Outcome<UploadGrant>;
   /** Returns a signed URL for the download of an object. */
-  grantDownload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DownloadGrant>;
+  grantDownload(
+    principal: Principal,
+    request: RequestFields<typeof requests.objectFields>,
+    options?: CallOptions,
+  ): Outcome<DownloadGrant>;
 
   /**
    * Stores a value as the newest version of a secret, and by default redeploys the deployments that follow the secret.
    * No method returns the value.
    */
-  setSecret(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SetSecretResponse>;
+  setSecret(
+    principal: Principal,
+    request: RequestFields<typeof requests.setSecretFields>,
+    options?: CallOptions,
+  ): Outcome<SetSecretResponse>;
   /** Lists the account's secrets with the deployments that use them, sorted by name. */
   listSecrets(principal: Principal, options?: CallOptions): Outcome<readonly SecretRow[]>;
   /** Deletes a secret or one of its versions. Fails with `conflict` if a deployment uses it. */
-  deleteSecret(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  deleteSecret(
+    principal: Principal,
+    request: RequestFields<typeof requests.deleteSecretFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
 
   /** Creates an API key. No later call returns the key's secret. */
-  createKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<credentials.NewKey>;
+  createKey(
+    principal: Principal,
+    request: RequestFields<typeof requests.createKeyFields>,
+    options?: CallOptions,
+  ): Outcome<credentials.NewKey>;
   /** Lists the keys of the account, oldest first. */
   listKeys(principal: Principal, options?: CallOptions): Outcome<readonly credentials.ListedKey[]>;
   /** Revokes a key. Tokens that were issued with the key become invalid within 10 seconds. */
-  revokeKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
+  revokeKey(
+    principal: Principal,
+    request: RequestFields<typeof requests.revokeKeyFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
   /** Returns the account's quotas, each with the use that counts against it. */
@@ -199,6 +320,8 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   const context = createContext(ports, input);
   const capabilities = capabilitiesResponse(context);
   const bind = bindUseCase(context);
+  const boundResume = bind(resumeDeploy);
+  const boundRead = bind(readLogs);
   return Object.freeze<ControlPlane>({
     settings: context.settings,
     capabilities: () => capabilities,
@@ -209,7 +332,9 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     receiveSource: bind(receiveSource),
     plan: bind(plan),
     deploy: bind(deploy),
-    resumeDeploy: bind(resumeDeploy),
+    resumeDeploy: boundResume,
+    followDeploy: (principal, request, options = {}) =>
+      followDeploy((now) => boundResume(principal, request, now), options),
     cancelDeploy: bind(cancelDeploy),
     listDeploys: bind(listDeploys),
     listDeployments: bind(listDeployments),
@@ -222,7 +347,9 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     setEnvironment: bind(setEnvironment),
     fireSchedule: bind(fireSchedule),
     deleteDeployment: bind(deleteDeployment),
-    readLogs: bind(readLogs),
+    readLogs: boundRead,
+    followLogs: (principal, request, options) =>
+      followLogs(ports.clock, (page, now) => boundRead(principal, page, now), request, options),
     runSql: bind(runSql),
     getSqlSchema: bind(getSqlSchema),
     createVolume: bind(volumes.createVolume),
@@ -248,4 +375,4 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   });
 };
 
-export type { DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };
+export type { DeployFields, DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };

@@ -3,6 +3,7 @@ export {
   type CapabilitiesResponse,
   type ControlPlane,
   createControlPlane,
+  type DeployFields,
   type DeployRequest,
   type DeployRun,
   type PlanResponse,
@@ -49,11 +50,11 @@ export {
   type DeployPhase,
   type DeployStatus,
   deployEventSchema,
-  isFinal,
 } from "./domain/deploy/events.ts";
 export type { HealthCheck } from "./domain/deploy/health.ts";
 export type { IdleMode } from "./domain/deploy/idle.ts";
 export { type InstanceState, type InstanceStatus, instanceStates } from "./domain/deploy/instance-status.ts";
+export { isFinal } from "./domain/deploy/outcome.ts";
 export {
   type Change,
   type DeployPlan,
@@ -165,7 +166,7 @@ export {
   missing,
   offered,
 } from "./domain/wire/capabilities.ts";
-export type { RawFields } from "./domain/wire/fields.ts";
+export type { RawFields, RequestFields } from "./domain/wire/fields.ts";
 export {
   type Instant,
   instantOfMillis,

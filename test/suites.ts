@@ -9,10 +9,5 @@ export { emptyReleases, type ReleaseModel, type ReleaseSystem } from "./models/r
 export { command, type StorageCommand } from "./models/storage-commands.ts";
 export { storageAccounts, storageLife } from "./models/storage-life.ts";
 export { emptyModel, expectAgreement, type StorageModel, type StorageSystem } from "./models/storage-model.ts";
-export { type SimulatedDeploy, type SimulateOptions, simulateDeploy } from "./simulation/simulate-deploy.ts";
-export {
-  type CloudCall,
-  createSimulatedCloud,
-  type SimulatedCloud,
-  type SimulatedCloudOptions,
-} from "./simulation/simulated-cloud.ts";
+// biome-ignore lint/performance/noReExportAll: the index file is the only list of the published names
+export * from "./simulation/index.ts";

@@ -21,11 +21,13 @@ const group = (text: string, pages: Readonly<Record<string, string>>): Group => 
 export const subpaths = [
   "",
   "http",
+  "client",
   "memory",
   "local",
   "gcp",
   "aws",
   "ports",
+  "simulation",
   "testing",
   "composition",
   "metrics",

@@ -94,6 +94,8 @@ const section = (endpoint: Endpoint): string => {
 
 ${operation.summary} ${operation.description}
 
+Method of \`portside/client\`: \`${endpoint.operation}\`.
+
 ${takes(endpoint, fields)}\`\`\`console
 $ ${curlOf(endpoint, values)}
 \`\`\`
@@ -128,7 +130,8 @@ Every endpoint requires an API key in \`X-API-Key\`, or a bearer token in \`Auth
 Request bodies are JSON, except the form of a deploy. A request with an unknown field in its body fails with 422; unknown query
 parameters are ignored. Every response has an \`X-Request-Id\`: the request's own id if it is valid, otherwise a new one. In the types
 below, \`?\` marks an optional field, and a \`date-time\` is an RFC 3339 string. A platform publishes its OpenAPI 3.1 document at
-\`/openapi.json\`, and browsable documentation at \`/docs\`.
+\`/openapi.json\`, and browsable documentation at \`/docs\`. [\`portside/client\`](../guides/embedding.md#a-client-of-the-api) is a
+typed client.
 
 | status | meaning |
 | --- | --- |

@@ -1,9 +1,10 @@
 /** The command line: finds the command, parses its arguments, and turns errors into messages and exit codes. */
 
 import { closest } from "../../core/domain/wire/closest.ts";
+import { isExplained } from "./client.ts";
 import { type CommandEntry, columns, commandHelp, entry, readInput } from "./command.ts";
 import { paint } from "./terminal/colour.ts";
-import { Cancelled, CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./terminal/io.ts";
+import { Cancelled, INTERRUPTED, type Io, print, say, UsageError } from "./terminal/io.ts";
 import { sayError } from "./terminal/safe-text.ts";
 
 /** All commands by name. */
@@ -102,7 +103,7 @@ export const runProgram = async (args: readonly string[], io: Io): Promise<numbe
   try {
     return await dispatch(args, io);
   } catch (error) {
-    const known = error instanceof UsageError || error instanceof CommandError;
+    const known = error instanceof UsageError || isExplained(error);
     // Prints no message after Ctrl-C: the user knows why the command ends.
     if (!known && io.signal.aborted) return INTERRUPTED;
     const message = error instanceof Error ? error.message : String(error);

@@ -2,26 +2,27 @@
 import type { z } from "zod";
 import type { ControlPlane, DeployRun } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
-import type { RawFields } from "../../core/domain/wire/fields.ts";
+import type { Fields, RawFields, RequestFields } from "../../core/domain/wire/fields.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";
 import type { FieldLocation } from "./error-response.ts";
 
-type Fields = Readonly<Record<string, z.ZodType>>;
-
-interface EndpointDescription {
+interface EndpointDescription<F extends Fields = Fields, R extends z.ZodType = z.ZodType> {
+  /** The method of the control plane and of the client. */
+  readonly operation: string;
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  readonly fields: Fields;
+  readonly fields: F;
   /** A request must have at least one of these fields. */
   readonly needsOneOf?: readonly string[];
-  readonly response: z.ZodType;
+  readonly response: R;
 }
 
 /** An endpoint that takes fields and returns JSON. */
-export interface JsonEndpoint extends EndpointDescription {
+export interface JsonEndpoint<F extends Fields = Fields, R extends z.ZodType = z.ZodType>
+  extends EndpointDescription<F, R> {
   readonly kind: "json";
   readonly run: (
     controlPlane: ControlPlane,
@@ -41,7 +42,8 @@ export interface Rendered {
 }
 
 /** An endpoint that takes fields, starts a deploy without a source, and streams its records. */
-export interface RedeployEndpoint extends EndpointDescription {
+export interface RedeployEndpoint<F extends Fields = Fields, R extends z.ZodType = z.ZodType>
+  extends EndpointDescription<F, R> {
   readonly kind: "redeploy";
   readonly start: (
     controlPlane: ControlPlane,
@@ -57,21 +59,55 @@ export interface SpecialEndpoint extends EndpointDescription {
 
 export type Endpoint = JsonEndpoint | RedeployEndpoint | SpecialEndpoint;
 
-type JsonDefinition = Omit<JsonEndpoint, "kind" | "method" | "path" | "fields"> & { readonly fields?: Fields };
+/** The part of a definition that the types of the client derive from. */
+interface Typed<O extends string, F extends Fields, R extends z.ZodType> {
+  readonly operation: O;
+  readonly fields?: F;
+  readonly response: R;
+}
 
+type JsonDefinition<O extends string, F extends Fields, R extends z.ZodType> = Typed<O, F, R> &
+  Omit<JsonEndpoint, "kind" | "method" | "path" | "run" | keyof Typed<O, F, R>> & {
+    readonly run: (
+      controlPlane: ControlPlane,
+      principal: Principal,
+      request: RequestFields<NoInfer<F>>,
+      options: { readonly signal: AbortSignal },
+    ) => ResultAsync<unknown, ControlPlaneError>;
+  };
+
+type RedeployDefinition<O extends string, F extends Fields, R extends z.ZodType> = Required<Typed<O, F, R>> &
+  Omit<RedeployEndpoint, "kind" | "method" | "path" | "start" | keyof Typed<O, F, R>> & {
+    readonly start: (
+      controlPlane: ControlPlane,
+      principal: Principal,
+      request: RequestFields<NoInfer<F>>,
+    ) => ResultAsync<DeployRun, ControlPlaneError>;
+  };
+
+// The casts to the types of the interfaces: the use case validates the request.
 const json =
-  (method: "GET" | "POST") =>
-  (path: string, definition: JsonDefinition): JsonEndpoint => ({
-    kind: "json",
-    method,
-    path,
-    fields: {},
-    ...definition,
-  });
+  <const M extends "GET" | "POST">(method: M) =>
+  <const O extends string, const P extends string, R extends z.ZodType, F extends Fields = Record<never, never>>(
+    path: P,
+    { fields = {} as F, run, ...definition }: JsonDefinition<O, F, R>,
+  ) => ({ kind: "json" as const, method, path, fields, run: run as JsonEndpoint["run"], ...definition });
 
 /** `get` and `post` define a JSON endpoint, which has no fields by default. */
 export const get = json("GET");
 export const post = json("POST");
+
+/** Defines an endpoint that starts a deploy without a source. */
+export const redeploy = <const O extends string, const P extends string, F extends Fields, R extends z.ZodType>(
+  path: P,
+  { start, ...definition }: RedeployDefinition<O, F, R>,
+) => ({
+  kind: "redeploy" as const,
+  method: "POST" as const,
+  path,
+  start: start as RedeployEndpoint["start"],
+  ...definition,
+});
 
 /** Returns whether the request is a multipart form. Other requests with a body are JSON. */
 export const takesForm = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "plan";

@@ -12,11 +12,13 @@ import { volumeEndpoints } from "./volumes/endpoints.ts";
 
 export { type Endpoint, isStream, type JsonEndpoint, locationOf, takesForm } from "./endpoint.ts";
 
-export const endpointGroups: readonly {
+interface EndpointGroup {
   readonly name: string;
   readonly description: string;
   readonly endpoints: readonly Endpoint[];
-}[] = [
+}
+
+const groups = [
   { name: "Deploys", description: "Start, plan, list, follow and cancel deploys.", endpoints: deployEndpoints },
   {
     name: "Deployments",
@@ -44,6 +46,11 @@ export const endpointGroups: readonly {
     description: "Credentials, quotas and the subscription.",
     endpoints: [...usageEndpoints, ...accountEndpoints],
   },
-];
+] as const satisfies readonly EndpointGroup[];
+
+/** The type of each endpoint, from which the types of `portside/client` derive. */
+export type KnownEndpoint = (typeof groups)[number]["endpoints"][number];
+
+export const endpointGroups: readonly EndpointGroup[] = groups;
 
 export const endpoints: readonly Endpoint[] = endpointGroups.flatMap((group) => group.endpoints);

@@ -1,6 +1,6 @@
 /** Common steps of tests on a platform. */
 import { expect } from "vitest";
-import type { ControlPlane } from "../../core/control-plane.ts";
+import type { ControlPlane, DeployFields } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import { chunked, expectOk } from "../contracts/support.ts";
@@ -22,7 +22,10 @@ export const stepsOn = (controlPlane: ControlPlane, ownerOf = ownAccount) => {
   const deploy = async (name: string, fields: object): Promise<DeployEvent[]> => {
     const bytes = nodeSource(`source ${++sources}`);
     const archive = await expectOk(controlPlane.receiveSource(ownerOf(name), chunked(bytes)));
-    const run = await controlPlane.deploy(ownerOf(name), { fields: { function_name: name, ...fields }, archive });
+    const run = await controlPlane.deploy(ownerOf(name), {
+      fields: { function_name: name, ...fields } as DeployFields,
+      archive,
+    });
     if (run.isErr()) {
       expect(run.error.kind).toBe("unavailable");
       return [];

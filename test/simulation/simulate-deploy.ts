@@ -1,5 +1,5 @@
 /** Runs one deploy on a simulated cloud, from the request to the last record. For property tests of deploy rules. */
-import { createControlPlane } from "../../core/control-plane.ts";
+import { createControlPlane, type DeployFields } from "../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../core/domain/accounts/account.ts";
 import type { Deployment } from "../../core/domain/deploy/deployment.ts";
 import type { DeployEvent } from "../../core/domain/deploy/events.ts";
@@ -56,7 +56,10 @@ export const simulateDeploy = async (
   const controlPlane = createControlPlane(cloud.ports, settings);
   const startedAt = cloud.clock.now();
   const deploy = async (): Promise<Pick<SimulatedDeploy, "refused" | "records">> => {
-    const run = await controlPlane.deploy(principal, { fields, archive: { kind: "accepted", source } });
+    const run = await controlPlane.deploy(principal, {
+      fields: fields as DeployFields,
+      archive: { kind: "accepted", source },
+    });
     return run.isErr() ? { refused: run.error, records: [] } : { records: await Array.fromAsync(run.value.follow()) };
   };
   const ended = await cloud.during(deploy());

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import { unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
 import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
 import type { Revision } from "../../../core/domain/deploy/service-template.ts";
-import { unreportedOutcome } from "../../../core/domain/deploy/unreported-outcome.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 
 export const noteSchema = z.object({

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ControlPlane, DeployRun } from "../../../core/control-plane.ts";
 import type { Principal } from "../../../core/domain/accounts/account.ts";
-import { isFinal } from "../../../core/domain/deploy/events.ts";
+import { isFinal } from "../../../core/domain/deploy/outcome.ts";
 import type { SetSecretResponse } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
 

@@ -1,8 +1,8 @@
 /** Cleans up at startup after a previous server: ends interrupted deploys and sweeps the build cache. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type DeployUpdate, isFinal } from "../../../core/domain/deploy/events.ts";
-import { unreportedOutcome } from "../../../core/domain/deploy/unreported-outcome.ts";
+import type { DeployUpdate } from "../../../core/domain/deploy/events.ts";
+import { isFinal, unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
 import { deployEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { everything } from "../../../core/domain/logs/filter/tree.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";

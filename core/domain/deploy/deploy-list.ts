@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { LogEntry } from "../logs/entry.ts";
 import { type Instant, timestampOf } from "../wire/instant.ts";
-import { type DeployEvent, deployEventSchema, isFinal } from "./events.ts";
+import { type DeployEvent, deployEventSchema } from "./events.ts";
+import { isFinal } from "./outcome.ts";
 import { deployReasonSchema } from "./reason.ts";
 
 const time = z.string().meta({ format: "date-time" });

@@ -47,9 +47,6 @@ const order: Readonly<Record<DeployPhase, Partial<Record<DeployStatus, DeployPha
 /** Returns the phase after a record of the given status, or undefined if such a record is not valid in `phase`. */
 export const advance = (phase: DeployPhase, status: DeployStatus): DeployPhase | undefined => order[phase][status];
 
-/** Returns true for statuses that end a stream. */
-export const isFinal = (status: DeployStatus): boolean => status === "DONE" || status === "ERROR";
-
 /** The content of a record, without its position in the stream. */
 export type DeployUpdate = Omit<DeployEvent, "time" | "deploy_id" | "seq">;
 

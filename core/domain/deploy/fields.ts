@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../../result.ts";
 import { fieldLimits, releaseLimits } from "../accounts/limits.ts";
-import { parseScheduleField, parseTimeZoneField } from "../schedules/schedule.ts";
+import { type DeclaredSchedule, parseScheduleField, parseTimeZoneField } from "../schedules/schedule.ts";
 import { type Mount, readMounts } from "../volumes/mounts.ts";
 import { type ObjectPath, objectPathProblem } from "../volumes/object-path.ts";
 import { booleanField, integerField, jsonField, numberField, parsedField, readField } from "../wire/fields.ts";
@@ -18,9 +18,9 @@ import {
   secretNameShape,
   type VolumeName,
 } from "../wire/names.ts";
-import { readEnvironment } from "./environment.ts";
-import { healthLimits, readHealth } from "./health.ts";
-import { idleModes, parseIdleField } from "./idle.ts";
+import { type DeclaredVariables, readEnvironment } from "./environment.ts";
+import { type HealthCheck, healthLimits, readHealth } from "./health.ts";
+import { type IdleMode, idleModes, parseIdleField } from "./idle.ts";
 import { parseMinInstances } from "./instances.ts";
 import { formatMemory, memoryShape, parseMemory } from "./resources.ts";
 
@@ -52,7 +52,14 @@ const memory = readField<number>(
   memoryShape,
 );
 
-const volumes = jsonField<readonly Mount[]>(
+/** A mount in a request. */
+export interface MountRequest {
+  readonly name: string;
+  readonly read_only?: boolean | undefined;
+  readonly sub_path?: string | undefined;
+}
+
+const volumes = jsonField<readonly Mount[], Readonly<Record<string, string | MountRequest>>>(
   (raw) => {
     const absent = raw === undefined || raw === null;
     if (absent)
@@ -80,6 +87,11 @@ const volumes = jsonField<readonly Mount[]>(
   },
 );
 
+/** Environment variables by name, each with its value or the secret that has its value. */
+export type VariableValues = Readonly<
+  Record<string, string | { readonly secret: string; readonly version?: number | undefined }>
+>;
+
 /** The JSON schema of a variable. */
 export const variableShape = {
   anyOf: [
@@ -96,7 +108,7 @@ export const variableShape = {
   ],
 } as const;
 
-const environment = jsonField(
+const environment = jsonField<DeclaredVariables, VariableValues>(
   (raw) => {
     const { env, secrets, issues } = readEnvironment(raw);
     return { value: { env, secrets }, issues };
@@ -112,7 +124,7 @@ const environment = jsonField(
   },
 );
 
-const minInstances = parsedField(parseMinInstances, {
+const minInstances = parsedField<number, number | null>(parseMinInstances, {
   description:
     "The number of instances that run even without requests, at most `max_instances`. 0 or `null` permits the service " +
     "to scale to zero. Omit the field to keep the current value.",
@@ -122,7 +134,7 @@ const minInstances = parsedField(parseMinInstances, {
   maximum: fieldLimits.min_instances.max,
 });
 
-const idle = parsedField(parseIdleField, {
+const idle = parsedField<IdleMode | null, IdleMode | null>(parseIdleField, {
   description:
     "Whether an idle instance is frozen until its next request, or stops. `null` selects the platform's default. Omit " +
     "the field to keep the current value.",
@@ -136,7 +148,9 @@ const bounded = ({ min, max, default: value }: { min: number; max: number; defau
   description,
 });
 
-const health = jsonField(readHealth, {
+type HealthRequest = Pick<HealthCheck, "path"> & { readonly [K in keyof HealthCheck]?: HealthCheck[K] | undefined };
+
+const health = jsonField<HealthCheck | null, HealthRequest | null>(readHealth, {
   description:
     "The request with which the platform checks whether an instance can serve. A status from 200 to 399 is healthy. A " +
     "new revision receives traffic when the check passes, and an instance that fails repeatedly is replaced. `null` " +
@@ -161,7 +175,10 @@ const health = jsonField(readHealth, {
 });
 
 /** Empty text and `null` count as absent. */
-const volumesOrMissing = z.preprocess((raw) => (raw === "" || raw === null ? undefined : raw), volumes);
+const volumesOrMissing = z.preprocess(
+  (raw: z.input<typeof volumes>) => (["", null].includes(raw as never) ? undefined : raw),
+  volumes,
+);
 
 /** The fields that describe the service, by their wire names. Excludes the name, the schedule and the source. */
 export const serviceFields = {
@@ -197,14 +214,20 @@ export const serviceFields = {
   idle: idle.optional(),
 } as const;
 
+/** A schedule in a request. */
+export interface ScheduleRequest {
+  readonly cron: string;
+  readonly timezone?: string | undefined;
+}
+
 const scheduleFields = {
-  schedule: parsedField(parseScheduleField, {
+  schedule: parsedField<DeclaredSchedule | null, string | ScheduleRequest | null | undefined>(parseScheduleField, {
     description: "A five-field cron expression, or {cron, timezone}. If empty or absent, the service has no schedule.",
     examples: ["0 9 * * 1-5", '{"cron": "0 9 * * 1-5", "timezone": "Europe/Paris"}'],
     type: "string",
     default: "",
   }),
-  timezone: parsedField(parseTimeZoneField, {
+  timezone: parsedField<string, string | null | undefined>(parseTimeZoneField, {
     description: "The IANA time zone of the schedule; defaults to UTC.",
     examples: ["Europe/Paris"],
     type: "string",
@@ -232,7 +255,7 @@ const parseSourceObject = (raw: unknown): Result<SourceObject | null, readonly I
     : fail(problem);
 };
 
-const sourceObject = parsedField(parseSourceObject, {
+const sourceObject = parsedField<SourceObject | null, string | null>(parseSourceObject, {
   description: "The source in one of your volumes, as VOLUME/PATH: a tar.gz of at most 2 GiB.",
   type: ["string", "null"],
 }).optional();
@@ -245,7 +268,7 @@ const parseMessage = (raw: unknown): Result<string | null, readonly Issue[]> => 
 };
 
 /** The message of a release, in a deploy or a rollback. */
-export const messageField = parsedField(parseMessage, {
+export const messageField = parsedField<string | null, string | null>(parseMessage, {
   description: "A message about the change, which the list of releases shows.",
   examples: ["Fix the login page"],
   type: ["string", "null"],

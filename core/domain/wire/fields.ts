@@ -2,7 +2,7 @@
  * Schemas for individual request fields.
  *
  * A field accepts form text or a JSON value: `"8080"` and `8080` are the same port, but `"8080.5"` is an error. The
- * `meta` of a field becomes its JSON Schema.
+ * `meta` of a field becomes its JSON Schema. Its input type (`z.input`) is the type of its JSON value.
  */
 import { z } from "zod";
 import { err, ok, type Result } from "../../result.ts";
@@ -21,7 +21,7 @@ export const numberField = (bounds: { min: number; default: number }, descriptio
     typeof value === "string" && /^[+-]?\d{1,300}(\.\d{1,9})?$/.test(value) ? Number(value) : value;
   const error = ({ input }: { input?: unknown }) => `must be a number of at least ${bounds.min}; got ${shown(input)}`;
   return z
-    .preprocess(coerce, z.number({ error }).min(bounds.min, { error }))
+    .preprocess(coerce as (value: number) => unknown, z.number({ error }).min(bounds.min, { error }))
     .default(bounds.default)
     .meta({ description });
 };
@@ -41,7 +41,10 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
       : `must be ${range}; got ${shown(input)}`;
   const inner = z.int({ error, abort: true }).min(bounds.min, { error });
   return z
-    .preprocess(coerce, bounds.max === undefined ? inner : inner.max(bounds.max, { error }))
+    .preprocess(
+      coerce as (value: number) => unknown,
+      bounds.max === undefined ? inner : inner.max(bounds.max, { error }),
+    )
     .default(bounds.default)
     .meta({ description });
 };
@@ -56,7 +59,10 @@ export const booleanField = (defaultValue: boolean, description: string) => {
   ]);
   const coerce = (value: unknown) => (typeof value === "string" ? (words.get(value.toLowerCase()) ?? value) : value);
   const error = ({ input }: { input?: unknown }) => `must be true or false; got ${shown(input)}`;
-  return z.preprocess(coerce, z.boolean({ error })).default(defaultValue).meta({ description });
+  return z
+    .preprocess(coerce as (value: boolean) => unknown, z.boolean({ error }))
+    .default(defaultValue)
+    .meta({ description });
 };
 
 /**
@@ -85,13 +91,12 @@ interface Meta {
 }
 
 /**
- * A field with its own parser, for rules that no zod schema expresses.
+ * A field with its own parser, for rules that no zod schema expresses. `I` is the type of its JSON value.
  * @param parse its issues must have paths relative to the field
  * @param meta the JSON Schema of the field
  */
-export const parsedField = <T>(parse: (raw: unknown) => Result<T, readonly Issue[]>, meta: Meta) =>
-  z
-    .unknown()
+export const parsedField = <T, I = unknown>(parse: (raw: unknown) => Result<T, readonly Issue[]>, meta: Meta) =>
+  (z.unknown() as z.ZodType<unknown, I>)
     .transform((raw, ctx): T => {
       const parsed = parse(raw);
       if (parsed.isOk()) return parsed.value;
@@ -100,12 +105,12 @@ export const parsedField = <T>(parse: (raw: unknown) => Result<T, readonly Issue
     })
     .meta(meta);
 
-/** A field that accepts JSON text or the JSON value itself. */
-export const jsonField = <T>(
+/** A field that accepts JSON text or the JSON value itself. `I` is the type of the JSON value. */
+export const jsonField = <T, I = unknown>(
   read: (value: unknown) => { readonly value: T; readonly issues: readonly Issue[] },
   meta: Meta,
 ) =>
-  parsedField<T>((raw) => {
+  parsedField<T, I>((raw) => {
     const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
     if (!json.ok) return err([issue([], json.message, "json_invalid")]);
     const { value, issues } = read(json.value);
@@ -117,6 +122,17 @@ export type Fields = Readonly<Record<string, z.ZodType>>;
 
 /** A request as the host received it: unvalidated values by the wire names of the fields. */
 export type RawFields = Readonly<Record<string, unknown>>;
+
+type RequiredKeys<F extends Fields> = {
+  [K in keyof F]: undefined extends z.input<F[K]> ? never : K;
+}[keyof F];
+
+/** A request with these fields, as JSON values. */
+export type RequestFields<F extends Fields> = {
+  readonly [K in RequiredKeys<F>]: z.input<F[K]>;
+} & {
+  readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: z.input<F[K]> | undefined;
+};
 
 /** The parsed values of all fields. */
 export type Values<F extends Fields> = { readonly [K in keyof F]: z.output<F[K]> };

@@ -9,8 +9,8 @@ import {
   secretLimits,
   sqlLimits,
 } from "../accounts/limits.ts";
-import { readEnvironment } from "../deploy/environment.ts";
-import { messageField, variableShape } from "../deploy/fields.ts";
+import { type DeclaredVariables, readEnvironment } from "../deploy/environment.ts";
+import { messageField, type VariableValues, variableShape } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
 import { parseSecretValue } from "../secrets/secret.ts";
 import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
@@ -49,7 +49,7 @@ export const getDeploymentFields = { name: anyName("The deployment.") } as const
 export const deleteFields = { name: anyName("The deployment to delete.") } as const;
 
 const optionalRelease = (description: string) =>
-  parsedField<number | null>(
+  parsedField<number | null, number | null>(
     (raw) => {
       const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
       if (value === null || value === "") return ok(null);
@@ -95,7 +95,7 @@ const readVariableNames = (raw: unknown): { readonly value: readonly string[]; r
 
 export const setEnvironmentFields = {
   name: anyName("The deployment."),
-  set: jsonField(
+  set: jsonField<DeclaredVariables, VariableValues | null | undefined>(
     (raw) => {
       const { env, secrets, issues } = readEnvironment(raw ?? {});
       return { value: { env, secrets }, issues };
@@ -107,7 +107,7 @@ export const setEnvironmentFields = {
       additionalProperties: variableShape,
     },
   ),
-  unset: jsonField((raw) => readVariableNames(raw ?? []), {
+  unset: jsonField<readonly string[], readonly string[] | null | undefined>((raw) => readVariableNames(raw ?? []), {
     description: "The names of the variables to remove.",
     examples: [[]],
     type: ["array", "null"],
@@ -240,7 +240,7 @@ const secretName = (description: string) =>
 
 export const setSecretFields = {
   name: secretName("1 to 63 characters: letters, digits, '_' and '-'. Must start with a letter."),
-  value: parsedField(parseSecretValue, {
+  value: parsedField<string, string>(parseSecretValue, {
     description: "The value: 1 byte to 64 KiB of UTF-8 without null bytes. No response contains it.",
     examples: ["sk_live_4eC39HqLyjWDarjtT1zdp7dc"],
     type: "string",
@@ -254,7 +254,7 @@ export const setSecretFields = {
   ),
 } as const;
 
-const optionalVersion = parsedField<number | null>(
+const optionalVersion = parsedField<number | null, number | null>(
   (raw) => {
     if (raw === null || raw === "") return ok(null);
     const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;

@@ -1,9 +1,10 @@
 /** The use cases that start, follow and cancel deploys. `run-deploy.ts` runs the phases of a deploy. */
 import type { DeployEvent } from "../../domain/deploy/events.ts";
 import { cancelFields, resumeFields } from "../../domain/wire/requests.ts";
-import { conflict, type Forbidden, forbidden, type NotFound, notFound } from "../../errors.ts";
+import { type ControlPlaneError, conflict, type Forbidden, forbidden, type NotFound, notFound } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
-import { err, ok, type Result, safeTry } from "../../result.ts";
+import type { CallOptions } from "../../ports/system.ts";
+import { err, ok, type Result, type ResultAsync, safeTry } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import { type Call, parsedUseCase, useCase } from "../pipeline/use-case.ts";
 import { discardSource, locateSource } from "./fetch-source.ts";
@@ -59,6 +60,17 @@ export const resumeDeploy = useCase({
   authorize: ownDeploy,
   run: ({ input: { after } }, run): Result<{ run: DeployRun; after: number }, never> => ok({ run, after }),
 });
+
+/** Yields a deploy's records. An error of `resume` is the only item. */
+export async function* followDeploy(
+  resume: (options: CallOptions) => ResultAsync<{ run: DeployRun; after: number }, ControlPlaneError>,
+  options: CallOptions,
+): AsyncGenerator<Result<DeployEvent, ControlPlaneError>> {
+  const found = await resume(options);
+  if (found.isErr()) return yield err(found.error);
+  const { run, after } = found.value;
+  for await (const record of run.follow(after, options.signal)) yield ok(record);
+}
 
 /**
  * Cancels a deploy. Fails with `conflict` if the deploy ends in another way, for example because traffic has already

@@ -1,6 +1,7 @@
 /** Parses the request of a deploy or plan and computes the plan, without changing anything. */
 import type { z } from "zod";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
+import type { deployFields } from "../../domain/deploy/fields.ts";
 import { healthIssues } from "../../domain/deploy/health.ts";
 import { sumOfMinimums } from "../../domain/deploy/instances.ts";
 import { type DeployPlan, describePlan, planDeploy } from "../../domain/deploy/plan.ts";
@@ -9,7 +10,7 @@ import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import { type ServiceSpec, shownTemplate } from "../../domain/deploy/service-template.ts";
 import { attemptTimeout } from "../../domain/schedules/fire-policy.ts";
 import type { PinnedSecrets } from "../../domain/secrets/references.ts";
-import type { RawFields } from "../../domain/wire/fields.ts";
+import type { RequestFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { planSchema } from "../../domain/wire/responses.ts";
@@ -24,10 +25,12 @@ import { volumeQuotaProblem } from "../volumes/volumes.ts";
 import { findName } from "./find-name.ts";
 import { BUG, type DeployContext, endedEarly, type PhaseResult, type RunContext } from "./phase.ts";
 
+/** The fields of a deploy by their wire names, as JSON values. */
+export type DeployFields = RequestFields<typeof deployFields>;
+
 /** The request of a deploy or a plan. */
 export interface DeployRequest {
-  /** The fields by their wire names, as form text or as JSON values. */
-  readonly fields: RawFields;
+  readonly fields: DeployFields;
   /** The result of `receiveSource`. Absent if the request has no archive. */
   readonly archive?: ReceivedSource | undefined;
   /** Issues that the host found in the request. The error lists them with all others. */

@@ -1,5 +1,6 @@
 /** Persists the status of a deploy in the platform's `lastDeploy` and in the deployment's log. */
-import { type DeployOutcome, type DeployUpdate, isFinal } from "../../domain/deploy/events.ts";
+import type { DeployOutcome, DeployUpdate } from "../../domain/deploy/events.ts";
+import { isFinal } from "../../domain/deploy/outcome.ts";
 import { deployEntry } from "../../domain/logs/entry.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
 import type { RunContext } from "./phase.ts";

@@ -14,7 +14,7 @@
  */
 import { isAccount, type Principal } from "../../domain/accounts/account.ts";
 import { type Capabilities, type Feature, refusal } from "../../domain/wire/capabilities.ts";
-import { type Fields, parseFields, type RawFields, type Values } from "../../domain/wire/fields.ts";
+import { type Fields, parseFields, type RawFields, type RequestFields, type Values } from "../../domain/wire/fields.ts";
 import type { Issue } from "../../domain/wire/issue.ts";
 import { type ControlPlaneError, internal, invalidInput } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
@@ -79,9 +79,10 @@ export const useCase =
     fields,
     check,
     ...stages
-  }: Declaration<F, X, R, T>): UseCase<[request: RawFields, options?: CallOptions], T> =>
+  }: Declaration<F, X, R, T>): UseCase<[request: RequestFields<F>, options?: CallOptions], T> =>
   async (context, principal, request, options = {}) => {
-    const input = parseFields(fields, request, check && ((valid) => check(valid, context, request)));
+    const raw = request as RawFields;
+    const input = parseFields(fields, raw, check && ((valid) => check(valid, context, raw)));
     if (input.isErr()) return err(invalidInput(input.error));
     return await runStages(stages, { context, principal, input: input.value, options });
   };

@@ -1,5 +1,4 @@
 /** `portside account usage` */
-import type { AccountUsage } from "../../../core/domain/accounts/quotas.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { printJson, UsageError } from "../terminal/io.ts";
@@ -17,7 +16,7 @@ export const command: Command = {
   run: async (input, io) => {
     const [word = ""] = input.positionals;
     if (word !== "usage") throw new UsageError(`Unknown subcommand 'account ${word}'. Use 'account usage'.`);
-    const usage = await clientFor(input, io).call<AccountUsage>("/v1/account/usage", { signal: io.signal });
+    const usage = await clientFor(input, io).getAccountUsage({ signal: io.signal });
     if (input.flag("json")) printJson(io, usage);
     else
       await printTable(

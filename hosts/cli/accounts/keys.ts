@@ -1,16 +1,12 @@
 /** `portside keys create|list|revoke` */
 
 import { isKeyAccount, parseAccount } from "../../../core/domain/accounts/account.ts";
-import type { apiKeySchema, newKeySchema } from "../../../core/domain/wire/responses.ts";
 import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printList, printResult } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
 import { cannotStart, type Io, say, UsageError } from "../terminal/io.ts";
 import { ago } from "../terminal/table.ts";
-
-type NewKey = ReturnType<typeof newKeySchema.parse>;
-type ListedKey = ReturnType<typeof apiKeySchema.parse>;
 
 const printKey = (input: Input, io: Io, { id, key }: { id: string; key: string }, extra: object): number => {
   printResult(input, io, { ...extra, id, key }, key);
@@ -37,13 +33,13 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
 const create = async (input: Input, io: Io): Promise<number> => {
   const name = input.text("account");
   if (name !== undefined) return createInFolder(input, io, name);
-  const json = { label: input.text("label") ?? "created by portside keys create" };
-  const made = await clientFor(input, io).call<NewKey>("/v1/key/create", { json });
+  const label = input.text("label") ?? "created by portside keys create";
+  const made = await clientFor(input, io).createKey({ label });
   return printKey(input, io, made, { prefix: made.prefix });
 };
 
 const list = async (input: Input, io: Io): Promise<number> => {
-  const found = await clientFor(input, io).call<ListedKey[]>("/v1/key/list");
+  const found = await clientFor(input, io).listKeys();
   return printList(input, io, found, {
     head: ["ID", "KEY", "LABEL", "CREATED", "LAST USED"],
     row: ({ id, prefix, label, created_at, last_used_at }) => [
@@ -60,7 +56,7 @@ const revoke = async (input: Input, io: Io): Promise<number> => {
   const id = input.positionals[1];
   if (id === undefined)
     throw new UsageError("Missing ID. Usage: portside keys revoke ID. 'portside keys list' shows the IDs.");
-  const answer = await clientFor(input, io).call<{ detail: string }>("/v1/key/revoke", { json: { id } });
+  const answer = await clientFor(input, io).revokeKey({ id });
   return printResult(input, io, answer, answer.detail);
 };
 

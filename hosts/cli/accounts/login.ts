@@ -1,6 +1,7 @@
 /** `portside login` */
 
-import { ApiError, Client } from "../client.ts";
+import { ApiError } from "../../client/errors.ts";
+import { clientOf } from "../client.ts";
 import { type Command, urlOption } from "../command.ts";
 import { CommandError, print, promptSecret } from "../terminal/io.ts";
 import { findUrl, saveAccount } from "./account.ts";
@@ -20,8 +21,8 @@ export const command: Command = {
     const apiKey = io.env["PORTSIDE_API_KEY"] || (await prompt()).trim();
     if (apiKey === "")
       throw new CommandError("Missing API key. Create one with 'portside keys create --account NAME' on the server.");
-    const { provider } = await new Client({ url, apiKey })
-      .call<{ provider: string }>("/v1/capabilities")
+    const { provider } = await clientOf({ url, apiKey })
+      .capabilities()
       .catch((error: unknown) => {
         if (!(error instanceof ApiError && error.status === 401)) throw error;
         throw new CommandError(

@@ -8,7 +8,7 @@ export const command: Command = {
   options: clientOptions,
   examples: ["token"],
   run: async (input, io) => {
-    const token = await clientFor(input, io).call<{ access_token: string }>("/v1/token", { method: "POST" });
+    const token = await clientFor(input, io).issueToken();
     return printResult(input, io, token, token.access_token);
   },
 };

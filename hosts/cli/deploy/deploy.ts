@@ -1,31 +1,31 @@
 /** `portside deploy` */
 
 import type { PlanResponse } from "../../../core/control-plane.ts";
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import type { Client } from "../../client/client.ts";
 import { flag, option } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
 import { followRecords, showPlan } from "./follow.ts";
-import { mebibytes, packFolder } from "./pack.ts";
+import { mebibytes, packFolder, sourceArchive } from "./pack.ts";
 import { resetLines } from "./plan.ts";
 import { withSpinner } from "./progress.ts";
 import {
   type Deployable,
   envOptions,
-  formFields,
   idleChoices,
   messageOption,
   projectArguments,
   readDeployable,
+  requestOf,
   secretOption,
 } from "./project.ts";
-import { formBody } from "./upload.ts";
 
-const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =>
-  client.call("/v1/deploy/plan", { body: formBody(formFields(deployable)) });
+const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> => client.plan(requestOf(deployable));
 
 /**
  * Rejects a deploy without `portside.json` if it would reset settings of the deployment. A deploy is a complete
@@ -37,11 +37,11 @@ const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: Plan
   say(io, `No ${PROJECT_FILE} found. Deploying as '${name}' without volumes.`);
 };
 
-const send = async (io: Io, client: Client, deployable: Deployable): Promise<Response> => {
+const send = async (io: Io, client: Client, deployable: Deployable): Promise<AsyncIterable<DeployEvent>> => {
   await using packed = await withSpinner(io, "Packing", () => packFolder(deployable.folder));
-  const body = formBody(formFields(deployable), packed);
+  const request = { ...requestOf(deployable), source_archive: sourceArchive(packed) };
   return await withSpinner(io, `Uploading ${pluralize(packed.files, "file")}, ${mebibytes(packed.bytes)}`, () =>
-    client.expectOk("/v1/deploy", { body, signal: io.signal }),
+    client.deploy(request, { signal: io.signal }),
   );
 };
 
@@ -52,8 +52,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const plan = input.flag("plan") || !deployable.declared ? await planOf(client, deployable) : undefined;
   if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);
   if (plan !== undefined && input.flag("plan")) return showPlan(io, plan, json);
-  const response = await send(io, client, deployable);
-  return followRecords(io, client, response, json, deployable.name);
+  return followRecords(io, await send(io, client, deployable), json, deployable.name);
 };
 
 export const command: Command = {

@@ -17,7 +17,7 @@ export const command: Command = {
   options: clientOptions,
   examples: ["list"],
   run: async (input, io) => {
-    const deployments = await clientFor(input, io).call<Deployment[]>("/v1/deployment/list");
+    const deployments = await clientFor(input, io).listDeployments();
     const anyScheduled = deployments.some(({ schedule }) => schedule !== null);
     return printList(input, io, deployments, {
       head: [...HEAD, ...(anyScheduled ? ["NEXT FIRE", "LAST FIRE"] : [])],

@@ -1,7 +1,6 @@
 /** `portside open NAME` */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { DeploymentDetails } from "../../../core/domain/deploy/deployment-details.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
@@ -34,8 +33,7 @@ export const command: Command = {
   notes: ["Prints the URL of the deployment. On a terminal, also opens it in the browser."],
   run: async (input, io) => {
     const [name = ""] = input.positionals;
-    const query = new URLSearchParams({ name });
-    const { url } = await clientFor(input, io).call<DeploymentDetails>(`/v1/deployment/get?${query}`);
+    const { url } = await clientFor(input, io).getDeployment({ name });
     if (url === "")
       throw new CommandError(
         `'${name}' has no URL during its first build. Run 'portside status ${name}' to see the deploy.`,

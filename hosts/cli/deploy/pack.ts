@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
+import type { Source } from "../../client/form.ts";
 import { CommandError } from "../terminal/io.ts";
 import { sourceError, sourceFiles } from "./source-files.ts";
 
@@ -14,6 +15,9 @@ export interface Packed extends AsyncDisposable {
   readonly files: number;
   open(): AsyncIterable<Uint8Array>;
 }
+
+/** Returns the packed source as the file of a deploy's form. */
+export const sourceArchive = (packed: Packed): Source => ({ size: packed.bytes, stream: () => packed.open() });
 
 export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 

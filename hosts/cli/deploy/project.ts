@@ -1,6 +1,7 @@
 /** The declaration to deploy: `portside.json` of a folder, overridden by the command's flags. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import type { DeployFields } from "../../../core/control-plane.ts";
 import { idleModes } from "../../../core/domain/deploy/idle.ts";
 import { PROJECT_FILE, readProject } from "../../../core/domain/deploy/project-file.ts";
 import type { Issue } from "../../../core/domain/wire/issue.ts";
@@ -173,11 +174,6 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
   };
 };
 
-/** Converts a name and fields to form fields. */
-export const formFields = ({ name, fields }: Pick<Deployable, "name" | "fields">): [string, string][] => [
-  ["function_name", name],
-  ...Object.entries(fields).map(([field, value]): [string, string] => [
-    field,
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]),
-];
+/** Returns the fields of the request. `readDeployable` and the platform validate them. */
+export const requestOf = ({ name, fields }: Pick<Deployable, "name" | "fields">): DeployFields =>
+  ({ function_name: name, ...fields }) as DeployFields;

@@ -10,10 +10,10 @@ export const command: Command = {
   examples: ["remove hello"],
   notes: ["Volumes and logs remain."],
   run: async (input, io) => {
-    const [name] = input.positionals;
+    const [name = ""] = input.positionals;
     const client = clientFor(input, io);
     await confirm(io, `Delete the deployment '${name}'?`, input.flag("yes"));
-    const answer = await client.call<{ detail: string }>("/v1/deployment/delete", { json: { name } });
+    const answer = await client.deleteDeployment({ name });
     return printResult(input, io, answer, answer.detail);
   },
 };

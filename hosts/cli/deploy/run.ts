@@ -16,7 +16,7 @@ import { CommandError, cannotStart, type Io, print, say, UsageError } from "../t
 import { sayError } from "../terminal/safe-text.ts";
 import { packFolder } from "./pack.ts";
 import { recordPrinter } from "./progress.ts";
-import { type Deployable, envOptions, projectArguments, readDeployable } from "./project.ts";
+import { type Deployable, envOptions, projectArguments, readDeployable, requestOf } from "./project.ts";
 import { type SourceFolder, sourceFolders } from "./source-files.ts";
 import { SourceWatch } from "./source-watch.ts";
 
@@ -25,15 +25,11 @@ const STATE = ".portside";
 const principal: Principal = { account: parseAccount("local") as AccountId, credentialId: "run" };
 
 /** Packs and deploys the folder's current content. If that fails, the previous revision keeps running. */
-const deployOnce = async (
-  io: Io,
-  controlPlane: ControlPlane,
-  { name, folder, fields }: Deployable,
-): Promise<string | undefined> => {
-  await using packed = await packFolder(folder);
+const deployOnce = async (io: Io, controlPlane: ControlPlane, deployable: Deployable): Promise<string | undefined> => {
+  await using packed = await packFolder(deployable.folder);
   const received = await controlPlane.receiveSource(principal, packed.open());
   if (received.isErr()) throw new CommandError(received.error.message);
-  const declaration = { fields: { ...fields, function_name: name }, archive: received.value };
+  const declaration = { fields: requestOf(deployable), archive: received.value };
   const run = await controlPlane.deploy(principal, declaration);
   if (run.isErr()) throw new CommandError(run.error.message);
   let url: string | undefined;

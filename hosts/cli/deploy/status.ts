@@ -76,8 +76,7 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["status hello"],
   run: async (input, io) => {
-    const query = new URLSearchParams({ name: input.positionals[0] ?? "" });
-    const details = await clientFor(input, io).call<DeploymentDetails>(`/v1/deployment/get?${query}`);
+    const details = await clientFor(input, io).getDeployment({ name: input.positionals[0] ?? "" });
     if (input.flag("json")) {
       printJson(io, details);
       return 0;

@@ -2,61 +2,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fieldLimits } from "../../../core/domain/accounts/limits.ts";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
+import { type FollowOptions, followLog as followPages, type ReadPage } from "../../../core/domain/logs/follow-log.ts";
 
 export type LogRow = LogPage["logs"][number];
 
 /** Entries per request: the API's maximum page size. */
 export const LOG_PAGE = fieldLimits.logs.max;
 
-/** Returns a page of up to `LOG_PAGE` entries, or undefined if the platform does not respond. */
-export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
-
-export interface FollowOptions {
-  /** The cursor or time to start from. Undefined starts with the newest entries. */
-  readonly since: string | undefined;
-  readonly signal: AbortSignal;
-  /** Called after a period without entries, and repeatedly while the log stays quiet. */
-  readonly onIdle?: () => Promise<void>;
-  /** Waits `millis` milliseconds or until the signal aborts. Tests replace it. */
-  readonly wait?: (millis: number, signal: AbortSignal) => Promise<unknown>;
-}
-
-/**
- * The pause after a page that reached the end of the log, while entries arrive. It delays an entry by at most 200 ms. A
- * follower that has caught up sends at most five requests per second. No pause follows a full or partial page.
- */
-const PAUSE_MS = 200;
-/** The pause between pages of a quiet log, and between retries while the platform does not respond. */
-const QUIET_MS = 1000;
-const IDLE_MS = 10_000;
-const IDLE_AGAIN_MS = 60_000;
-
-/** Returns the pause before the next page, after `idle` milliseconds without an entry. Grows after ten seconds. */
-export const pauseAfter = (idle: number): number => Math.min(QUIET_MS, Math.max(PAUSE_MS, idle / (IDLE_MS / PAUSE_MS)));
-
 const waitFor = (millis: number, signal: AbortSignal): Promise<unknown> =>
   sleep(millis, undefined, { signal }).catch(() => undefined);
 
-export async function* followLog(read: ReadPage, options: FollowOptions): AsyncGenerator<LogRow> {
-  const { signal, onIdle, wait = waitFor } = options;
-  let { since } = options;
-  let idle = 0;
-  let reportAt = IDLE_MS;
-  while (!signal.aborted) {
-    const page = await read(since);
-    if (signal.aborted) return;
-    if (page !== undefined) {
-      since = page.cursor;
-      yield* page.logs;
-      if (page.logs.length > 0) [idle, reportAt] = [0, IDLE_MS];
-      if (page.logs.length === LOG_PAGE || page.partial) continue;
-    }
-    if (idle >= reportAt) {
-      reportAt = idle + IDLE_AGAIN_MS;
-      await onIdle?.();
-    }
-    const pause = page === undefined ? QUIET_MS : Math.max(pauseAfter(idle), page.pollAfterMs ?? 0);
-    await wait(pause, signal);
-    idle += pause;
-  }
-}
+/** Follows a log in pages of `LOG_PAGE` entries. Tests replace `wait`. */
+export const followLog = (
+  read: ReadPage,
+  options: Omit<FollowOptions, "limit" | "wait"> & Partial<Pick<FollowOptions, "wait">>,
+): AsyncGenerator<LogRow> => followPages(read, { limit: LOG_PAGE, wait: waitFor, ...options });

@@ -1,5 +1,6 @@
 /** Marks the error position in a rejected filter. The platform's message contains the position only as a number. */
 
+import { isExplained } from "../client.ts";
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError } from "../terminal/io.ts";
 
@@ -25,7 +26,7 @@ export const markFilter = (filter: string, position: number): string => {
 
 /** Adds the marked filter to an error about the filter. Returns other errors unchanged. */
 export const withMarkedFilter = (error: unknown, filter: string | undefined): unknown => {
-  if (!(error instanceof CommandError) || filter === undefined) return error;
+  if (!isExplained(error) || filter === undefined) return error;
   const position = /^ *query: at position (\d+):/m.exec(error.message)?.[1];
   const mark = position === undefined ? "" : markFilter(filter, Number(position));
   return mark === "" ? error : new CommandError(`${error.message}\n${mark}`);

@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
-import { ApiError, type Client } from "../client.ts";
+import type { Client } from "../../client/client.ts";
+import { ApiError } from "../../client/errors.ts";
+import { isExplained } from "../client.ts";
 import { plainText } from "../terminal/control-characters.ts";
-import { CommandError, type Io, say } from "../terminal/io.ts";
+import { type Io, say } from "../terminal/io.ts";
 import type { LogRow } from "./follow.ts";
 import { withMarkedFilter } from "./mark-filter.ts";
 
@@ -31,14 +33,10 @@ export class LogReader {
     bound?: string,
   ): Promise<LogPage> {
     const query = bound === undefined ? this.#query : `${bound}\n${this.#query ?? ""}`;
-    const json = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...request };
+    const body = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...request };
     for (;;) {
       try {
-        const response = await this.#client.expectOk("/v1/deployment/logs", { json, signal: this.#io.signal });
-        const page = (await response.json()) as LogPage;
-        const pollAfter = Number(response.headers.get("x-poll-after") ?? Number.NaN);
-        const partial = response.headers.get("x-logs-partial") === "true";
-        return { ...page, partial, ...(pollAfter >= 0 ? { pollAfterMs: pollAfter * 1000 } : {}) };
+        return await this.#client.readLogs(body, { signal: this.#io.signal });
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 429)) throw withMarkedFilter(error, query);
         await this.#waitFor(error);
@@ -56,7 +54,7 @@ export class LogReader {
     } catch (error) {
       if (this.#io.signal.aborted) return undefined;
       if (error instanceof ApiError && error.status === 404) this.#reportDeleted();
-      else if (error instanceof ApiError ? error.status >= 500 : error instanceof CommandError) this.#reportSilence();
+      else if (error instanceof ApiError ? error.status >= 500 : isExplained(error)) this.#reportSilence();
       else throw error;
       return undefined;
     }
@@ -65,7 +63,7 @@ export class LogReader {
   /** Checks whether the deployment still exists, because the filter may exclude the entry that reports its deletion. */
   async checkDeployment(): Promise<void> {
     try {
-      const list = await this.#client.call<{ name: string }[]>("/v1/deployment/list", { signal: this.#io.signal });
+      const list = await this.#client.listDeployments({ signal: this.#io.signal });
       if (list.some(({ name }) => name === normalizeDeploymentName(this.#name))) this.#gone = false;
       else this.#reportDeleted();
     } catch {

@@ -106,7 +106,7 @@ const expectValue = async (proof: Proof, value: string): Promise<void> => {
 
 /** Returns the run's deployment as the list shows it. */
 export const findDeployment = async ({ client, io, run }: Proof): Promise<Deployment | undefined> => {
-  const list = await client.call<Deployment[]>("/v1/deployment/list", { signal: io.signal });
+  const list = await client.listDeployments({ signal: io.signal });
   return list.find(({ name }) => name === run);
 };
 

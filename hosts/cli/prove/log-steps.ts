@@ -169,12 +169,12 @@ export const sqlStep: Step = {
     const wanted = capabilities.runs.supported ? state.lines : 2 * state.deploys;
     // A time bound limits the bytes that a cloud scans and bills.
     const hourAgo = Date.parse(`${(await currentCursor(proof)).slice(0, 19)}Z`) - 3_600_000;
-    const json = { query: countQuery(proof, new Date(hourAgo).toISOString()) };
+    const request = { query: countQuery(proof, new Date(hourAgo).toISOString()) };
     let counted: unknown;
     const problem = () => `SQL counts ${counted} entries of the log, not ${wanted}.`;
     const count = async () => {
-      const [row] = await retry(io.signal, () => client.call<{ n: number }[]>("/v1/sql", { json, signal: io.signal }));
-      counted = row?.n;
+      const { rows } = await retry(io.signal, () => client.runSql(request, { signal: io.signal }));
+      counted = rows[0]?.["n"];
       return counted === wanted ? true : undefined;
     };
     await waitUntil(proof, capabilities.sql.lag_seconds + GRACE_SECONDS, problem, count, pauseOf(proof));

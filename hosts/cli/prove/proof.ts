@@ -1,7 +1,7 @@
 /** The interface of a step, the state that the steps of a run share, and a function that waits for a condition. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Capabilities, Feature } from "../../../core/domain/wire/capabilities.ts";
-import type { Client } from "../client.ts";
+import type { Client } from "../../client/client.ts";
 import { CommandError, type Io } from "../terminal/io.ts";
 import type { RunNames } from "./names.ts";
 

@@ -3,10 +3,11 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
+import type { Client } from "../../client/client.ts";
 import { formatFileError } from "../../composition/file-error.ts";
 import { findUrl } from "../accounts/account.ts";
 import { flag, option } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, type Input, urlOption, yesOption } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { paint } from "../terminal/colour.ts";
@@ -67,8 +68,7 @@ const printReports = async (io: Io, reports: readonly StepReport[]): Promise<voi
   await printTable(io, ["STEP", "RESULT", "SECONDS", "NOTES"], reports.map(rowOf));
 };
 
-const capabilitiesOf = (client: Client, io: Io): Promise<Capabilities> =>
-  client.call("/v1/capabilities", { signal: io.signal });
+const capabilitiesOf = (client: Client, io: Io): Promise<Capabilities> => client.capabilities({ signal: io.signal });
 
 const TOKEN_BYTES = 24;
 

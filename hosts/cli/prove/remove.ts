@@ -1,11 +1,9 @@
 /** Deletes the resources that runs created, and lists those that the platform keeps by contract. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
-import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
-import type { LogPage } from "../../../core/domain/logs/entry.ts";
-import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
-import { ApiError, type Client } from "../client.ts";
+import type { Client } from "../../client/client.ts";
+import { ApiError } from "../../client/errors.ts";
 import { CommandError } from "../terminal/io.ts";
 import { retry } from "../volumes/transfer/retry.ts";
 import { runOf } from "./names.ts";
@@ -22,22 +20,22 @@ const isEmpty = ({ deployments, volumes }: Found): boolean => deployments.length
  * @param run the run to search for; all runs if undefined
  */
 export const findCreated = async (client: Client, run: string | undefined, signal: AbortSignal): Promise<Found> => {
-  const names = async <T extends { readonly name: string }>(path: string) => {
-    const list = await retry(signal, () => client.call<T[]>(path, { signal }));
+  const names = async (read: () => Promise<readonly { readonly name: string }[]>) => {
+    const list = await retry(signal, read);
     return list
       .map(({ name }) => name)
       .filter((name) => runOf(name) !== undefined && (run ?? runOf(name)) === runOf(name));
   };
   return {
-    deployments: await names<Deployment>("/v1/deployment/list"),
-    volumes: await names<Volume>("/v1/volume/list"),
+    deployments: await names(() => client.listDeployments({ signal })),
+    volumes: await names(() => client.listVolumes({ signal })),
   };
 };
 
 /** Returns why the resource could not be deleted yet; undefined if it was deleted or does not exist. */
-const remove = async (client: Client, path: string, name: string, signal: AbortSignal): Promise<string | undefined> => {
+const remove = async (request: () => Promise<unknown>, signal: AbortSignal): Promise<string | undefined> => {
   try {
-    await retry(signal, () => client.call(path, { json: { name }, signal }));
+    await retry(signal, request);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 409)) throw error;
@@ -76,11 +74,11 @@ export const removeCreated = async (
     const found = await findCreated(client, run, signal);
     for (const name of found.deployments) {
       deployments.add(name);
-      problems.push(await remove(client, "/v1/deployment/delete", name, signal));
+      problems.push(await remove(() => client.deleteDeployment({ name }, { signal }), signal));
     }
     for (const name of found.volumes) {
       volumes.add(name);
-      problems.push(await remove(client, "/v1/volume/delete", name, signal));
+      problems.push(await remove(() => client.deleteVolume({ name }, { signal }), signal));
     }
     empty = isEmpty(found) ? empty + 1 : 0;
   }
@@ -88,9 +86,9 @@ export const removeCreated = async (
 };
 
 const keptLog = async (client: Client, name: string, days: number, signal: AbortSignal): Promise<string[]> => {
-  const json = { deployment_name: name, limit: 1 };
+  const request = { deployment_name: name, limit: 1 };
   try {
-    const { logs } = await retry(signal, () => client.call<LogPage>("/v1/deployment/logs", { json, signal }));
+    const { logs } = await retry(signal, () => client.readLogs(request, { signal }));
     return logs.length === 0 ? [] : [`the log of '${name}', for ${days} days`];
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return [];
@@ -107,7 +105,7 @@ export const listRetained = async (
   removed: Found,
   signal: AbortSignal,
 ): Promise<string[]> => {
-  const trash = await retry(signal, () => client.call<TrashedVolume[]>("/v1/volume/trash", { signal }));
+  const trash = await retry(signal, () => client.listTrash({ signal }));
   const trashed = trash
     .filter(({ name }) => removed.volumes.includes(name))
     .map(({ name, expires_at }) => `the volume '${name}' in the trash, until ${expires_at.slice(0, 10)}`);

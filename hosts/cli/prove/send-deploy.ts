@@ -1,8 +1,7 @@
 /** Deploys the run's service, and follows the deploy to its last record. */
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
-import { formFields } from "../deploy/project.ts";
-import { deployRecords } from "../deploy/records.ts";
-import { formBody } from "../deploy/upload.ts";
+import { sourceArchive } from "../deploy/pack.ts";
+import { requestOf } from "../deploy/project.ts";
 import { retry } from "../volumes/transfer/retry.ts";
 import { type Proof, StepError } from "./proof.ts";
 import { packService } from "./source.ts";
@@ -38,12 +37,10 @@ const fieldsOf = ({ run, token, state }: Proof, { volumes = state.volumes, sched
 export const sendDeploy = async (proof: Proof, change: DeployChange): Promise<DeployEvent> => {
   const { client, io, run, state } = proof;
   const source = packService({ run, version: change.version ?? state.version });
-  const fields = formFields(fieldsOf(proof, change));
-  // A new body for each attempt, because a stream can be sent only once.
-  const send = () => client.expectOk("/v1/deploy", { body: formBody(fields, source), signal: io.signal });
-  const response = await retry(io.signal, send);
+  const request = { ...requestOf(fieldsOf(proof, change)), source_archive: sourceArchive(source) };
+  const records = await retry(io.signal, () => client.deploy(request, { signal: io.signal }));
   let last: DeployEvent | undefined;
-  for await (const record of deployRecords(client, response, io.signal)) {
+  for await (const record of records) {
     proof.show(record.message);
     if (record.status === "DEPLOYING" && !ROUTINE.test(record.message)) proof.note(record.message);
     last = record;

@@ -1,6 +1,6 @@
 /** The steps about a volume: transfers through signed URLs, a mount, and the deletion of objects. */
 import { randomBytes } from "node:crypto";
-import { ApiError } from "../client.ts";
+import { ApiError } from "../../client/errors.ts";
 import { downloadObject, type Sink } from "../volumes/transfer/download.ts";
 import { allObjects } from "../volumes/transfer/objects.ts";
 import { retry } from "../volumes/transfer/retry.ts";
@@ -56,8 +56,7 @@ export const volumeStep: Step = {
   seconds: () => 180,
   run: async (proof) => {
     const { client, io, volume } = proof;
-    const json = { name: volume };
-    const { created } = await client.call<{ created: boolean }>("/v1/volume/create", { json, signal: io.signal });
+    const { created } = await client.createVolume({ name: volume }, { signal: io.signal });
     if (!created)
       throw new StepError(
         `The volume '${volume}' already exists, although the run chose a random name. Run the command again.`,
@@ -101,8 +100,13 @@ const readFromService = async (proof: Proof): Promise<void> => {
 
 /** Checks that the platform rejects the deletion of a mounted volume. */
 const expectRefusedDelete = async ({ client, io, volume }: Proof): Promise<void> => {
-  const init = { json: { name: volume }, signal: io.signal };
-  const { status } = await client.open("/v1/volume/delete", init);
+  const status = await client.deleteVolume({ name: volume }, { signal: io.signal }).then(
+    () => 200,
+    (error: unknown) => {
+      if (error instanceof ApiError) return error.status;
+      throw error;
+    },
+  );
   if (status !== 409) throw new StepError(`The deletion of a mounted volume returned the status ${status}, not 409.`);
 };
 
@@ -130,9 +134,7 @@ export const emptyStep: Step = {
     const { client, io, volume } = proof;
     const objects = await allObjects(client, volume, "", io.signal);
     for (const { path } of objects)
-      await retry(io.signal, () =>
-        client.call("/v1/volume/delete-object", { json: { volume, path }, signal: io.signal }),
-      );
+      await retry(io.signal, () => client.deleteObject({ volume, path }, { signal: io.signal }));
     await expectPaths(proof, []);
     proof.note(`${objects.length} objects deleted`);
   },

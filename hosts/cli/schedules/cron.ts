@@ -16,7 +16,7 @@ export const command: Command = {
   run: async (input, io) => {
     const [word = "", name = ""] = input.positionals;
     if (word !== "run") throw new UsageError(`Unknown subcommand 'cron ${word}'. Use run.`);
-    const fire = await clientFor(input, io).call<{ fire_id: string }>("/v1/deployment/fire", { json: { name } });
+    const fire = await clientFor(input, io).fireSchedule({ name });
     const own = normalizeDeploymentName(name);
     return printResult(
       input,

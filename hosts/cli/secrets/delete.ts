@@ -15,13 +15,13 @@ export const command: Command = {
   examples: ["secret delete STRIPE_KEY", "secret delete STRIPE_KEY --version 2"],
   notes: ["A deleted value cannot be restored. A secret that a deployment uses cannot be deleted."],
   run: async (input, io) => {
-    const [, name] = input.positionals;
-    const version = input.text("version") ?? null;
+    const [, name = ""] = input.positionals;
+    // The platform validates the text.
+    const version = (input.text("version") ?? null) as number | null;
     const client = clientFor(input, io);
     const what = version === null ? `the secret '${name}'` : `version ${version} of the secret '${name}'`;
     await confirm(io, `Delete ${what}? The value cannot be restored.`, input.flag("yes"));
-    const json = { name, version };
-    const answer = await client.call<{ detail: string }>("/v1/secret/delete", { json, signal: io.signal });
+    const answer = await client.deleteSecret({ name, version }, { signal: io.signal });
     return printResult(input, io, answer, answer.detail);
   },
 };

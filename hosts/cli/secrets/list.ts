@@ -14,7 +14,7 @@ export const command: Command = {
   examples: ["secret list", "secret list --json"],
   notes: ["Shows names, versions and uses. No command shows a value."],
   run: async (input, io) => {
-    const secrets = await clientFor(input, io).call<SecretRow[]>("/v1/secret/list");
+    const secrets = await clientFor(input, io).listSecrets();
     return printList(input, io, secrets, {
       head: ["NAME", "VERSIONS", "CHANGED", "USED BY"],
       row: (secret) => [

@@ -1,8 +1,9 @@
 /** `portside secret set NAME` */
 import { buffer } from "node:stream/consumers";
 import type { SetSecretResponse } from "../../../core/domain/secrets/secret.ts";
+import type { Client } from "../../client/client.ts";
 import { flag } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 import { followRecords } from "../deploy/follow.ts";
 import { decodeInput, type Io, print, promptSecret } from "../terminal/io.ts";
@@ -19,8 +20,8 @@ const followAll = async (io: Io, client: Client, deploys: SetSecretResponse["dep
   let code = 0;
   for (const { name, deploy_id } of deploys) {
     print(io, `\nRedeploying '${name}'`);
-    const response = await client.expectOk(`/v1/deploy/${deploy_id}`, { signal: io.signal });
-    code = Math.max(code, await followRecords(io, client, response, false, name));
+    const records = client.followDeploy({ deploy_id }, { signal: io.signal });
+    code = Math.max(code, await followRecords(io, records, false, name));
   }
   return code;
 };
@@ -41,8 +42,8 @@ export const command: Command = {
     const [, name = ""] = input.positionals;
     const value = await readValue(io, name);
     const client = clientFor(input, io);
-    const json = { name, value, redeploy: !input.flag("stage") };
-    const answer = await client.call<SetSecretResponse>("/v1/secret/set", { json, signal: io.signal });
+    const request = { name, value, redeploy: !input.flag("stage") };
+    const answer = await client.setSecret(request, { signal: io.signal });
     printResult(input, io, answer, `Stored version ${answer.version} of '${answer.name}'.`);
     return input.flag("json") ? 0 : followAll(io, client, answer.deploys);
   },

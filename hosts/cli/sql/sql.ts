@@ -3,10 +3,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
+import type { Client } from "../../client/client.ts";
 import { formatFileError } from "../../composition/file-error.ts";
 import { flag, option } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor, isExplained } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, printJson, say, UsageError } from "../terminal/io.ts";
 import { sayError } from "../terminal/safe-text.ts";
@@ -45,16 +45,14 @@ const runStatement = async (
   query: string,
   signal: AbortSignal,
 ): Promise<void> => {
-  const response = await client.expectOk("/v1/sql", { json: { query }, signal });
-  const columns = JSON.parse(response.headers.get("x-columns") ?? "[]") as SqlColumn[];
-  await printRows(io, format, { columns, rows: (await response.json()) as Record<string, unknown>[] });
+  await printRows(io, format, await client.runSql({ query }, { signal }));
 };
 
 const startPrompt = async (client: Client, io: Io, format: SqlFormat): Promise<void> => {
   const { promptForSql } = await import("./prompt.ts");
   const sayFailure = (signal: AbortSignal) => (error: unknown) => {
     if (signal.aborted) return say(io, "(cancelled)");
-    if (!(error instanceof CommandError)) throw error;
+    if (!isExplained(error)) throw error;
     sayError(io, error.message);
   };
   await promptForSql(io, {

@@ -3,7 +3,7 @@ import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { readUsage, USAGE_FILTER, type Usage } from "../../../core/domain/usage/usage.ts";
 import type { UsageKey, UsageSums } from "../../../core/domain/usage/usage-sums.ts";
 import { type Instant, instantOfMillis, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
-import type { Client } from "../client.ts";
+import type { Client } from "../../client/client.ts";
 import { LOG_PAGE } from "../logs/follow.ts";
 import { LogReader } from "../logs/reader.ts";
 import type { Io } from "../terminal/io.ts";

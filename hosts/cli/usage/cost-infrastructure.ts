@@ -1,7 +1,8 @@
 /** The platform's charges for running services, if it provides them. */
 import { type Decimal, parseDecimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
-import { ApiError, type Client } from "../client.ts";
+import type { Client } from "../../client/client.ts";
+import { ApiError } from "../../client/errors.ts";
 import type { CostPeriod } from "./period.ts";
 
 export type Infrastructure =
@@ -29,7 +30,7 @@ export const readInfrastructure = async (
 ): Promise<Infrastructure> => {
   let rows: readonly Row[];
   try {
-    rows = await client.call<Row[]>("/v1/sql", { json: { query: queryOf(period) }, signal });
+    rows = (await client.runSql({ query: queryOf(period) }, { signal })).rows as unknown as readonly Row[];
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== NOT_OFFERED) throw error;
     return { offered: false, reason: error.message };

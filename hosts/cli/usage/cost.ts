@@ -1,6 +1,5 @@
 /** `portside cost [NAME]` */
 
-import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { UsageSums, usageKeys } from "../../../core/domain/usage/usage-sums.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { option } from "../arguments.ts";
@@ -42,8 +41,8 @@ export const command: Command = {
     const period = readPeriod(input.text("since"), input.text("month"), now);
     const client = clientFor(input, io);
     const { signal } = io;
-    const deployments = await client.call<Deployment[]>("/v1/deployment/list", { signal });
-    const { logs } = await client.call<{ logs: { retention_days: number } }>("/v1/capabilities", { signal });
+    const deployments = await client.listDeployments({ signal });
+    const { logs } = await client.capabilities({ signal });
     const [wanted] = input.positionals.map(normalizeDeploymentName);
     const names = wanted === undefined ? deployments.map(({ name }) => name) : [wanted];
     const sums = new UsageSums();

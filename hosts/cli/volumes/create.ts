@@ -9,9 +9,8 @@ export const command: Command = {
   examples: ["volume create shop-data"],
   notes: ["A deploy creates the volumes that it mounts."],
   run: async (input, io) => {
-    const [, name] = input.positionals;
-    const init = { json: { name }, signal: io.signal };
-    const volume = await clientFor(input, io).call<{ name: string; created: boolean }>("/v1/volume/create", init);
+    const [, name = ""] = input.positionals;
+    const volume = await clientFor(input, io).createVolume({ name }, { signal: io.signal });
     const text = volume.created
       ? `Created the volume '${volume.name}'.`
       : `The volume '${volume.name}' already exists.`;

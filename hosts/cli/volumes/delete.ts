@@ -11,11 +11,11 @@ export const command: Command = {
   examples: ["volume delete shop-data"],
   notes: [`A deleted volume can be restored for ${trashDays} days. A mounted volume cannot be deleted.`],
   run: async (input, io) => {
-    const [, name] = input.positionals;
+    const [, name = ""] = input.positionals;
     const client = clientFor(input, io);
     const question = `Delete the volume '${name}' and its content? It can be restored for ${trashDays} days.`;
     await confirm(io, question, input.flag("yes"));
-    const answer = await client.call<{ detail: string }>("/v1/volume/delete", { json: { name }, signal: io.signal });
+    const answer = await client.deleteVolume({ name }, { signal: io.signal });
     return printResult(input, io, answer, answer.detail);
   },
 };

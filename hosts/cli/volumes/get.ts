@@ -3,8 +3,9 @@
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
+import type { Client } from "../../client/client.ts";
 import { flag } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
 import { downloadObject } from "./transfer/download.ts";

@@ -1,9 +1,10 @@
 /** `portside volume ls` */
 
 import { comparePaths, FOLDER_DELIMITER } from "../../../core/domain/volumes/object-path.ts";
-import type { ObjectPage, TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
+import type { ObjectPage } from "../../../core/domain/volumes/volume.ts";
+import type { Client } from "../../client/client.ts";
 import { flag } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printList } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
@@ -12,7 +13,7 @@ import { formatSize } from "./transfer/format.ts";
 import { type ListedObject, objectPages } from "./transfer/objects.ts";
 
 const listVolumes = async (client: Client, input: Input, io: Io): Promise<number> => {
-  const volumes = await client.call<Volume[]>("/v1/volume/list", { signal: io.signal });
+  const volumes = await client.listVolumes({ signal: io.signal });
   return printList(input, io, volumes, {
     head: ["NAME", "ATTACHED TO", "CREATED"],
     row: ({ name, attached_to, created_at }) => [name, attached_to.join(", ") || "-", ago(created_at)],
@@ -25,7 +26,7 @@ const minuteOf = (timestamp: string): string =>
   `${new Date(timestamp).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 const listTrash = async (client: Client, input: Input, io: Io): Promise<number> => {
-  const trash = await client.call<TrashedVolume[]>("/v1/volume/trash", { signal: io.signal });
+  const trash = await client.listTrash({ signal: io.signal });
   return printList(input, io, trash, {
     head: ["NAME", "ID", "DELETED", "RESTORABLE UNTIL"],
     row: ({ name, id, deleted_at, expires_at }) => [name, id, ago(deleted_at), minuteOf(expires_at)],

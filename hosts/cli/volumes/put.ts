@@ -1,6 +1,8 @@
 /** `portside volume put VOLUME SOURCE [PATH]` */
+
+import type { Client } from "../../client/client.ts";
 import { flag } from "../arguments.ts";
-import { type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { type Io, print, printJson, say } from "../terminal/io.ts";
 import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";

@@ -1,6 +1,5 @@
 /** `portside volume restore NAME` */
 
-import type { Volume } from "../../../core/domain/volumes/volume.ts";
 import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
@@ -15,9 +14,9 @@ export const command: Command = {
   examples: ["volume restore shop-data"],
   notes: ["'portside volume ls --deleted' lists the volumes that can be restored."],
   run: async (input, io) => {
-    const [, name] = input.positionals;
-    const init = { json: { name, id: input.text("id") }, signal: io.signal };
-    const volume = await clientFor(input, io).call<Volume>("/v1/volume/restore", init);
+    const [, name = ""] = input.positionals;
+    const request = { name, id: input.text("id") };
+    const volume = await clientFor(input, io).restoreVolume(request, { signal: io.signal });
     return printResult(input, io, volume, `Restored the volume '${volume.name}' with its content.`);
   },
 };

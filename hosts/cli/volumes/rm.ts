@@ -1,6 +1,9 @@
 /** `portside volume rm VOLUME PATH` */
+
+import type { Client } from "../../client/client.ts";
+import { ApiError } from "../../client/errors.ts";
 import { flag } from "../arguments.ts";
-import { ApiError, type Client, clientFor } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printResult, yesOption } from "../command.ts";
 import { withSpinner } from "../deploy/progress.ts";
 import { CommandError, confirm, type Io, UsageError } from "../terminal/io.ts";
@@ -10,7 +13,7 @@ import { allObjects, formatFolder, prefixOf } from "./transfer/objects.ts";
 import { retry } from "./transfer/retry.ts";
 
 const removeOne = (client: Client, volume: string, path: string, signal: AbortSignal) =>
-  retry(signal, () => client.call<{ detail: string }>("/v1/volume/delete-object", { json: { volume, path }, signal }));
+  retry(signal, () => client.deleteObject({ volume, path }, { signal }));
 
 /** Ignores an object that another client deleted after the listing. */
 const removeIfExists = async (client: Client, volume: string, path: string, signal: AbortSignal): Promise<void> => {

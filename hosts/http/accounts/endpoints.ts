@@ -12,10 +12,11 @@ import {
 } from "../../../core/domain/wire/responses.ts";
 import { invalidInput } from "../../../core/errors.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
-export const accountEndpoints: readonly Endpoint[] = [
+export const accountEndpoints = [
   get("/v1/capabilities", {
+    operation: "capabilities",
     summary: "Get the features of this platform's provider, and your quotas.",
     description:
       "Returns instance sizes, isolation, log delay, your account's quotas, and a reason for each missing feature.",
@@ -23,6 +24,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
   get("/v1/account/usage", {
+    operation: "getAccountUsage",
     summary: "Get the quotas of your account, each with its use.",
     description:
       "A count may exceed a limit that the operator lowered. Rates and concurrent calls are those of the server that " +
@@ -31,6 +33,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, _request, options) => controlPlane.getAccountUsage(principal, options),
   }),
   post("/v1/key/create", {
+    operation: "createKey",
     summary: "Create an API key for your account.",
     description:
       "The key has the rights of the account. Only this response contains it, because the platform stores a hash. A " +
@@ -40,12 +43,14 @@ export const accountEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.createKey(principal, request, options),
   }),
   get("/v1/key/list", {
+    operation: "listKeys",
     summary: "List your API keys.",
     description: "Returns each key's prefix and the time of its last use, never the key itself.",
     response: z.array(apiKeySchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listKeys(principal, options),
   }),
   post("/v1/key/revoke", {
+    operation: "revokeKey",
     summary: "Revoke one of your API keys.",
     description: "The key stops working within 10 seconds on every server of the platform.",
     fields: revokeKeyFields,
@@ -53,6 +58,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.revokeKey(principal, request, options),
   }),
   post("/v1/token", {
+    operation: "issueToken",
     summary: "Create a short-lived bearer token for your account.",
     description:
       "Use it in programs that should not store a key. The token has the rights of the account until `expires_at`, but " +
@@ -65,4 +71,4 @@ export const accountEndpoints: readonly Endpoint[] = [
       return unknown.length > 0 ? errAsync(invalidInput(unknown)) : controlPlane.issueToken(principal, options);
     },
   }),
-];
+] as const;

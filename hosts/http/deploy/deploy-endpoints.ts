@@ -5,11 +5,12 @@ import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../core/domain/deploy/fields.ts";
 import { cancelFields, listDeploysFields, resumeFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, planSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
-export const deployEndpoints: readonly Endpoint[] = [
+export const deployEndpoints = [
   {
     kind: "deploy",
+    operation: "deploy",
     method: "POST",
     path: "/v1/deploy",
     summary: "Deploy from source and stream the deploy's records.",
@@ -23,6 +24,7 @@ export const deployEndpoints: readonly Endpoint[] = [
   },
   {
     kind: "plan",
+    operation: "plan",
     method: "POST",
     path: "/v1/deploy/plan",
     summary: "Show what a deploy would change, without deploying.",
@@ -31,6 +33,7 @@ export const deployEndpoints: readonly Endpoint[] = [
     response: planSchema,
   },
   get("/v1/deploys", {
+    operation: "listDeploys",
     summary: "List recent and running deploys, newest first.",
     description:
       "Contains deploys, rollbacks and the other deploys without a build. The log of a deployment is their record, so " +
@@ -40,6 +43,7 @@ export const deployEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.listDeploys(principal, request, options),
   }),
   post("/v1/deploy/cancel", {
+    operation: "cancelDeploy",
     summary: "Cancel a running deploy.",
     description:
       "The deploy ends with the reason `interrupted`. The request has no effect after the traffic has moved to the new " +
@@ -50,6 +54,7 @@ export const deployEndpoints: readonly Endpoint[] = [
   }),
   {
     kind: "resume",
+    operation: "followDeploy",
     method: "GET",
     path: "/v1/deploy/:deploy_id",
     summary: "Stream a deploy's records, starting at any record.",
@@ -59,4 +64,4 @@ export const deployEndpoints: readonly Endpoint[] = [
     fields: resumeFields,
     response: deployEventSchema,
   },
-];
+] as const;

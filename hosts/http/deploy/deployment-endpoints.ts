@@ -4,10 +4,11 @@ import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
 import { deploymentDetailsSchema } from "../../../core/domain/deploy/deployment-details.ts";
 import { checkNameFields, deleteFields, fireFields, getDeploymentFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, fireSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post } from "../endpoint.ts";
 
-export const deploymentEndpoints: readonly Endpoint[] = [
+export const deploymentEndpoints = [
   get("/v1/deployment/check-name", {
+    operation: "checkName",
     summary: "Check whether a deployment name is available to you.",
     description:
       "Deployment names are unique on the platform because they become host names. An invalid name is not " +
@@ -17,6 +18,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.checkName(principal, request, options),
   }),
   get("/v1/deployment/list", {
+    operation: "listDeployments",
     summary: "List your deployments by name.",
     description:
       "The fields describe the revision that serves or, if none serves, the last deploy. `env` contains only " +
@@ -25,6 +27,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
   }),
   get("/v1/deployment/get", {
+    operation: "getDeployment",
     summary: "Read a deployment with its instances, its last deploy and its schedule.",
     description:
       "Has the fields of the list, and in addition the release that serves, the instances with their states, the " +
@@ -34,6 +37,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),
   }),
   post("/v1/deployment/fire", {
+    operation: "fireSchedule",
     summary: "Run a deployment's schedule now.",
     description:
       "Sends `POST /cron` with the present time as the scheduled time, and retries it like a scheduled call. The " +
@@ -44,6 +48,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.fireSchedule(principal, request, options),
   }),
   post("/v1/deployment/delete", {
+    operation: "deleteDeployment",
     summary: "Delete a deployment. Its volumes and logs remain.",
     description:
       "Cancels running deploys, removes the schedule and stops the service. Volumes keep their data. The log can be " +
@@ -52,4 +57,4 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),
   }),
-];
+] as const;

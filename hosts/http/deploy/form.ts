@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy";
-import type { ReceivedSource } from "../../../core/control-plane.ts";
+import type { DeployFields, ReceivedSource } from "../../../core/control-plane.ts";
 import { archiveLimits, MiB } from "../../../core/domain/accounts/limits.ts";
 import { deployFields } from "../../../core/domain/deploy/fields.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
@@ -12,7 +12,8 @@ import type { ResultAsync } from "../../../core/result.ts";
 import { hangUp, requestAborted } from "../disconnects.ts";
 
 export interface ReadForm {
-  readonly fields: Readonly<Record<string, unknown>>;
+  /** The fields as the client sent them. The control plane validates them. */
+  readonly fields: DeployFields;
   /** Issues of the form itself, such as a field that occurs twice. */
   readonly issues: readonly Issue[];
   readonly archive?: ReceivedSource;
@@ -94,7 +95,7 @@ class FormReader {
     }
     this.#checkSizes();
     return {
-      fields: this.#fields,
+      fields: this.#fields as unknown as DeployFields,
       issues: this.#issues,
       unread: end === "unread",
       ...(this.#archive === undefined ? {} : { archive: this.#archive }),

@@ -11,10 +11,11 @@ import {
   setEnvironmentFields,
 } from "../../../core/domain/wire/requests.ts";
 import { rollbackPlanSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, get, post } from "../endpoint.ts";
+import { get, post, redeploy } from "../endpoint.ts";
 
-export const releaseEndpoints: readonly Endpoint[] = [
+export const releaseEndpoints = [
   get("/v1/deployment/releases", {
+    operation: "listReleases",
     summary: "List the releases of a deployment, newest first.",
     description:
       "A release is the record of a deploy or a rollback that received traffic. The platform keeps the images of the " +
@@ -24,16 +25,15 @@ export const releaseEndpoints: readonly Endpoint[] = [
     run: (controlPlane, principal, request, options) => controlPlane.listReleases(principal, request, options),
   }),
   get("/v1/deployment/release-diff", {
+    operation: "compareReleases",
     summary: "Compare two releases of a deployment.",
     description: "Returns the fields that differ, with the variables that were added, removed or changed.",
     fields: releaseDiffFields,
     response: releaseDiffSchema,
     run: (controlPlane, principal, request, options) => controlPlane.compareReleases(principal, request, options),
   }),
-  {
-    kind: "redeploy",
-    method: "POST",
-    path: "/v1/deployment/rollback",
+  redeploy("/v1/deployment/rollback", {
+    operation: "rollback",
     summary: "Restore an earlier release, and stream the rollout's records.",
     description:
       "Rolls out the image of the release with its resources, variables, mounts and schedule, under the current " +
@@ -42,18 +42,17 @@ export const releaseEndpoints: readonly Endpoint[] = [
     fields: rollbackFields,
     response: deployEventSchema,
     start: (controlPlane, principal, request) => controlPlane.rollback(principal, request),
-  },
+  }),
   post("/v1/deployment/rollback/plan", {
+    operation: "planRollback",
     summary: "Show what a rollback would change, without rolling back.",
     description: "Takes the fields of a rollback except `message`.",
     fields: rollbackPlanFields,
     response: rollbackPlanSchema,
     run: (controlPlane, principal, request, options) => controlPlane.planRollback(principal, request, options),
   }),
-  {
-    kind: "redeploy",
-    method: "POST",
-    path: "/v1/deployment/restart",
+  redeploy("/v1/deployment/restart", {
+    operation: "restartDeployment",
     summary: "Restart a deployment, and stream the rollout's records.",
     description:
       "Redeploys the serving release without a build: new instances replace the current ones, as in a deploy. The " +
@@ -61,11 +60,9 @@ export const releaseEndpoints: readonly Endpoint[] = [
     fields: restartFields,
     response: deployEventSchema,
     start: (controlPlane, principal, request) => controlPlane.restartDeployment(principal, request),
-  },
-  {
-    kind: "redeploy",
-    method: "POST",
-    path: "/v1/deployment/env",
+  }),
+  redeploy("/v1/deployment/env", {
+    operation: "setEnvironment",
     summary: "Set and remove variables of a deployment, and stream the rollout's records.",
     description:
       "Redeploys the serving release with the changed variables, without a build. Variables that the request does " +
@@ -75,5 +72,5 @@ export const releaseEndpoints: readonly Endpoint[] = [
     needsOneOf: ["set", "unset"],
     response: deployEventSchema,
     start: (controlPlane, principal, request) => controlPlane.setEnvironment(principal, request),
-  },
-];
+  }),
+] as const;

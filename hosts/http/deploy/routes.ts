@@ -99,7 +99,8 @@ export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError):
   async function handle(request, reply, principal) {
     const query = request.query as Record<string, unknown>;
     const { deploy_id } = request.params as { deploy_id: string };
-    const after = Object.hasOwn(query, "after") ? { after: query["after"] } : {};
+    // The control plane validates the text.
+    const after = Object.hasOwn(query, "after") ? { after: query["after"] as number } : {};
     const found = await controlPlane.resumeDeploy(principal, { deploy_id, ...after });
     if (found.isErr()) return sendError(reply, found.error);
     return streamRun(reply, found.value.run, found.value.after);

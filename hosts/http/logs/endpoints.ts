@@ -1,6 +1,6 @@
 import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts";
 import { logsFields } from "../../../core/domain/wire/requests.ts";
-import { type Endpoint, post, type Rendered } from "../endpoint.ts";
+import { post, type Rendered } from "../endpoint.ts";
 
 /** Rounds up, so that a client that waits this long does not read too early. */
 const seconds = (millis: number): string => String(Math.ceil(millis / 100) / 10);
@@ -14,8 +14,9 @@ const renderPage = (result: unknown): Rendered => {
   return { body, headers };
 };
 
-export const logEndpoints: readonly Endpoint[] = [
+export const logEndpoints = [
   post("/v1/deployment/logs", {
+    operation: "readLogs",
     summary: "Read the log of a deployment, oldest entries first.",
     description:
       "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. New entries may " +
@@ -30,4 +31,4 @@ export const logEndpoints: readonly Endpoint[] = [
         "The seconds, such as `2.4`, to wait before reading the next page. Earlier requests return no newer entries.",
     },
   }),
-];
+] as const;

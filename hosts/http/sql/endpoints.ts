@@ -3,7 +3,7 @@
 import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
 import { sqlSchemaSchema } from "../../../core/domain/sql/tables.ts";
 import { sqlFields } from "../../../core/domain/wire/requests.ts";
-import { type Endpoint, get, post, type Rendered } from "../endpoint.ts";
+import { get, post, type Rendered } from "../endpoint.ts";
 
 /** Headers are ASCII: https://www.rfc-editor.org/rfc/rfc9110#section-5.5 */
 const asciiJson = (value: unknown): string =>
@@ -14,8 +14,9 @@ const renderRows = (result: unknown): Rendered => {
   return { body: rowObjects(result as SqlResponse), headers: { "x-columns": asciiJson(columns) } };
 };
 
-export const sqlEndpoints: readonly Endpoint[] = [
+export const sqlEndpoints = [
   post("/v1/sql", {
+    operation: "runSql",
     summary: "Run one SELECT over your logs and billing.",
     description:
       "The dialect is GoogleSQL, read-only. The tables contain only the rows of your account. Returns an array of " +
@@ -27,9 +28,10 @@ export const sqlEndpoints: readonly Endpoint[] = [
     headers: { "X-Columns": "The columns as a JSON array of {name, type}, in the order of the SELECT." },
   }),
   get("/v1/sql/schema", {
+    operation: "getSqlSchema",
     summary: "List the tables that SQL queries can read, with their columns.",
     description: "The tables are the same for every account. An account sees only its own rows.",
     response: sqlSchemaSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSqlSchema(principal, options),
   }),
-];
+] as const;

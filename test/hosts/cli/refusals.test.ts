@@ -1,7 +1,7 @@
 /** Errors of the platform and of a storage contain the seconds of the Retry-After header, if it has seconds. */
 import { expect, test } from "vitest";
-import { ApiError, createApiError } from "../../../hosts/cli/client.ts";
 import { readStorageError } from "../../../hosts/cli/volumes/transfer/storage-error.ts";
+import { ApiError, apiError } from "../../../hosts/client/errors.ts";
 
 const busy = (headers: Readonly<Record<string, string>>) =>
   new Response("<Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>", {
@@ -14,7 +14,7 @@ test.each([
   [{ "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }, undefined],
   [{}, undefined],
 ])("%j", async (headers, retryAfter) => {
-  const found = createApiError("Come again.", busy(headers));
+  const found = apiError(busy(headers), { detail: "Come again." });
   expect(found).toBeInstanceOf(ApiError);
   expect(found).toMatchObject({ message: "Come again.", status: 503, retryAfter });
   expect(await readStorageError(busy(headers))).toMatchObject({

@@ -1,6 +1,6 @@
 /** Systems to compare with the model of volumes: a control plane with running services, and one with a manual clock. */
 import fc from "fast-check";
-import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { ControlPlane, DeployFields } from "../../../core/control-plane.ts";
 import { ok } from "../../../core/result.ts";
 import { storageAccounts, type storageLife } from "../../models/storage-life.ts";
 import { emptyModel, type StorageSystem } from "../../models/storage-model.ts";
@@ -17,7 +17,7 @@ export const runningSystem = (controlPlane: ControlPlane): StorageSystem => ({
   deploy: async (account, fields) => {
     const principal = principalOf(account);
     const archive = (await controlPlane.receiveSource(principal, bytesOf(source)))._unsafeUnwrap();
-    const run = await controlPlane.deploy(principal, { fields, archive });
+    const run = await controlPlane.deploy(principal, { fields: fields as DeployFields, archive });
     return run.isErr() ? run.map(() => []) : ok(await Array.fromAsync(run.value.follow()));
   },
   pass: async () => undefined,

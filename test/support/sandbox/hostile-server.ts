@@ -33,7 +33,7 @@ const answerTo = async (
   }
   const principal = principalOf(question.account);
   if (question.ask === "delete")
-    return (await controlPlane.deleteDeployment(principal, { deployment_name: question.name })).isOk();
+    return (await controlPlane.deleteDeployment(principal, { name: question.name })).isOk();
   const page = await controlPlane.readLogs(principal, { deployment_name: question.name });
   return page.isOk() ? page.value.logs.map(({ message }) => message).join("\n") : "";
 };

@@ -14,8 +14,7 @@ export const command: Command = {
   ],
   run: async (input, io) => {
     const [id = ""] = input.positionals;
-    const client = clientFor(input, io);
-    const response = await client.expectOk(`/v1/deploy/${encodeURIComponent(id)}`, { signal: io.signal });
-    return followRecords(io, client, response, input.flag("json"));
+    const records = clientFor(input, io).followDeploy({ deploy_id: id }, { signal: io.signal });
+    return followRecords(io, records, input.flag("json"));
   },
 };

@@ -9,8 +9,7 @@ export const command: Command = {
   examples: ["cancel k3zq0b9fw2m7c1t8x5ya"],
   notes: ["A deploy whose traffic has moved can no longer be cancelled. 'portside deploys' lists the ids."],
   run: async (input, io) => {
-    const json = { deploy_id: input.positionals[0] ?? "" };
-    const answer = await clientFor(input, io).call<{ detail: string }>("/v1/deploy/cancel", { json });
+    const answer = await clientFor(input, io).cancelDeploy({ deploy_id: input.positionals[0] ?? "" });
     return printResult(input, io, answer, answer.detail);
   },
 };

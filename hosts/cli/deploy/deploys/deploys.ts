@@ -1,6 +1,6 @@
 /** `portside deploys [NAME]` */
 import { deployListLimits } from "../../../../core/domain/accounts/limits.ts";
-import type { DeployList, DeployRow } from "../../../../core/domain/deploy/deploy-list.ts";
+import type { DeployRow } from "../../../../core/domain/deploy/deploy-list.ts";
 import { option } from "../../arguments.ts";
 import { clientFor } from "../../client.ts";
 import { type Command, clientOptions, printList } from "../../command.ts";
@@ -26,12 +26,9 @@ export const command: Command = {
   examples: ["deploys", "deploys hello -n 5"],
   run: async (input, io) => {
     const [name] = input.positionals;
-    const limit = input.text("limit");
-    const query = new URLSearchParams({
-      ...(name === undefined ? {} : { name }),
-      ...(limit === undefined ? {} : { limit }),
-    });
-    const { deploys, partial } = await clientFor(input, io).call<DeployList>(`/v1/deploys?${query}`);
+    // The platform validates the text.
+    const limit = input.text("limit") as number | undefined;
+    const { deploys, partial } = await clientFor(input, io).listDeploys({ name, limit });
     if (partial) warn(io, "The search of the logs ended at its time limit. Older deploys may be missing.");
     return printList(input, io, deploys, {
       head: ["DEPLOY", "NAME", "STATUS", "BEGAN", "TOOK", "MESSAGE"],

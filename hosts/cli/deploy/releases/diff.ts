@@ -21,8 +21,9 @@ export const command: Command = {
   notes: ["TO defaults to the newest release, and FROM to the release before TO."],
   run: async (input, io) => {
     const [name = "", from = "", to = ""] = input.positionals;
-    const query = new URLSearchParams({ name, from, to });
-    const diff = await clientFor(input, io).call<ReleaseDiff>(`/v1/deployment/release-diff?${query}`);
+    // The platform validates the text.
+    const request = { name, from: from as unknown as number, to: to as unknown as number };
+    const diff = await clientFor(input, io).compareReleases(request);
     return printResult(input, io, diff, diffLines(diff).join("\n"));
   },
 };

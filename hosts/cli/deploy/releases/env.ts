@@ -1,5 +1,4 @@
 /** `portside env set|unset|list NAME` */
-import type { ReleaseRow } from "../../../../core/domain/deploy/releases/release.ts";
 import { clientFor } from "../../client.ts";
 import { type Command, clientOptions, type Input, printList } from "../../command.ts";
 import { type Io, UsageError } from "../../terminal/io.ts";
@@ -8,9 +7,8 @@ import { readVariable } from "../project.ts";
 
 const change = async (input: Input, io: Io, name: string, changed: object): Promise<number> => {
   const client = clientFor(input, io);
-  const json = { name, ...changed };
-  const response = await client.expectOk("/v1/deployment/env", { json, signal: io.signal });
-  return followRecords(io, client, response, input.flag("json"), name);
+  const records = await client.setEnvironment({ name, ...changed }, { signal: io.signal });
+  return followRecords(io, records, input.flag("json"), name);
 };
 
 const atLeastOne = (variables: readonly string[], usage: string): readonly string[] => {
@@ -29,8 +27,7 @@ const unset: Action = (input, io, name, variables) =>
 const list: Action = async (input, io, name, variables) => {
   if (variables.length > 0)
     throw new UsageError(`Unexpected argument '${variables[0]}'. Usage: portside env list NAME`);
-  const query = new URLSearchParams({ name, limit: "1" });
-  const { releases } = await clientFor(input, io).call<{ releases: ReleaseRow[] }>(`/v1/deployment/releases?${query}`);
+  const { releases } = await clientFor(input, io).listReleases({ name, limit: 1 });
   const rows = Object.entries(releases[0]?.declaration.env ?? {}).map(([key, digest]) => ({ name: key, digest }));
   return printList(input, io, rows, {
     head: ["NAME", "DIGEST"],

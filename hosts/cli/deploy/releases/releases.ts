@@ -27,12 +27,10 @@ export const command: Command = {
   examples: ["releases hello"],
   notes: ["The newest release is first. A rollback can restore any release that has not been pruned."],
   run: async (input, io) => {
-    const query = new URLSearchParams({ name: input.positionals[0] ?? "" });
-    const limit = input.text("limit");
-    if (limit !== undefined) query.set("limit", limit);
-    const { releases } = await clientFor(input, io).call<{ releases: ReleaseRow[] }>(
-      `/v1/deployment/releases?${query}`,
-    );
+    const [name = ""] = input.positionals;
+    // The platform validates the text.
+    const limit = input.text("limit") as number | undefined;
+    const { releases } = await clientFor(input, io).listReleases({ name, limit });
     return printList(input, io, releases, {
       head: ["RELEASE", "STATUS", "REVISION", "CREATED", "BY", "MESSAGE"],
       row: (one) => [

@@ -12,7 +12,7 @@ export const command: Command = {
   run: async (input, io) => {
     const [name = ""] = input.positionals;
     const client = clientFor(input, io);
-    const response = await client.expectOk("/v1/deployment/restart", { json: { name }, signal: io.signal });
-    return followRecords(io, client, response, input.flag("json"), name);
+    const records = await client.restartDeployment({ name }, { signal: io.signal });
+    return followRecords(io, records, input.flag("json"), name);
   },
 };

@@ -1,5 +1,4 @@
 /** `portside rollback NAME [RELEASE]` */
-import type { PlanResponse } from "../../../../core/control-plane.ts";
 import { flag } from "../../arguments.ts";
 import { clientFor } from "../../client.ts";
 import { type Command, clientOptions } from "../../command.ts";
@@ -16,16 +15,16 @@ export const command: Command = {
     "restores the image, resources, variables, mounts and schedule. It does not change the data of volumes.",
   ],
   run: async (input, io) => {
-    const [name = "", release = null] = input.positionals;
+    const [name = "", release] = input.positionals;
     const client = clientFor(input, io);
     const json = input.flag("json");
-    const request = { name, release };
+    // The platform validates the text.
+    const request = { name, release: release as number | undefined };
     if (input.flag("plan")) {
-      const plan = await client.call<PlanResponse>("/v1/deployment/rollback/plan", { json: request });
-      return showPlan(io, plan, json);
+      return showPlan(io, await client.planRollback(request), json);
     }
     const body = { ...request, message: input.text("message") ?? null };
-    const response = await client.expectOk("/v1/deployment/rollback", { json: body, signal: io.signal });
-    return followRecords(io, client, response, json, name);
+    const records = await client.rollback(body, { signal: io.signal });
+    return followRecords(io, records, json, name);
   },
 };

@@ -2,8 +2,7 @@
  * Downloads an object from a volume. After a broken connection, requests only the missing bytes, unless the object has
  * changed.
  */
-import type { DownloadGrant } from "../../../../core/domain/volumes/volume.ts";
-import type { Client } from "../../client.ts";
+import type { Client } from "../../../client/client.ts";
 import { retry } from "./retry.ts";
 import { bytesOf, expectStatus, fetchStorage, withGrant } from "./storage.ts";
 import type { ObjectAddress } from "./upload.ts";
@@ -97,7 +96,7 @@ export const downloadObject = (
   signal: AbortSignal,
   on: Listener,
 ): Promise<Date | undefined> => {
-  const ask = () => client.call<DownloadGrant>("/v1/volume/download", { json: { volume, path }, signal });
+  const ask = () => client.grantDownload({ volume, path }, { signal });
   return retry(
     signal,
     () => withGrant(ask, ({ url }) => fetchInto(url, sink, signal, on)),

@@ -1,6 +1,6 @@
 /** Downloads an object to a local file, and shows the progress. */
 import { existsSync } from "node:fs";
-import type { Client } from "../../client.ts";
+import type { Client } from "../../../client/client.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { downloadObject, type Listener } from "./download.ts";
 import { PartFile } from "./part-file.ts";

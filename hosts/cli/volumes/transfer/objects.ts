@@ -1,7 +1,7 @@
 /** Lists the objects of a volume, page by page. */
 import type { FOLDER_DELIMITER } from "../../../../core/domain/volumes/object-path.ts";
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
-import type { Client } from "../../client.ts";
+import type { Client } from "../../../client/client.ts";
 import { retry } from "./retry.ts";
 
 export type ListedObject = ObjectPage["objects"][number];
@@ -14,8 +14,8 @@ export async function* objectPages(
   delimiter: typeof FOLDER_DELIMITER | "" = "",
 ): AsyncGenerator<ObjectPage> {
   for (let token: string | null = ""; token !== null; ) {
-    const query = new URLSearchParams({ volume, prefix, delimiter, page_token: token });
-    const page: ObjectPage = await retry(signal, () => client.call(`/v1/volume/objects?${query}`, { signal }));
+    const request = { volume, prefix, delimiter, page_token: token };
+    const page: ObjectPage = await retry(signal, () => client.listObjects(request, { signal }));
     yield page;
     token = page.next_page_token;
   }

@@ -1,6 +1,6 @@
 /** Retries temporary errors: a broken connection, a rate limit, a restarting service. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError, ConnectionError } from "../../client.ts";
+import { ApiError, ConnectionError } from "../../../client/errors.ts";
 
 /** The delays between attempts. */
 const DELAYS_MS = [250, 1000, 4000];

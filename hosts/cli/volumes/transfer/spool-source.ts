@@ -6,15 +6,15 @@ import { mkdtemp, open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { CapabilitiesResponse } from "../../../../core/control-plane.ts";
-import type { Client } from "../../client.ts";
+import type { Client } from "../../../client/client.ts";
+import { isExplained } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { openedSource } from "./folder-files.ts";
 import { formatSize } from "./format.ts";
 import type { SizedSource, Source } from "./upload.ts";
 
 export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
-  const { volumes } = await client.call<CapabilitiesResponse>("/v1/capabilities", { signal });
+  const { volumes } = await client.capabilities({ signal });
   // Earlier versions of the platform do not report this capability, but accept uploads of unknown size.
   return volumes.unsized_uploads?.supported === false;
 };
@@ -81,7 +81,7 @@ export const spoolSource = async (
     await pipeline(opened(), keep, { signal });
   } catch (error) {
     await handle.close();
-    if (signal.aborted || error instanceof CommandError) throw error;
+    if (signal.aborted || isExplained(error)) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOSPC" || code === "EDQUOT") throw full();
     throw new CommandError(`Cannot read '${name}': ${message}. Nothing was uploaded.`);

@@ -4,7 +4,8 @@
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). Other storage services send JSON errors in
  * Portside's format.
  */
-import { type ApiError, apiErrorMessage, ConnectionError, createApiError } from "../../client.ts";
+import { ApiError, apiError, ConnectionError, retryAfterOf } from "../../../client/errors.ts";
+import { terminalSteps } from "../../client.ts";
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
@@ -60,6 +61,7 @@ export const readStorageError = async (response: Response): Promise<ApiError | C
   const body = await response.text();
   const error = parseStorageError(body);
   if (error !== undefined && temporary.has(error.code)) return new ConnectionError(formatStorageError(error));
-  const message = error === undefined ? apiErrorMessage(response.status, jsonOf(body)) : formatStorageError(error);
-  return createApiError(message, response);
+  return error === undefined
+    ? apiError(response, jsonOf(body), terminalSteps)
+    : new ApiError(response.status, formatStorageError(error), { retryAfter: retryAfterOf(response.headers) });
 };

@@ -1,5 +1,5 @@
 /** Calls the storage behind signed URLs. Distinguishes error responses from broken connections. */
-import { ApiError, ConnectionError } from "../../client.ts";
+import { ApiError, ConnectionError } from "../../../client/errors.ts";
 import { formatStorageError, parseStorageError, readStorageError } from "./storage-error.ts";
 
 /** Creates the error for a broken connection. */

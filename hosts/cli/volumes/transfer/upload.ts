@@ -1,6 +1,7 @@
 /** Uploads an object to a volume. Streams the bytes, so that memory use does not depend on the size. */
 import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
-import { ApiError, type Client } from "../../client.ts";
+import type { Client } from "../../../client/client.ts";
+import { ApiError } from "../../../client/errors.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { retry } from "./retry.ts";
 import { complete, expectStatus, withGrant } from "./storage.ts";
@@ -77,7 +78,7 @@ const requestGrant = (
   { volume, path }: ObjectAddress,
   { size }: Source,
   signal: AbortSignal,
-): Promise<UploadGrant> => client.call("/v1/volume/upload", { json: { volume, object: path, size }, signal });
+): Promise<UploadGrant> => client.grantUpload({ volume, object: path, size }, { signal });
 
 /** Returns one part as a separate source. */
 const partOf = (source: Source, range: Range): Source => ({

@@ -10,9 +10,9 @@ import {
   deploying,
   done,
   failed,
-  isFinal,
   isLastDeploy,
 } from "../../../../core/domain/deploy/events.ts";
+import { isFinal } from "../../../../core/domain/deploy/outcome.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 test.each([

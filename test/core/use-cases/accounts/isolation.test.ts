@@ -51,6 +51,14 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   resumeDeploy: async (controlPlane, other, { deployId }) => {
     expect((await controlPlane.resumeDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  followDeploy: async (controlPlane, other, { deployId }) => {
+    const items = await Array.fromAsync(controlPlane.followDeploy(other, { deploy_id: deployId }));
+    expect(items.map((item) => item._unsafeUnwrapErr().kind)).toEqual(["forbidden"]);
+  },
+  followLogs: async (controlPlane, other) => {
+    const items = await Array.fromAsync(controlPlane.followLogs(other, { deployment_name: "app" }));
+    expect(items.map((item) => item._unsafeUnwrapErr().kind)).toEqual(["forbidden"]);
+  },
   cancelDeploy: async (controlPlane, other, { deployId }) => {
     expect((await controlPlane.cancelDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { faulty } from "../../../../adapters/decorators/faulty.ts";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
 import { type AccountId, accountOf, isAccount, type Principal } from "../../../../core/domain/accounts/account.ts";
-import { ResultAsync } from "../../../../core/result.ts";
+import type { ControlPlaneError } from "../../../../core/errors.ts";
+import { type Result, ResultAsync } from "../../../../core/result.ts";
 import { recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
 /** The members that are not use cases of an account. */
@@ -14,15 +15,19 @@ const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
 
 const useCases = Object.keys(startMemory().controlPlane).filter((name) => !withoutAccount.includes(name));
 
+/** A result or, from a method that follows a stream, an iterable of results. */
+type Called = ResultAsync<unknown, ControlPlaneError> | AsyncIterable<Result<unknown, ControlPlaneError>>;
+
 test.each(useCases)("%s rejects a caller without an account, and changes nothing", async (name) => {
   const { logger, logged } = recorder();
   const { controlPlane, memory } = startMemory({ logger });
   const before = memory.snapshot();
   for (const principal of nobodies) {
-    const useCase = controlPlane[name as keyof ControlPlane] as ControlPlane["createVolume"];
-    const called = useCase(principal, { name: "photos" });
-    expect(called).toBeInstanceOf(ResultAsync);
-    const error = (await called)._unsafeUnwrapErr();
+    const useCase = controlPlane[name as keyof ControlPlane] as (...args: readonly unknown[]) => Called;
+    const called = useCase(principal, { name: "photos", deploy_id: "d1", deployment_name: "photos" });
+    const [result, ...more] = called instanceof ResultAsync ? [await called] : await Array.fromAsync(called);
+    expect(more).toEqual([]);
+    const error = result?._unsafeUnwrapErr();
     expect(error).toMatchObject({
       kind: "internal",
       message: expect.stringContaining("is not an account. Create accounts with accountOf()."),

@@ -166,7 +166,7 @@ test("rejects another account's id, an unknown id and a missing id", async () =>
   expect((await controlPlane.cancelDeploy(principal(), { deploy_id: "unknown" }))._unsafeUnwrapErr().kind).toBe(
     "not_found",
   );
-  expect((await controlPlane.cancelDeploy(principal(), {}))._unsafeUnwrapErr()).toMatchObject({
+  expect((await controlPlane.cancelDeploy(principal(), {} as never))._unsafeUnwrapErr()).toMatchObject({
     issues: [{ path: ["deploy_id"], type: "missing" }],
   });
   expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");

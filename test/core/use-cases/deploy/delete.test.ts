@@ -82,7 +82,7 @@ describe("errors", () => {
     expect((await remove(platform, "other"))._unsafeUnwrapErr().kind).toBe("not_found");
     expect((await remove(platform, "No Name"))._unsafeUnwrapErr().kind).toBe("not_found");
     expect((await remove(platform, "app", "other"))._unsafeUnwrapErr().kind).toBe("forbidden");
-    const nameless = await platform.controlPlane.deleteDeployment(platform.principal(), {});
+    const nameless = await platform.controlPlane.deleteDeployment(platform.principal(), {} as never);
     expect(nameless._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["name"], type: "missing" }] });
     expect(await names(platform)).toEqual(["app"]);
   });

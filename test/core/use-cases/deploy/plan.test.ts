@@ -11,7 +11,7 @@ test("a plan has sentences and data, and needs no source", async () => {
     capabilities: { cron: { schedules: offered(), fire: offered(), max_seconds: 30 } },
   });
   const answer = await controlPlane.plan(principal(), {
-    fields: { ...fields, cpu: "3", memory: "1Gi", schedule: "0 9 * * *", timezone: "Europe/Paris", timeout: "60" },
+    fields: { ...fields, cpu: 3, memory: "1Gi", schedule: "0 9 * * *", timezone: "Europe/Paris", timeout: 60 },
   });
   const plan = answer._unsafeUnwrap();
   expect(planSchema.parse(plan)).toEqual(plan);

@@ -31,7 +31,7 @@ const chatty = (lines: number): MemoryPlatform =>
 const resumed = (platform: MemoryPlatform, deployId: string, after?: unknown) =>
   platform.controlPlane.resumeDeploy(platform.principal(), {
     deploy_id: deployId,
-    ...(after === undefined ? {} : { after }),
+    ...(after === undefined ? {} : { after: after as number }),
   });
 
 test("from any record, at any moment, returns every later record exactly once and in order", async () => {

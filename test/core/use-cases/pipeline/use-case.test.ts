@@ -50,7 +50,7 @@ test("a valid request passes every stage, and `run` gets the checked values and 
 
 test("an invalid request fails with the issues of its fields and of the check, before any other stage", async () => {
   const { run, stages } = staged();
-  const error = (await run(principal, { valid: 0, allowed: 7, typo: 1 }))._unsafeUnwrapErr();
+  const error = (await run(principal, { valid: 0, allowed: 7, typo: 1 } as never))._unsafeUnwrapErr();
   expect(error).toMatchObject({
     kind: "invalid_input",
     issues: [{ path: ["typo"] }, { path: ["allowed"] }, { path: ["valid"] }],

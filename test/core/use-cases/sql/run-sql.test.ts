@@ -31,7 +31,7 @@ const ask = (engine: Partial<SqlEngine>, query: unknown = "SELECT 1 AS one") => 
     around: () => ({ sql }),
     capabilities: { sql: { queries: { supported: true }, lag_seconds: 0 } },
   });
-  return { platform, answer: platform.controlPlane.runSql(platform.principal(), { query }) };
+  return { platform, answer: platform.controlPlane.runSql(platform.principal(), { query: query as string }) };
 };
 
 const refusal = async (engine: Partial<SqlEngine>, query?: unknown): Promise<ControlPlaneError> =>

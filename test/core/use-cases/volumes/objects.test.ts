@@ -23,11 +23,11 @@ afterEach(() => Promise.all(opened.splice(0).map(({ memory }) => memory.close())
 const upload = ({ controlPlane, principal }: MemoryPlatform, request: Record<string, unknown>) =>
   controlPlane.grantUpload(principal(), { volume: "data", ...request });
 const download = ({ controlPlane, principal }: MemoryPlatform, request: Record<string, unknown>) =>
-  controlPlane.grantDownload(principal(), { volume: "data", ...request });
+  controlPlane.grantDownload(principal(), { volume: "data", ...request } as never);
 const list = ({ controlPlane, principal }: MemoryPlatform, request: Record<string, unknown> = {}) =>
   controlPlane.listObjects(principal(), { volume: "data", ...request });
 const remove = ({ controlPlane, principal }: MemoryPlatform, request: Record<string, unknown>) =>
-  controlPlane.deleteObject(principal(), { volume: "data", ...request });
+  controlPlane.deleteObject(principal(), { volume: "data", ...request } as never);
 
 const put = async (platform: MemoryPlatform, path: string, body = path): Promise<string> => {
   const { url } = inOnePiece((await upload(platform, { object: path }))._unsafeUnwrap());

@@ -1,7 +1,8 @@
 /** How often a follower polls: immediately if more entries exist, less often while the log is quiet. */
 import { expect, test } from "vitest";
 import type { LogPage } from "../../../../core/domain/logs/entry.ts";
-import { followLog, LOG_PAGE, type LogRow, pauseAfter } from "../../../../hosts/cli/logs/follow.ts";
+import { pauseAfter } from "../../../../core/domain/logs/follow-log.ts";
+import { followLog, LOG_PAGE, type LogRow } from "../../../../hosts/cli/logs/follow.ts";
 
 const row: LogRow = {
   ...{ timestamp: "2026-01-01T00:00:00+00:00", severity: "INFO", message: "tick" },

@@ -1,6 +1,6 @@
 /** Messages of `logs -f` about deployments that were deleted or never existed. */
 import { expect, test } from "vitest";
-import { Client } from "../../../../hosts/cli/client.ts";
+import { clientOf } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
@@ -11,7 +11,7 @@ const GONE = "The deployment 'my_app' does not exist. Waiting for a deployment o
 test("reports each delete once, even if the filter hides it", async () => {
   await using api = await serveMemory();
   const { io, stderr } = terminal();
-  const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", "nothing");
+  const reader = new LogReader(clientOf({ url: api.url, apiKey: await api.key() }), io, "my_app", "nothing");
   const deploy = () => api.deploy({ function_name: "my_app", volumes: "{}" }, nodeSource(helloServer()));
   await deploy();
   await reader.checkDeployment();
@@ -29,7 +29,7 @@ test("reports each delete once, even if the filter hides it", async () => {
 test("reports a deployment that never existed, and recovers from a failed page", async () => {
   await using api = await serveMemory();
   const { io, stderr } = terminal();
-  const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", undefined);
+  const reader = new LogReader(clientOf({ url: api.url, apiKey: await api.key() }), io, "my_app", undefined);
   expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
   expect(stderr()).toBe(GONE);
 });

@@ -6,7 +6,7 @@ import type { Provider } from "../../../../core/ports/provider.ts";
 import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../../../core/ports/service-platform.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { okAsync } from "../../../../core/result.ts";
-import { Client } from "../../../../hosts/cli/client.ts";
+import { clientOf } from "../../../../hosts/cli/client.ts";
 import { createNames } from "../../../../hosts/cli/prove/names.ts";
 import type { Step } from "../../../../hosts/cli/prove/proof.ts";
 import { runStory, steps } from "../../../../hosts/cli/prove/story.ts";
@@ -131,7 +131,7 @@ describe.concurrent("a broken promise fails its step", () => {
     const provider = { ...ports.provider, ...change(ports.provider) };
     await using api = await serveApi({ ...ports, provider });
     const names = createNames();
-    const client = new Client({ url: api.url, apiKey: await api.key(names.run) });
+    const client = clientOf({ url: api.url, apiKey: await api.key(names.run) });
     const state = { url: "", version: 1, deploys: 0, lines: 0, volumes: {} };
     const { capabilities } = provider;
     const proof = { ...names, client, io: terminal().io, capabilities, state, token: "token" };

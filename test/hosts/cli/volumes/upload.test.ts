@@ -1,6 +1,6 @@
 /** A failed upload reports its reason, and the previous object stays unchanged. */
 import { expect, test } from "vitest";
-import { Client } from "../../../../hosts/cli/client.ts";
+import { clientOf } from "../../../../hosts/cli/client.ts";
 import { type Source, uploadObject } from "../../../../hosts/cli/volumes/transfer/upload.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
@@ -30,7 +30,7 @@ test.each([
 ])("fails immediately for a file %s", async (_, words, source) => {
   await using cli = await serveVolume();
   await cli.write("file", "before");
-  const client = new Client({ url: cli.api.url, apiKey: await cli.api.key() });
+  const client = clientOf({ url: cli.api.url, apiKey: await cli.api.key() });
   let moved = 0;
   const { signal } = new AbortController();
   const sent = uploadObject(client, { volume: "data", path: "file" }, source, signal, (bytes) => {

@@ -8,7 +8,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { LogStore } from "../../../../core/ports/log-store.ts";
-import { Client } from "../../../../hosts/cli/client.ts";
+import { clientOf } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
@@ -78,7 +78,7 @@ test("a page of a store with a quota has the delay until the next read, which th
   const { headers, json } = await read(api, {});
   expect(headers.get("x-poll-after")).toBe("2.4");
   expect(Object.keys(json).sort()).toEqual(["cursor", "logs"]);
-  const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), terminal().io, "app", undefined);
+  const reader = new LogReader(clientOf({ url: api.url, apiKey: await api.key() }), terminal().io, "app", undefined);
   expect(await reader.page({})).toMatchObject({ pollAfterMs: 2400 });
   expect(await reader.page({ since: json.cursor })).not.toHaveProperty("pollAfterMs");
 });

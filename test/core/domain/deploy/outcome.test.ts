@@ -1,7 +1,7 @@
 /** The outcome of a deploy whose server stopped before it reported one. */
 import { expect, test } from "vitest";
+import { unreportedOutcome } from "../../../../core/domain/deploy/outcome.ts";
 import type { Revision, ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
-import { unreportedOutcome } from "../../../../core/domain/deploy/unreported-outcome.ts";
 
 const serving = (...deployIds: string[]): Revision[] =>
   deployIds.map((deployId) => ({ id: `of-${deployId}`, template: { deployId } as ServiceTemplate }));

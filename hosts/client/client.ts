@@ -1,0 +1,180 @@
+/** Creates a client with one method per endpoint, and the methods that follow a log or a deploy. */
+import type { z } from "zod";
+import { fieldLimits } from "../../core/domain/accounts/limits.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
+import type { LogPage } from "../../core/domain/logs/entry.ts";
+import { followLog } from "../../core/domain/logs/follow-log.ts";
+import type { SqlColumn } from "../../core/domain/sql/answer.ts";
+import type { RequestFields } from "../../core/domain/wire/fields.ts";
+import type { KnownEndpoint } from "../http/endpoints.ts";
+import { ApiError, ConnectionError } from "./errors.ts";
+import { formBody, type Source } from "./form.ts";
+import { type Operation, operations } from "./operations.ts";
+import { followRecords, type StreamPosition, wait } from "./streams.ts";
+import { type ClientOptions, createTransport, type Send } from "./transport.ts";
+
+/** Options of every method. */
+export interface RequestOptions {
+  /** Cancels the request, or ends the iteration. The method then throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads the results of the endpoints that return a part of the result in headers. */
+const readers = {
+  readLogs: (body: unknown, headers: Headers): LogPage => {
+    const pollAfter = headers.get("x-poll-after");
+    return {
+      ...(body as Omit<LogPage, "partial">),
+      partial: headers.get("x-logs-partial") === "true",
+      ...(pollAfter === null ? {} : { pollAfterMs: Number(pollAfter) * 1000 }),
+    };
+  },
+  runSql: (
+    body: unknown,
+    headers: Headers,
+  ): { readonly columns: readonly SqlColumn[]; readonly rows: readonly Readonly<Record<string, unknown>>[] } => ({
+    columns: JSON.parse(headers.get("x-columns") ?? "[]"),
+    rows: body as Record<string, unknown>[],
+  }),
+} as const;
+
+type Input<E extends KnownEndpoint> = RequestFields<E["fields"]> &
+  (E["kind"] extends "deploy" | "plan" ? { readonly source_archive?: Source | undefined } : unknown);
+
+type Output<E extends KnownEndpoint> = E["operation"] extends keyof typeof readers
+  ? ReturnType<(typeof readers)[E["operation"]]>
+  : E["kind"] extends "deploy" | "redeploy"
+    ? AsyncGenerator<DeployEvent>
+    : z.output<E["response"]>;
+
+type Returned<E extends KnownEndpoint> = E["kind"] extends "resume" ? AsyncGenerator<DeployEvent> : Promise<Output<E>>;
+
+type Method<E extends KnownEndpoint> = keyof E["fields"] extends never
+  ? (options?: RequestOptions) => Returned<E>
+  : Record<never, never> extends Input<E>
+    ? (request?: Input<E>, options?: RequestOptions) => Returned<E>
+    : (request: Input<E>, options?: RequestOptions) => Returned<E>;
+
+type Methods = { readonly [E in KnownEndpoint as E["operation"]]: Method<E> };
+
+type LogsRequest = NonNullable<Parameters<Methods["readLogs"]>[0]>;
+
+/**
+ * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A method
+ * throws a `PortsideError` if the request fails. Methods that start a deploy resolve when the platform has accepted it,
+ * to its records; the deploy continues without its client. `followDeploy` yields the records of a deploy from any
+ * record. If the connection breaks, records continue after the last one received.
+ */
+export interface Client extends Methods {
+  /**
+   * Yields the entries of a log as they arrive, each once. Retries with backoff while the platform does not respond.
+   * Without `since`, begins with the newest entries. `limit` is the number of entries per request.
+   */
+  followLogs(request: LogsRequest, options?: RequestOptions): AsyncGenerator<LogPage["logs"][number]>;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+const withQuery = (path: string, request: Raw): string => {
+  const given = Object.entries(request).filter(([, value]) => value !== undefined && value !== null);
+  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return query === "" ? path : `${path}?${query}`;
+};
+
+const BACKOFF_MS = 500;
+const BACKOFF_MAX_MS = 30_000;
+
+const isTemporary = (error: unknown): boolean =>
+  error instanceof ConnectionError ||
+  (error instanceof ApiError && (error.code === "rate_limited" || error.code === "unavailable"));
+
+const readLogsOf =
+  (client: Methods, request: LogsRequest, limit: number, signal: AbortSignal | undefined) =>
+  async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
+    try {
+      return await client.readLogs({ ...request, limit, since }, { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!isTemporary(error)) throw error;
+      const { retryAfter = 0 } = error as { retryAfter?: number };
+      await wait(Math.max(retryAfter * 1000, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
+      return undefined;
+    }
+  };
+
+/** Creates a client on a transport. */
+export const clientOn = (send: Send): Client => {
+  const resume =
+    (signal: AbortSignal | undefined) =>
+    ({ deploy_id, after }: StreamPosition): Promise<Response> =>
+      send("GET", `/v1/deploy/${encodeURIComponent(deploy_id)}?after=${after}`, { signal });
+
+  const records = (response: Response, { signal }: RequestOptions) =>
+    followRecords(resume(signal), response, undefined, signal);
+
+  async function* followDeploy(request: Raw, { signal }: RequestOptions): AsyncGenerator<DeployEvent> {
+    const { deploy_id, after = 0 } = request as { deploy_id: string; after?: number };
+    const position = { deploy_id, after };
+    yield* followRecords(resume(signal), await resume(signal)(position), position, signal);
+  }
+
+  const call = async (
+    name: string,
+    { method, path, kind }: Operation,
+    request: Raw | undefined,
+    options: RequestOptions,
+  ): Promise<unknown> => {
+    const { signal } = options;
+    if (kind === "deploy" || kind === "plan") {
+      const { source_archive, ...fields } = request ?? {};
+      const body = formBody(fields, source_archive as Source | undefined);
+      const response = await send(method, path, { body, signal });
+      return kind === "deploy" ? records(response, options) : await response.json();
+    }
+    const response = await (method === "GET"
+      ? send(method, withQuery(path, request ?? {}), { signal })
+      : send(method, path, { json: request, signal }));
+    if (kind === "redeploy") return records(response, options);
+    const read = (readers as Record<string, ((body: unknown, headers: Headers) => unknown) | undefined>)[name];
+    const body: unknown = await response.json();
+    return read === undefined ? body : read(body, response.headers);
+  };
+
+  const methodOf = (name: string, operation: Operation) =>
+    operation.kind === "resume"
+      ? (request: Raw, options: RequestOptions = {}) => followDeploy(request, options)
+      : operation.fields
+        ? (request: Raw = {}, options: RequestOptions = {}) => call(name, operation, request, options)
+        : (options: RequestOptions = {}) => call(name, operation, undefined, options);
+
+  // Each method has the type that its endpoint determines.
+  const methods = Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [name, methodOf(name, operation)]),
+  ) as unknown as Methods;
+
+  async function* followLogs(request: LogsRequest, options: RequestOptions = {}) {
+    const { signal = new AbortController().signal } = options;
+    const { limit = fieldLimits.logs.max } = request;
+    const readPage = readLogsOf(methods, request, limit, signal);
+    let failures = 0;
+    const read = async (since: string | undefined): Promise<LogPage | undefined> => {
+      const page = await readPage(failures, since);
+      failures = page === undefined ? failures + 1 : 0;
+      return page;
+    };
+    yield* followLog(read, { since: request.since ?? undefined, limit, signal, wait });
+    signal.throwIfAborted();
+  }
+
+  return { ...methods, followLogs };
+};
+
+/**
+ * Creates a client of the HTTP API.
+ *
+ * ```ts
+ * const client = createClient({ url: "https://api.example.com", key });
+ * for await (const { message } of await client.restartDeployment({ name: "my-app" })) console.log(message);
+ * ```
+ */
+export const createClient = (options: ClientOptions): Client => clientOn(createTransport(options));
