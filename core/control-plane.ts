@@ -16,6 +16,8 @@ import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
+import type { LogValues } from "./domain/logs/field-values.ts";
+import type { LogHistogram } from "./domain/logs/histogram.ts";
 import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { SqlSchema } from "./domain/sql/tables.ts";
@@ -41,6 +43,7 @@ import { compareReleases, listReleases, type ReleasePage } from "./use-cases/dep
 import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
+import { getLogHistogram, listLogValues } from "./use-cases/logs/log-statistics.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
@@ -122,8 +125,12 @@ export interface ControlPlane {
   fireSchedule(principal: Principal, request: RawFields, options?: CallOptions): Outcome<RequestedFire>;
   /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
   deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
-  /** Returns a page of a deployment's log, oldest entry first. */
+  /** Returns a page of a deployment's log. With `wait`, may wait for an entry, until the signal aborts or `close`. */
   readLogs(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogPage>;
+  /** Counts the entries of a deployment's log over time, by severity. */
+  getLogHistogram(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogHistogram>;
+  /** Lists the fields of a deployment's log entries, with their values. */
+  listLogValues(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogValues>;
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
@@ -176,7 +183,7 @@ export interface ControlPlane {
   settle(): Promise<void>;
   /**
    * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
-   * Resolves when all deploys have ended.
+   * Also ends the requests that wait for a log entry. Resolves when all deploys have ended.
    */
   close(): Promise<void>;
 }
@@ -223,6 +230,8 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     fireSchedule: bind(fireSchedule),
     deleteDeployment: bind(deleteDeployment),
     readLogs: bind(readLogs),
+    getLogHistogram: bind(getLogHistogram),
+    listLogValues: bind(listLogValues),
     runSql: bind(runSql),
     getSqlSchema: bind(getSqlSchema),
     createVolume: bind(volumes.createVolume),
@@ -244,7 +253,10 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     getAccountUsage: bind(getAccountUsage),
     getSubscription: bind(getSubscription),
     settle: () => context.deploys.settle(),
-    close: () => context.deploys.endAll("interrupted"),
+    close: () => {
+      context.heldReads.close();
+      return context.deploys.endAll("interrupted");
+    },
   });
 };
 
