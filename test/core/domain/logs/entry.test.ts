@@ -12,6 +12,7 @@ import {
   severityNames,
 } from "../../../../core/domain/logs/entry.ts";
 import { recordOf } from "../../../../core/domain/logs/filter/record.ts";
+import { logPageOf } from "../../../../core/domain/logs/page.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
@@ -100,6 +101,13 @@ test("a row has the log, the revision and the instance of the entry, and the id 
     },
   ]);
   expect(page.logs.map((row) => row.insert_id)).toEqual([whole, from].map((entry) => recordOf(entry).insertId));
+});
+
+test("a full row has the whole entry, with the field names of filters", () => {
+  const entry = { ...line("a", 0n), revision: "app-00001" };
+  const page = logPageOf({ entries: [entry], cursor: entry, partial: false }, { isFull: true });
+  expect(page.logs[0]?.entry).toEqual(recordOf(entry));
+  expect(page.logs[0]?.entry).toMatchObject({ resource: { labels: { revision_name: "app-00001" } } });
 });
 
 test("severities rank in the contract's order", () => {

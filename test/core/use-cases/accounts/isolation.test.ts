@@ -102,6 +102,14 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  getLogHistogram: async (controlPlane, other) => {
+    const request = { deployment_name: "app" };
+    expect((await controlPlane.getLogHistogram(other, request))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  listLogValues: async (controlPlane, other) => {
+    const request = { deployment_name: "app" };
+    expect((await controlPlane.listLogValues(other, request))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   runSql: async (controlPlane, other) => {
     const { rows } = (await controlPlane.runSql(other, { query: "SELECT COUNT(*) AS n FROM logs" }))._unsafeUnwrap();
     expect(rows).toEqual([[0]]);
