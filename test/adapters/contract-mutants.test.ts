@@ -675,7 +675,7 @@ const durableMutants: Mutants<DurableSubject> = {
         after: (scope, place, query, options) =>
           kept.after(scope, place, query, options).map((found) => ({
             ...found,
-            entries: found.entries.map((entry) => ({ ...entry, ...justBefore(place) })),
+            entries: found.entries.map((entry) => ({ ...entry, ...previous(place) })),
           })),
       },
     })),

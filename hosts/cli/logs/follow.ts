@@ -8,6 +8,9 @@ export type LogRow = LogPage["logs"][number];
 /** Entries per request: the API's maximum page size. */
 export const LOG_PAGE = fieldLimits.logs.max;
 
+/** Seconds for which the platform should wait for an entry. Shorter than the idle timeouts of most proxies. */
+export const WAIT_SECONDS = 20;
+
 /** Returns a page of up to `LOG_PAGE` entries, or undefined if the platform does not respond. */
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
 
@@ -17,6 +20,8 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Called after a period without entries, and repeatedly while the log stays quiet. */
   readonly onIdle?: () => Promise<void>;
+  /** Returns the time in milliseconds. Tests replace it. */
+  readonly now?: () => number;
   /** Waits `millis` milliseconds or until the signal aborts. Tests replace it. */
   readonly wait?: (millis: number, signal: AbortSignal) => Promise<unknown>;
 }
@@ -38,24 +43,29 @@ const waitFor = (millis: number, signal: AbortSignal): Promise<unknown> =>
   sleep(millis, undefined, { signal }).catch(() => undefined);
 
 export async function* followLog(read: ReadPage, options: FollowOptions): AsyncGenerator<LogRow> {
-  const { signal, onIdle, wait = waitFor } = options;
+  const { signal, onIdle, wait = waitFor, now = () => performance.now() } = options;
   let { since } = options;
   let idle = 0;
   let reportAt = IDLE_MS;
   while (!signal.aborted) {
+    const begun = now();
     const page = await read(since);
     if (signal.aborted) return;
+    // The platform waits for an entry, so a page without entries may take long. The pause includes this time.
+    const waited = now() - begun;
     if (page !== undefined) {
       since = page.cursor;
       yield* page.logs;
       if (page.logs.length > 0) [idle, reportAt] = [0, IDLE_MS];
+      else idle += waited;
       if (page.logs.length === LOG_PAGE || page.partial) continue;
     }
     if (idle >= reportAt) {
       reportAt = idle + IDLE_AGAIN_MS;
       await onIdle?.();
     }
-    const pause = page === undefined ? QUIET_MS : Math.max(pauseAfter(idle), page.pollAfterMs ?? 0);
+    const quiet = page?.logs.length === 0 ? Math.max(0, pauseAfter(idle) - waited) : pauseAfter(idle);
+    const pause = page === undefined ? QUIET_MS : Math.max(quiet, page.pollAfterMs ?? 0);
     await wait(pause, signal);
     idle += pause;
   }

@@ -5,33 +5,43 @@ import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { ApiError, type Client } from "../client.ts";
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
-import type { LogRow } from "./follow.ts";
+import { type LogRow, WAIT_SECONDS } from "./follow.ts";
 import { withMarkedFilter } from "./mark-filter.ts";
 
 const DEFAULT_RETRY_S = 5;
+
+/** The parts of a request that select a page. */
+export interface PageRequest {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly order?: "desc";
+  readonly limit?: number;
+  readonly wait?: number;
+}
 
 export class LogReader {
   readonly #client: Client;
   readonly #io: Io;
   readonly #name: string;
   readonly #query: string | undefined;
+  readonly #full: boolean;
   #silent = false;
   #gone = false;
 
-  constructor(client: Client, io: Io, name: string, query: string | undefined) {
+  /** @param full whether to read whole entries */
+  constructor(client: Client, io: Io, name: string, query: string | undefined, full = false) {
     this.#client = client;
     this.#io = io;
     this.#name = name;
     this.#query = query;
+    this.#full = full;
   }
 
   /** @param bound a filter to put before the user's filter; needs no parentheses, because OR binds tighter than AND */
-  async page(
-    request: { readonly since?: string | undefined; readonly limit?: number },
-    bound?: string,
-  ): Promise<LogPage> {
+  async page(request: PageRequest, bound?: string): Promise<LogPage> {
     const query = bound === undefined ? this.#query : `${bound}\n${this.#query ?? ""}`;
-    const json = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...request };
+    const full = this.#full ? { full: true } : {};
+    const json = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...full, ...request };
     for (;;) {
       try {
         const response = await this.#client.expectOk("/v1/deployment/logs", { json, signal: this.#io.signal });
@@ -46,10 +56,10 @@ export class LogReader {
     }
   }
 
-  /** Returns a page, or undefined after a temporary error, which it reports once. */
+  /** Returns a page, for which the platform may wait for an entry, or undefined after a temporary error, which it reports once. */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {
-      const page = await this.page({ since, limit });
+      const page = await this.page({ since, limit, wait: WAIT_SECONDS });
       this.#silent = false;
       for (const row of page.logs) this.#see(row);
       return page;

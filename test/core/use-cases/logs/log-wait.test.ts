@@ -24,16 +24,17 @@ const started = async (options: MemoryOptions = {}) => {
   /** A request that waits, and what has become of it. */
   const waiting = (request: Record<string, unknown> = {}, signal?: AbortSignal) => {
     const state = { ended: false };
-    const answer = platform.controlPlane
-      .readLogs(
+    const fields = { deployment_name: "app", since: cursor, wait: 25, ...request };
+    const read = async () => {
+      const result = await platform.controlPlane.readLogs(
         platform.principal(),
-        { deployment_name: "app", since: cursor, wait: 25, ...request },
+        fields,
         signal === undefined ? {} : { signal },
-      )
-      .then((result) => {
-        state.ended = true;
-        return result;
-      });
+      );
+      state.ended = true;
+      return result;
+    };
+    const answer = read();
     return { state, page: async () => (await answer)._unsafeUnwrap(), answer };
   };
   return { ...platform, append, waiting };
