@@ -94,7 +94,7 @@ test("ends with an empty page when the control plane closes, and later requests 
   expect(await waiting().page()).toMatchObject({ logs: [], pollAfterMs: 1000 });
 });
 
-test("an account has a limited number of requests that wait; further ones are told to read again later", async () => {
+test("an account has a limited number of requests that wait; further ones return immediately", async () => {
   const { waiting, clock, append } = await started({ settings: { logLimits: { waitingAtOnce: 2 } } });
   const held = [waiting(), waiting()];
   await clock.advance(100);
