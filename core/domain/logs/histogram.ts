@@ -17,12 +17,10 @@ export const logHistogramSchema = z
     partial: z
       .boolean()
       .meta({ description: "True if the search reached its time limit before it counted all entries." }),
-    complete_since: z
-      .string()
-      .meta({
-        format: "date-time",
-        description: "The counts are complete after this time. Earlier ones may be too low.",
-      }),
+    complete_since: z.string().meta({
+      format: "date-time",
+      description: "The counts are complete after this time. Earlier ones may be too low.",
+    }),
   })
   .readonly();
 
