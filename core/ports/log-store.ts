@@ -34,6 +34,8 @@ export interface LogQuery {
    * queue counts too.
    */
   readonly timeoutMs: number;
+  /** True if the caller uses only the positions and severities. The store may then omit the contents of entries. */
+  readonly isBrief?: boolean;
 }
 
 /** The result of a search forwards, or of the newest entries. */

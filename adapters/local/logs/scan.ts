@@ -63,6 +63,11 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
+/** Copying the contents of an entry to another thread is expensive. */
+const briefOf = ({ owner, service, instant, code, severity, logName }: LogEntry): LogEntry => ({
+  ...{ owner, service, instant, code, severity, logName },
+});
+
 /** Returns a function that collects matching rows until a limit ends the search. */
 const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, found: LogEntry[]) => {
   const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
@@ -71,7 +76,7 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
     const entry = entryOf(scope.owner, row);
     if (!matches(entry)) return undefined;
     if (!hasRoom(lettersOf(row))) return "room";
-    return found.push(entry) === query.limit ? "limit" : undefined;
+    return found.push(query.isBrief ? briefOf(entry) : entry) === query.limit ? "limit" : undefined;
   };
   let before: Row | undefined;
   return (rows: Iterable<unknown>): End | undefined => {
@@ -109,7 +114,7 @@ const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: Lo
   const clock = watch(search.query.timeoutMs);
   const collect = collector(search, where.exact, clock, found);
   const forwards = search.place !== undefined && search.backwards !== true;
-  const windows = new Windows(db, search.scope.service, forwards, where);
+  const windows = new Windows(db, search.scope.service, forwards, where, search.query.isBrief === true);
   const { end, from: start } = reach(search);
   for (let from = start; ; ) {
     const { rows, border } = windows.next(from, end);

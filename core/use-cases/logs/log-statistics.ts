@@ -37,6 +37,7 @@ const examine = async (
   range: PageRange,
   max: number,
   add: (entry: LogEntry) => void,
+  isBrief = false,
 ): Promise<Result<Reached, ControlPlaneError>> => {
   const { context, principal, input } = call;
   const { clock } = context.ports;
@@ -47,7 +48,10 @@ const examine = async (
   for (let [position, left] = [start, max]; ; ) {
     const timeoutMs = Math.max(0, Number(ends - clock.now()) / 1e6);
     const query = { filter, limit: Math.min(left, fieldLimits.logs.max), until: position };
-    const found = await searchBackwards(call, scope, position, queryOf(context, query, timeoutMs));
+    const found = await searchBackwards(call, scope, position, {
+      ...queryOf(context, query, timeoutMs),
+      isBrief,
+    });
     if (found.isErr()) return err(found.error);
     const { entries, cursor, isEnd } = descendingPart(found.value, { ...range, until: position }, start);
     for (const entry of entries) add(entry);
@@ -87,7 +91,8 @@ export const getLogHistogram = useCase({
     const exists = await checkLog(call, { owner: call.principal.account, service }, state);
     if (exists.isErr()) return err(exists.error);
     const counter = new HistogramCounter(since.instant, until.instant, buckets);
-    const examined = await examine(call, { since, until }, Number.POSITIVE_INFINITY, (entry) => counter.add(entry));
+    const add = (entry: LogEntry) => counter.add(entry);
+    const examined = await examine(call, { since, until }, Number.POSITIVE_INFINITY, add, true);
     return examined.map((reached) => counter.histogram(reached?.instant));
   },
 });

@@ -88,12 +88,21 @@ test("forwards and backwards, from any position, with any limit", () => {
   fc.assert(
     fc.property(entries(), fc.array(asked(), { minLength: 5, maxLength: 20 }), (all, searches) => {
       const path = fileWith(all);
-      for (const one of searches) {
+      for (const [index, search] of searches.entries()) {
+        const exact =
+          search.place !== undefined && index % 2 === 0 ? { place: all[index % all.length] as LogEntry } : {};
+        const one = { ...search, ...exact };
         const findings = scan({ path, scope, ...one });
         const { entries, seen } = wanted(all, one);
         expect(findings).toMatchObject({ entries, partial: false });
         expect(findings.entries).toHaveLength(entries.length);
         expect([findings.seen?.instant, findings.seen?.code]).toEqual([seen?.instant, seen?.code]);
+        const brief = scan({ path, scope, ...one, query: { ...one.query, isBrief: true } });
+        expect(brief.seen).toEqual(findings.seen);
+        const parts = ({ owner, service, instant, code, severity, logName }: LogEntry) => ({
+          ...{ owner, service, instant, code, severity, logName },
+        });
+        expect(brief.entries).toEqual(findings.entries.map(parts));
         found += entries.length;
         if (whereClause(one.query.filter, scope.service).sql !== "1") pushed++;
       }

@@ -185,6 +185,12 @@ describe("the values", () => {
     expect(n).toMatchObject({ entries: 1500, complete: false });
     expect(n?.values).toHaveLength(3);
     expect(long).toMatchObject({ entries: 1500, values: [], complete: false });
+    const few = await withEntries([requests]);
+    for (const [limit, complete] of [
+      [1, false],
+      [2, true],
+    ] as const)
+      expect((await few.values({ field: "jsonPayload.user", limit })).fields).toMatchObject([{ complete }]);
   });
 
   test("examines a limited number of the newest entries", async () => {
