@@ -179,11 +179,13 @@ export interface ControlPlane {
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
+  /** Ends the requests that wait for a log entry. Later requests do not wait. */
+  endWaits(): void;
   /** Resolves when no deploy is running in this process. */
   settle(): Promise<void>;
   /**
    * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
-   * Also ends the requests that wait for a log entry. Resolves when all deploys have ended.
+   * Calls `endWaits`. Resolves when all deploys have ended.
    */
   close(): Promise<void>;
 }
@@ -252,6 +254,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     issueToken: bind(credentials.issueToken),
     getAccountUsage: bind(getAccountUsage),
     getSubscription: bind(getSubscription),
+    endWaits: () => context.heldReads.close(),
     settle: () => context.deploys.settle(),
     close: () => {
       context.heldReads.close();

@@ -27,6 +27,7 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   capabilities: "not of an account",
   check: "not of an account",
   authenticate: "not of an account",
+  endWaits: "not of an account",
   settle: "not of an account",
   close: "not of an account",
   countRequest: async (controlPlane, other) => {

@@ -8,11 +8,11 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { LogStore } from "../../../../core/ports/log-store.ts";
-import type { Clock } from "../../../../core/ports/system.ts";
 import { Client } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
+import { createEndlessSleepClock } from "../../../support/clocks/endless-sleep.ts";
 import { serveApi, type TestApi } from "../../../support/http/api.ts";
 import { problemsOf } from "../../../support/http/refusals.ts";
 
@@ -148,32 +148,19 @@ test("wait holds the response until an entry comes", async () => {
 
 test("a wait ends when the client disconnects, and when the server stops", async () => {
   const memory = createMemoryProvider();
-  const sleeps = new Set<object>();
-  // The waits end only by their signal.
-  const clock: Clock = {
-    now: () => memory.ports.clock.now(),
-    sleep: (_millis, signal) =>
-      new Promise((resolve) => {
-        const sleep = {};
-        sleeps.add(sleep);
-        signal?.addEventListener("abort", () => {
-          sleeps.delete(sleep);
-          resolve();
-        });
-      }),
-  };
+  const clock = createEndlessSleepClock(memory.ports.clock);
   const api = await serveApi({ ...memory.ports, clock });
   expect((await memory.provider.logs.append([entry("acme", "app", "one")])).isOk()).toBe(true);
   const { cursor } = (await read(api, {})).json;
   const request = { deployment_name: "app", since: cursor, wait: 25 };
   const client = new AbortController();
   const gone = api.call("POST", "/v1/deployment/logs", { json: request, signal: client.signal }).catch(() => "gone");
-  await expect.poll(() => sleeps.size).toBe(1);
+  await expect.poll(() => clock.sleeping()).toBe(1);
   client.abort();
   expect(await gone).toBe("gone");
-  await expect.poll(() => sleeps.size).toBe(0);
+  await expect.poll(() => clock.sleeping()).toBe(0);
   const held = read(api, request);
-  await expect.poll(() => sleeps.size).toBe(1);
+  await expect.poll(() => clock.sleeping()).toBe(1);
   await api[Symbol.asyncDispose]();
   expect(await held).toMatchObject({ status: 200, json: { logs: [] } });
 });
