@@ -17,6 +17,8 @@ import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { DeployEvent } from "./domain/deploy/events.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
+import type { LogValues } from "./domain/logs/field-values.ts";
+import type { LogHistogram } from "./domain/logs/histogram.ts";
 import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { SqlSchema } from "./domain/sql/tables.ts";
@@ -43,7 +45,8 @@ import { compareReleases, listReleases, type ReleasePage } from "./use-cases/dep
 import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
-import { followLogs } from "./use-cases/logs/follow-logs.ts";
+import { type FollowRequest, followLogs } from "./use-cases/logs/follow-logs.ts";
+import { getLogHistogram, listLogValues } from "./use-cases/logs/log-statistics.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
@@ -182,7 +185,7 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.deleteFields>,
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
-  /** Returns a page of a deployment's log, oldest entry first. */
+  /** Returns a page of a deployment's log. With `wait`, may wait for an entry, until the signal aborts or `close`. */
   readLogs(
     principal: Principal,
     request: RequestFields<typeof requests.logsFields>,
@@ -194,9 +197,21 @@ export interface ControlPlane {
    */
   followLogs(
     principal: Principal,
-    request: RequestFields<typeof requests.logsFields>,
+    request: FollowRequest,
     options?: CallOptions,
   ): AsyncIterable<Result<LogPage["logs"][number], ControlPlaneError>>;
+  /** Counts the entries of a deployment's log over time, by severity. */
+  getLogHistogram(
+    principal: Principal,
+    request: RequestFields<typeof requests.logHistogramFields>,
+    options?: CallOptions,
+  ): Outcome<LogHistogram>;
+  /** Lists the fields of a deployment's log entries, with their values. */
+  listLogValues(
+    principal: Principal,
+    request: RequestFields<typeof requests.logValuesFields>,
+    options?: CallOptions,
+  ): Outcome<LogValues>;
 
   /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(
@@ -293,11 +308,13 @@ export interface ControlPlane {
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
+  /** Ends the requests that wait for a log entry. Later requests do not wait. */
+  endWaits(): void;
   /** Resolves when no deploy is running in this process. */
   settle(): Promise<void>;
   /**
    * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
-   * Resolves when all deploys have ended.
+   * Calls `endWaits`. Resolves when all deploys have ended.
    */
   close(): Promise<void>;
 }
@@ -350,6 +367,8 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     readLogs: boundRead,
     followLogs: (principal, request, options) =>
       followLogs(ports.clock, (page, now) => boundRead(principal, page, now), request, options),
+    getLogHistogram: bind(getLogHistogram),
+    listLogValues: bind(listLogValues),
     runSql: bind(runSql),
     getSqlSchema: bind(getSqlSchema),
     createVolume: bind(volumes.createVolume),
@@ -370,8 +389,12 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     issueToken: bind(credentials.issueToken),
     getAccountUsage: bind(getAccountUsage),
     getSubscription: bind(getSubscription),
+    endWaits: () => context.heldReads.close(),
     settle: () => context.deploys.settle(),
-    close: () => context.deploys.endAll("interrupted"),
+    close: () => {
+      context.heldReads.close();
+      return context.deploys.endAll("interrupted");
+    },
   });
 };
 

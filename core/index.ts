@@ -108,7 +108,7 @@ export {
   type ServiceTemplate,
   statusOf,
 } from "./domain/deploy/service-template.ts";
-export { comparePositions, cursorOf, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";
+export { comparePositions, cursorOf, justBefore, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";
 export {
   type HttpRequestLog,
   type JsonPayload,
@@ -120,6 +120,7 @@ export {
   type Severity,
   severities,
 } from "./domain/logs/entry.ts";
+export type { LogValues } from "./domain/logs/field-values.ts";
 export { matcherOf } from "./domain/logs/filter/match.ts";
 export { parseLogFilter } from "./domain/logs/filter/parse.ts";
 export type { CompilePattern } from "./domain/logs/filter/pattern.ts";
@@ -127,6 +128,7 @@ export { printLogFilter } from "./domain/logs/filter/print.ts";
 export { describeProblem, type FilterProblem } from "./domain/logs/filter/problem.ts";
 export { type LogRecord, recordOf } from "./domain/logs/filter/record.ts";
 export type { Comparison, FieldPath, Literal, LogFilter } from "./domain/logs/filter/tree.ts";
+export type { LogHistogram } from "./domain/logs/histogram.ts";
 export { readLine } from "./domain/logs/line.ts";
 export type { LastFire } from "./domain/schedules/fire-policy.ts";
 export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";

@@ -127,6 +127,10 @@ const limits = (): string => {
     ["entries per page", String(fieldLimits.logs.max)],
     ["characters per filter", String(logLimits.filterChars)],
     ["search time per page; a longer search returns a partial page", seconds(logLimits.timeoutMs)],
+    ["wait for an entry", seconds(logLimits.waitSeconds * 1000)],
+    ["requests of an account that wait for an entry", String(logLimits.waitingAtOnce)],
+    ["buckets of a histogram", String(logLimits.buckets)],
+    ["entries examined for a list of values", String(logLimits.valueEntries)],
   ];
   const queries = [
     ["characters per statement", String(sqlLimits.chars)],

@@ -52,7 +52,16 @@ export const memoryCapabilities: Capabilities = {
     fire: offered("without a response, because no service runs"),
     max_seconds: 1800,
   },
-  logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
+  logs: {
+    newest: offered(),
+    since: offered(),
+    query: offered(),
+    descending: offered(),
+    histogram: offered(),
+    values: offered(),
+    settle_seconds: 0,
+    retention_days: 30,
+  },
   sql: { queries: sqlQueries(), lag_seconds: 0 },
   subscription: offered(),
 };

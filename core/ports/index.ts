@@ -89,7 +89,7 @@ export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
 export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
 export type { Billing } from "./billing.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
-export type { LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
+export type { EarlierFindings, LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
 export type {
   ConfigIssue,

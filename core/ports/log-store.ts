@@ -34,9 +34,11 @@ export interface LogQuery {
    * queue counts too.
    */
   readonly timeoutMs: number;
+  /** True if the caller uses only the positions and severities. The store may then omit the contents of entries. */
+  readonly isBrief?: boolean;
 }
 
-/** The result of a search. */
+/** The result of a search forwards, or of the newest entries. */
 export interface LogFindings {
   /** Oldest first. May contain fewer than `limit` entries, because a page has a maximum size (`fitting`). */
   readonly entries: readonly LogEntry[];
@@ -56,6 +58,15 @@ export interface LogFindings {
    * long, because reads count against the store's quota. Absent if the store has no read quota or has more entries now.
    */
   readonly pollAfterMs?: number;
+}
+
+/** The result of a search backwards. */
+export interface EarlierFindings extends Omit<LogFindings, "seen" | "pollAfterMs"> {
+  /**
+   * The position from which the next search backwards continues, before all entries that this search covered. Absent
+   * if the search covered the oldest entry.
+   */
+  readonly seen?: LogPosition;
 }
 
 /** Stores log entries and searches them. */
@@ -94,4 +105,19 @@ export interface LogStore {
     query: LogQuery,
     options?: CallOptions,
   ): ResultAsync<LogFindings, Unavailable>;
+
+  /**
+   * Returns the last matching entries up to and including a position, oldest first. Required if
+   * `capabilities.logs.descending` is supported.
+   *
+   * `seen` is `justBefore` the oldest match if the search reached its limit, and `justBefore` the last examined entry
+   * if the timeout ended it. If the matches exceed the page size, the store must omit the oldest; the next call returns
+   * them. If `signal` aborts, the search must fail promptly with `unavailable`.
+   */
+  before?(
+    scope: LogScope,
+    position: LogPosition,
+    query: LogQuery,
+    options?: CallOptions,
+  ): ResultAsync<EarlierFindings, Unavailable>;
 }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";
 import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import type { LogPage } from "../../core/domain/logs/entry.ts";
-import { followLog } from "../../core/domain/logs/follow-log.ts";
+import { followLog, WAIT_SECONDS } from "../../core/domain/logs/follow-log.ts";
 import type { SqlColumn } from "../../core/domain/sql/answer.ts";
 import type { RequestFields } from "../../core/domain/wire/fields.ts";
 import type { KnownEndpoint } from "../http/endpoints.ts";
@@ -57,7 +57,8 @@ type Method<E extends KnownEndpoint> = keyof E["fields"] extends never
 
 type Methods = { readonly [E in KnownEndpoint as E["operation"]]: Method<E> };
 
-type LogsRequest = NonNullable<Parameters<Methods["readLogs"]>[0]>;
+/** A request that follows a log reads forward, without an end, and chooses its own waits. */
+type FollowRequest = Omit<NonNullable<Parameters<Methods["readLogs"]>[0]>, "until" | "order" | "wait">;
 
 /**
  * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A method
@@ -70,7 +71,7 @@ export interface Client extends Methods {
    * Yields the entries of a log as they arrive, each once. Retries with backoff while the platform does not respond.
    * Without `since`, begins with the newest entries. `limit` is the number of entries per request.
    */
-  followLogs(request: LogsRequest, options?: RequestOptions): AsyncGenerator<LogPage["logs"][number]>;
+  followLogs(request: FollowRequest, options?: RequestOptions): AsyncGenerator<LogPage["logs"][number]>;
 }
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -89,10 +90,10 @@ const isTemporary = (error: unknown): boolean =>
   (error instanceof ApiError && (error.code === "rate_limited" || error.code === "unavailable"));
 
 const readLogsOf =
-  (client: Methods, request: LogsRequest, limit: number, signal: AbortSignal | undefined) =>
+  (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) =>
   async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
     try {
-      return await client.readLogs({ ...request, limit, since }, { signal });
+      return await client.readLogs({ ...request, limit, since, wait: WAIT_SECONDS }, { signal });
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTemporary(error)) throw error;
@@ -152,7 +153,7 @@ export const clientOn = (send: Send): Client => {
     Object.entries(operations).map(([name, operation]) => [name, methodOf(name, operation)]),
   ) as unknown as Methods;
 
-  async function* followLogs(request: LogsRequest, options: RequestOptions = {}) {
+  async function* followLogs(request: FollowRequest, options: RequestOptions = {}) {
     const { signal = new AbortController().signal } = options;
     const { limit = fieldLimits.logs.max } = request;
     const readPage = readLogsOf(methods, request, limit, signal);
@@ -162,7 +163,7 @@ export const clientOn = (send: Send): Client => {
       failures = page === undefined ? failures + 1 : 0;
       return page;
     };
-    yield* followLog(read, { since: request.since ?? undefined, limit, signal, wait });
+    yield* followLog(read, { since: request.since ?? undefined, limit, signal, now: () => performance.now(), wait });
     signal.throwIfAborted();
   }
 

@@ -34,6 +34,8 @@ export const operations: Operations = {
   fireSchedule: { method: "POST", path: "/v1/deployment/fire", kind: "json", fields: true },
   deleteDeployment: { method: "POST", path: "/v1/deployment/delete", kind: "json", fields: true },
   readLogs: { method: "POST", path: "/v1/deployment/logs", kind: "json", fields: true },
+  getLogHistogram: { method: "POST", path: "/v1/logs/histogram", kind: "json", fields: true },
+  listLogValues: { method: "POST", path: "/v1/logs/values", kind: "json", fields: true },
   listReleases: { method: "GET", path: "/v1/deployment/releases", kind: "json", fields: true },
   compareReleases: { method: "GET", path: "/v1/deployment/release-diff", kind: "json", fields: true },
   rollback: { method: "POST", path: "/v1/deployment/rollback", kind: "redeploy", fields: true },

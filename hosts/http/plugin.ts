@@ -271,6 +271,8 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     reply.header("x-request-id", requestContext(request).requestId);
     done();
   });
+  // A closing application waits for its requests, so they must not wait for log entries.
+  app.addHook("preClose", async () => controlPlane.endWaits());
   const { onServed } = options;
   if (onServed !== undefined)
     app.addHook("onResponse", (request, reply, done) => {

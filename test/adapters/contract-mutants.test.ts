@@ -7,7 +7,13 @@ import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { InstanceStatus } from "../../core/domain/deploy/instance-status.ts";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { StoredRelease } from "../../core/domain/deploy/releases/release.ts";
-import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
+import {
+  before as beforeTime,
+  behind,
+  comparePositions,
+  type LogPosition,
+  ordinalCode,
+} from "../../core/domain/logs/cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../core/domain/logs/entry.ts";
 import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
@@ -421,8 +427,10 @@ const sqlMutants: Mutants<ProviderSubject> = {
   })),
 };
 
+const before = (port: LogStore) => port.before as NonNullable<LogStore["before"]>;
+
 /** The position just before this one in a store that counts. */
-const justBefore = ({ instant, code }: LogPosition): LogPosition =>
+const previous = ({ instant, code }: LogPosition): LogPosition =>
   Number(code) === 0 ? behind((instant - 1n) as Instant) : { instant, code: ordinalCode(Number(code) - 1) };
 
 const searchMutants: Mutants<ProviderSubject> = {
@@ -433,7 +441,34 @@ const searchMutants: Mutants<ProviderSubject> = {
     })),
     "store that begins a page with the entry of its cursor": logs((port) => ({
       after: (scope, { instant, code }, ...rest) =>
-        port.after(scope, code === behind(instant).code ? { instant, code } : justBefore({ instant, code }), ...rest),
+        port.after(scope, code === behind(instant).code ? { instant, code } : previous({ instant, code }), ...rest),
+    })),
+  },
+  backwards: {
+    "store that skips the rest of a timestamp": logs((port) => ({
+      before: (scope, { instant }, ...rest) => before(port)(scope, beforeTime(instant), ...rest),
+    })),
+    "store that leaves out the entry of its position": logs((port) => ({
+      before: (scope, place, ...rest) => before(port)(scope, previous(place), ...rest),
+    })),
+    "store that claims to have read everything": logs((port) => ({
+      before: (...args) => before(port)(...args).map(({ entries }) => ({ entries, partial: false })),
+    })),
+    "store that returns the oldest matches first": logs((port) => ({
+      before: (...args) => before(port)(...args).map((found) => ({ ...found, entries: found.entries.toReversed() })),
+    })),
+    "store that ignores the filter": logs((port) => ({
+      before: (scope, place, query) => before(port)(scope, place, { ...query, filter: everything }),
+    })),
+    "store that reads newer entries than it may": logs((port) => ({
+      before: (scope, place, { until: _until, ...query }, options) => before(port)(scope, place, query, options),
+    })),
+    "store that makes no progress": logs((port) => ({
+      before: (scope, place, query, options) =>
+        before(port)(scope, place, query, options).map((found) => (found.partial ? { ...found, seen: place } : found)),
+    })),
+    "store that ignores the signal": logs((port) => ({
+      before: (scope, place, query) => before(port)(scope, place, query),
     })),
   },
   seen: logs((port) => ({
@@ -640,7 +675,7 @@ const durableMutants: Mutants<DurableSubject> = {
         after: (scope, place, query, options) =>
           kept.after(scope, place, query, options).map((found) => ({
             ...found,
-            entries: found.entries.map((entry) => ({ ...entry, ...justBefore(place) })),
+            entries: found.entries.map((entry) => ({ ...entry, ...previous(place) })),
           })),
       },
     })),

@@ -41,6 +41,20 @@ export const logReadTests = (
   start: (options?: object, config?: { readonly logReadsPerMinute?: number }) => Promise<StartedLogs>,
 ): void => {
   describe("reads", () => {
+    test("equal searches backwards share one call, which does not answer searches forwards", async () => {
+      const { clock, fake, logs, line } = await start();
+      line("a");
+      clock.pass(1);
+      const until = clock.now();
+      const query = ask("", { until });
+      const back = () => expectOk((logs.before as NonNullable<LogStore["before"]>)(scope, behind(until), query));
+      const found = await Promise.all([back(), back(), back()]);
+      expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
+      expect(fake.faults.count(read)).toBe(1);
+      expect((await expectOk(logs.after(scope, behind(until), query))).entries).toEqual([]);
+      expect(fake.faults.count(read)).toBe(2);
+    });
+
     test("followers of one log share one call, and see an entry written here immediately", async () => {
       const { clock, fake, logs, line } = await start();
       line("a");

@@ -6,6 +6,8 @@ import {
   behind,
   comparePositions,
   cursorOf,
+  justBefore,
+  LAST,
   type LogPosition,
   parseCursor,
 } from "../../core/domain/logs/cursor.ts";
@@ -14,7 +16,7 @@ import { matcherOf } from "../../core/domain/logs/filter/match.ts";
 import { parseLogFilter } from "../../core/domain/logs/filter/parse.ts";
 import type { CompilePattern } from "../../core/domain/logs/filter/pattern.ts";
 import { everything, type LogFilter } from "../../core/domain/logs/filter/tree.ts";
-import type { LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
+import type { EarlierFindings, LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
 import { hostileFilters, logFilter, newLogEntry } from "../arbitraries/index.ts";
 import { type ContractCase, pageLimit, type StoreSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
@@ -33,6 +35,9 @@ const after = ({ provider }: StoreSubject, scope: LogScope, place: LogPosition, 
 
 const newest = ({ provider }: StoreSubject, scope: LogScope, query = asking()) =>
   expectOk(provider.logs.newest(scope, query));
+
+const earlier = ({ provider }: StoreSubject, scope: LogScope, place: LogPosition, query = asking()) =>
+  expectOk(provider.logs.before?.(scope, place, query) as NonNullable<ReturnType<typeof provider.logs.after>>);
 
 /** A position before every entry. */
 const START = behind(0n as LogPosition["instant"]);
@@ -62,6 +67,30 @@ async function* pages(
     place = parseCursor(cursorOf(findings.seen ?? place)) as LogPosition;
   }
 }
+
+/** Reads backwards, page by page. Checks that every page ends at its position and makes progress. */
+const followBack = async (
+  subject: StoreSubject,
+  scope: LogScope,
+  queryOf: (page: number) => LogQuery,
+  from = LAST,
+): Promise<LogEntry[]> => {
+  const all: LogEntry[] = [];
+  let place = from;
+  const next = pageLimit("A log");
+  for (let page = 0; ; page++) {
+    next();
+    const { entries, seen, partial }: EarlierFindings = await earlier(subject, scope, place, queryOf(page));
+    for (const entry of entries) expect(comparePositions(entry, place)).toBeLessThanOrEqual(0);
+    all.unshift(...entries);
+    if (seen === undefined) {
+      expect(partial).toBe(false);
+      return all;
+    }
+    expect(comparePositions(seen, place)).toBe(-1);
+    place = parseCursor(cursorOf(seen)) as LogPosition;
+  }
+};
 
 const follow = async (...args: Parameters<typeof pages>): Promise<LogEntry[]> =>
   (await Array.fromAsync(pages(...args))).flatMap(({ entries }) => entries);
@@ -172,6 +201,134 @@ export const logSearchCases: readonly Case[] = [
       }
       await written;
       expect(received).toEqual(numbers(120));
+    },
+  },
+  {
+    group: "backwards",
+    name: "returns each of thousands of entries once, in order, with any limits",
+    when: ({ logs }) => logs.descending.supported,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const wanted = numbers(2500);
+      for (let at = 0; at < wanted.length; at += 500)
+        await append(
+          subject,
+          wanted.slice(at, at + 500).map((text) => line(scope, text)),
+        );
+      const limits = [1000, 1, 7, 100, 999];
+      const query = (page: number) => asking(everything, limits[page % limits.length]);
+      expect(texts(await followBack(subject, scope, query))).toEqual(wanted);
+      expect(await earlier(subject, { ...scope, service: subject.name() }, LAST)).toEqual({
+        entries: [],
+        partial: false,
+      });
+    },
+  },
+  {
+    group: "backwards",
+    name: "before any entry, returns exactly the earlier entries, and up to it, the entry too",
+    when: ({ logs }) => logs.descending.supported,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const wanted = numbers(30);
+      await append(
+        subject,
+        wanted.slice(0, 20).map((text) => line(scope, text)),
+      );
+      for (const text of wanted.slice(20)) await append(subject, [line(scope, text)]);
+      const { entries } = await newest(subject, scope);
+      for (const [index, entry] of entries.entries()) {
+        expect(texts((await earlier(subject, scope, justBefore(entry))).entries)).toEqual(numbers(index));
+        expect(texts((await earlier(subject, scope, entry, asking(everything, 2))).entries)).toEqual(
+          numbers(index + 1).slice(-2),
+        );
+        // The position directly before an entry leads forwards to the entry.
+        const next = await after(subject, scope, justBefore(entry), asking(everything, 1));
+        expect(texts(next.entries)).toEqual([String(index)]);
+      }
+      for (const filter of [everything, { kind: "search", text: "1" } as const]) {
+        const until = (entries[24] as LogEntry).instant;
+        const older = entries.filter(({ instant }) => instant <= until).filter(matcherOf(filter, compile));
+        const found = await earlier(subject, scope, LAST, { ...asking(filter), until });
+        expect(texts(found.entries)).toEqual(texts(older));
+      }
+    },
+  },
+  {
+    group: "backwards",
+    name: "finds exactly the matches, and none of other scopes",
+    when: ({ logs }) => logs.descending.supported,
+    run: async (subject) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(newLogEntry(), { minLength: 5, maxLength: 25 }),
+          fc.array(logFilter(), { minLength: 1, maxLength: 4 }),
+          fc.integer({ min: 1, max: 9 }),
+          async (entries, filters, limit) => {
+            const scope = scopeOf(subject);
+            for (const one of [scope, { ...scope, owner: subject.account() }, { ...scope, service: subject.name() }])
+              await append(
+                subject,
+                entries.map((entry) => ({ ...entry, ...one })),
+              );
+            const all = (await newest(subject, scope)).entries;
+            for (const filter of filters)
+              expect(await followBack(subject, scope, () => asking(filter, limit))).toEqual(
+                all.filter(matcherOf(filter, compile)),
+              );
+          },
+        ),
+        { numRuns: 5 },
+      );
+    },
+  },
+  {
+    group: "backwards",
+    name: "pages of long lines are shorter, and lose none of them",
+    when: ({ logs }) => logs.descending.supported,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const long = "x".repeat(256 * 1024);
+      const wanted = numbers(40).map((n) => `${n} ${long}`);
+      for (const text of wanted) await append(subject, [line(scope, text)]);
+      for (const filter of [everything, { kind: "search", text: "x" } as const]) {
+        const found = await earlier(subject, scope, LAST, asking(filter));
+        expect(found.partial).toBe(true);
+        expect(found.entries.length).toBeLessThan(35);
+        expect(texts(await followBack(subject, scope, () => asking(filter)))).toEqual(wanted);
+      }
+    },
+  },
+  {
+    group: "backwards",
+    name: "a search with a timeout of 0 ms finds everything, page by page",
+    when: ({ logs }) => logs.descending.supported,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (const batch of [0, 1, 2, 3, 4])
+        await append(
+          subject,
+          numbers(500).map((text) => line(scope, `${batch} ${text} ${"x".repeat(100)}`)),
+        );
+      const some: LogFilter = {
+        kind: "compare",
+        path: ["textPayload"],
+        op: "=~",
+        literal: { text: "^[024] [0-9]+ x+" },
+      };
+      expect(await followBack(subject, scope, () => asking(some, 1000, 0))).toHaveLength(1500);
+      for (const filter of lookingFor)
+        expect(await followBack(subject, scope, () => asking(filter, 1000, 0))).toEqual([]);
+    },
+  },
+  {
+    group: "backwards",
+    name: "an aborted search fails with unavailable",
+    when: ({ logs }) => logs.descending.supported,
+    run: async ({ provider: { logs }, ...subject }) => {
+      const scope = { owner: subject.account(), service: subject.name() };
+      const gone = logs.before?.(scope, LAST, asking(), { signal: AbortSignal.abort() });
+      expect((await expectError(gone as NonNullable<typeof gone>)).kind).toBe("unavailable");
     },
   },
   {

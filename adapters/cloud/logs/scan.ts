@@ -4,11 +4,11 @@
  * entries of the moment and sorts them.
  */
 
-import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { comparePositions, justBefore, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
-import type { LogFindings } from "../../../core/ports/log-store.ts";
+import type { EarlierFindings, LogFindings } from "../../../core/ports/log-store.ts";
 
 export interface Listing {
   readonly entries: readonly LogEntry[];
@@ -103,13 +103,17 @@ class Gathering {
   }
 }
 
-/** Yields groups of entries of the same moment, sorted. Each group is complete unless the search must end. */
+/**
+ * Yields groups of entries of the same moment, sorted. Each group is complete, except the last one of a search for the
+ * newest entries that must end.
+ */
 async function* groups(
   { list, grain }: Pick<Scan, "list" | "grain">,
   range: Range,
   order: Order,
   size: number,
   isOver: () => boolean,
+  mayCutGroup = false,
 ): AsyncGenerator<Group> {
   const gathering = new Gathering(grain[order], order);
   let token: string | undefined;
@@ -127,9 +131,8 @@ async function* groups(
       yield gathering.take(false);
     }
     if (token === undefined || !isOver()) continue;
-    // An incomplete group suffices for a search of the newest entries.
-    if (order === "desc" && !gathering.isEmpty) return yield gathering.take(true);
-    if (order === "asc" && hasGroups) return yield { entries: [], isCut: true };
+    if (mayCutGroup && !gathering.isEmpty) return yield gathering.take(true);
+    if (!mayCutGroup && hasGroups) return yield { entries: [], isCut: true };
   } while (token !== undefined);
   if (!gathering.isEmpty) yield gathering.take(false);
 }
@@ -181,7 +184,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
   if (pushed === "nothing" || (!isSure && seen === undefined)) return findings(false);
   // Excludes entries that arrive during the search: they are newer than `seen`.
   const range = { to: seen?.instant ?? until, narrowed: pushed === "some" };
-  for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver)) {
+  for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver, true)) {
     for (const entry of entries) {
       seen ??= placeOf(entry);
       if (comparePositions(entry, seen) > 0) continue;
@@ -232,4 +235,36 @@ export const scanAfter = async (scan: Scan, place: LogPosition): Promise<LogFind
     }
   seen = end ?? seen;
   return findings(false);
+};
+
+export const scanBefore = async (scan: Scan, place: LogPosition): Promise<EarlierFindings> => {
+  const { pushed, until } = scan;
+  const found = new Found(scan);
+  if (pushed === "nothing") return nothing;
+  /** The oldest examined entry. */
+  let last: LogPosition | undefined;
+  const findings = (partial: boolean): EarlierFindings => ({
+    entries: found.entries.toReversed(),
+    ...(last === undefined ? {} : { seen: justBefore(last) }),
+    partial,
+  });
+  const to = until !== undefined && until < place.instant ? until : place.instant;
+  // A search that has examined nothing must continue, because the next one would begin at the same position.
+  const isOver = () => last !== undefined && scan.isOver();
+  for await (const { entries, isCut } of groups(
+    scan,
+    { to, narrowed: pushed === "some" },
+    "desc",
+    sizeFor(scan),
+    isOver,
+  )) {
+    for (const entry of entries) {
+      if (comparePositions(entry, place) > 0) continue;
+      if (!found.take(entry)) return findings(true);
+      last = placeOf(entry);
+      if (found.isFull) return findings(false);
+    }
+    if (isCut) return findings(true);
+  }
+  return { entries: found.entries.toReversed(), partial: false };
 };

@@ -52,6 +52,8 @@ export interface SearchOptions {
   readonly signal?: AbortSignal | undefined;
   /** True for the last lines of a failed deploy. They have their own share of the quota, and need no cursor. */
   readonly forDeploy?: boolean;
+  /** True to search backwards from the position. */
+  readonly backwards?: boolean;
 }
 
 type Read = (
@@ -104,6 +106,20 @@ export class LogSearches {
     return untilAborted(found, signal, cancelled);
   }
 
+  /** Searches backwards from a position. Not for followers, which read forwards. */
+  searchBefore(
+    scope: LogScope,
+    query: LogQuery,
+    place: LogPosition,
+    { signal }: CallOptions = {},
+  ): ResultAsync<LogFindings, Unavailable> {
+    if (signal?.aborted === true) return errAsync(cancelled);
+    const found = isSettled(query)
+      ? this.#shareSearch(scope, query, place, true)
+      : this.#read(scope, query, place, { signal, backwards: true });
+    return untilAborted(found, signal, cancelled);
+  }
+
   /** Returns the newest entries, for a deploy. */
   searchForDeploy(
     scope: LogScope,
@@ -125,12 +141,14 @@ export class LogSearches {
     scope: LogScope,
     query: SettledQuery,
     place: LogPosition | undefined,
+    backwards = false,
   ): Promise<Result<LogFindings, Unavailable>> {
-    const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
+    const question = [backwards, place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
     const key = keyOf(scope) + JSON.stringify(question);
     const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
     const search = async () => {
-      const found = await this.#read(scope, query, place, {});
+      const found = await this.#read(scope, query, place, { backwards });
+      if (backwards) return found;
       return found.map((findings) => this.#followers?.learn(scope, place, query, findings) ?? findings);
     };
     return this.#shared.read(key, query.until, search, isGood);

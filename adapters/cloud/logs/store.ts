@@ -13,7 +13,7 @@ import type { EntryMark, LogDriver, LogSearch } from "./driver.ts";
 import { firstEntries } from "./first-entries.ts";
 import type { LogToRead, ReadTogether } from "./followers.ts";
 import { divideQuota } from "./read-quota.ts";
-import { type Scan, scanAfter, scanNewest } from "./scan.ts";
+import { type Scan, scanAfter, scanBefore, scanNewest } from "./scan.ts";
 import { type CloudLogs, LogSearches, type SearchOptions, Stopped } from "./searches.ts";
 
 /** Number of random characters that distinguish the entries of one instant. */
@@ -68,7 +68,8 @@ export const createCloudLogs = (
     for (const search of driver.searches(scope, query.filter))
       try {
         const scan = scanOf(search, query, options);
-        return ok(await (position === undefined ? scanNewest(scan) : scanAfter(scan, position)));
+        if (position === undefined) return ok(await scanNewest(scan));
+        return ok(await (options.backwards ? scanBefore(scan, position) : scanAfter(scan, position)));
       } catch (error) {
         if (!(error instanceof Stopped)) throw error;
         if (error.reason !== "invalid") return err(error.reason);
@@ -110,6 +111,7 @@ export const createCloudLogs = (
     },
     newest: (scope, query, options) => searches.search(scope, query, undefined, options),
     after: (scope, position, query, options) => searches.search(scope, query, position, options),
+    before: (scope, position, query, options) => searches.searchBefore(scope, query, position, options),
     deployReads: { newest: (scope, query, options) => searches.searchForDeploy(scope, query, options) },
   };
 };

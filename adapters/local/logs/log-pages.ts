@@ -3,10 +3,10 @@
  * takes one index seek.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { justBefore, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
-import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
+import type { EarlierFindings, LogFindings, LogScope } from "../../../core/ports/log-store.ts";
 import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type Row } from "./rows.ts";
 
 /** Converts rows to entries until the page is full. `partial` is true if more rows follow. */
@@ -24,6 +24,7 @@ export class LogPages implements Disposable {
   readonly #db: DatabaseSync;
   readonly #newest: StatementSync;
   readonly #after: StatementSync;
+  readonly #before: StatementSync;
 
   /** Throws if the file does not exist. */
   constructor(path: string) {
@@ -35,12 +36,16 @@ export class LogPages implements Disposable {
       this.#after = this.#db.prepare(
         "SELECT * FROM entries WHERE service = ? AND (ns, ord) > (?, ?) AND ns <= ? ORDER BY ns, ord LIMIT ?",
       );
+      this.#before = this.#db.prepare(
+        "SELECT * FROM entries WHERE service = ? AND (ns, ord) <= (?, ?) AND ns <= ? ORDER BY ns DESC, ord DESC LIMIT ?",
+      );
     } catch (error) {
       this.#db.close();
       throw error;
     }
     this.#newest.setReadBigInts(true);
     this.#after.setReadBigInts(true);
+    this.#before.setReadBigInts(true);
   }
 
   /** Returns the newest entries of a service, oldest first. */
@@ -57,6 +62,15 @@ export class LogPages implements Disposable {
     const { entries, partial } = page(rows, scope);
     const last = entries.at(-1);
     return { entries, partial, ...(last === undefined ? {} : { seen: last }) };
+  }
+
+  /** Returns the last entries up to a position, oldest first. */
+  before(scope: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): EarlierFindings {
+    const { ns, ord } = keyOf(place);
+    const rows = this.#before.iterate(scope.service, ns, ord, columnTime(until), limit);
+    const { entries, partial } = page(rows, scope);
+    const oldest = partial || entries.length === limit ? entries.at(-1) : undefined;
+    return { entries: entries.reverse(), partial, ...(oldest === undefined ? {} : { seen: justBefore(oldest) }) };
   }
 
   [Symbol.dispose](): void {

@@ -56,6 +56,12 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, place, options?.signal);
   }
 
+  before(
+    ...[scope, place, query, options]: Parameters<NonNullable<LogStore["before"]>>
+  ): ReturnType<NonNullable<LogStore["before"]>> {
+    return this.#read(scope, query, place, options?.signal, true);
+  }
+
   /** Returns the path of the account's log file, which exists after the account's first entry. */
   pathOf(owner: AccountId): string {
     return logPath(this.#folder, owner);
@@ -85,10 +91,11 @@ export class LocalLogs implements LogStore {
     query: LogQuery,
     place: LogPosition | undefined,
     signal: AbortSignal | undefined,
+    backwards = false,
   ): ReturnType<LogStore["newest"]> {
     const { owner } = scope;
     const path = this.pathOf(owner);
-    const search = { path, scope, query, ...(place === undefined ? {} : { place }) };
+    const search = { path, scope, query, ...(place === undefined ? {} : { place, backwards }) };
     const read = async (): Promise<LogFindings> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
@@ -109,12 +116,13 @@ export class LocalLogs implements LogStore {
    * Reads a page without a filter in this thread, because one index seek is faster than a message to another thread.
    */
   async #find(search: LogSearch, id: string, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
-    const { path, scope, query, place } = search;
+    const { path, scope, query, place, backwards } = search;
     if (!isEverything(query.filter)) return this.#searches.run(search, signal);
     const { limit, until } = query;
     return unlessDamaged(() => {
       const pages = this.#pages(path, id);
-      return place === undefined ? pages.newest(scope, limit, until) : pages.after(scope, place, limit, until);
+      if (place === undefined) return pages.newest(scope, limit, until);
+      return backwards ? pages.before(scope, place, limit, until) : pages.after(scope, place, limit, until);
     });
   }
 

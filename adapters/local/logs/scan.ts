@@ -3,7 +3,7 @@
  * search blocks its thread, so `Searches` runs it in a separate thread, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
-import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { comparePositions, justBefore, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import { lowerBound } from "../../../core/domain/logs/filter/bounds.ts";
 import { nanosOf } from "../../../core/domain/logs/filter/literals.ts";
@@ -21,8 +21,10 @@ export interface LogSearch {
   readonly path: string;
   readonly scope: LogScope;
   readonly query: LogQuery;
-  /** Searches forwards from this position; if undefined, backwards from the newest entry. */
+  /** The position from which to search; undefined to search backwards from the newest entry. */
   readonly place?: LogPosition;
+  /** True to search backwards from `place`. */
+  readonly backwards?: boolean;
 }
 
 /** Number of characters to search between two checks of the clock. A line of 256 KiB may take a second. */
@@ -61,6 +63,11 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
+/** Copying the contents of an entry to another thread is expensive. */
+const briefOf = ({ owner, service, instant, code, severity, logName }: LogEntry): LogEntry => ({
+  ...{ owner, service, instant, code, severity, logName },
+});
+
 /** Returns a function that collects matching rows until a limit ends the search. */
 const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, found: LogEntry[]) => {
   const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
@@ -69,7 +76,7 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
     const entry = entryOf(scope.owner, row);
     if (!matches(entry)) return undefined;
     if (!hasRoom(lettersOf(row))) return "room";
-    return found.push(entry) === query.limit ? "limit" : undefined;
+    return found.push(query.isBrief ? briefOf(entry) : entry) === query.limit ? "limit" : undefined;
   };
   let before: Row | undefined;
   return (rows: Iterable<unknown>): End | undefined => {
@@ -88,19 +95,26 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
  * Returns the key at which the search starts, and the time at which it ends. Skips entries that are older than the
  * filter's lower bound.
  */
-const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end: bigint } => {
+const reach = ({ query, place, backwards }: LogSearch): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
-  return place === undefined
-    ? { from: { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) }, end: columnTime(earliest?.instant ?? FIRST_NS) }
-    : { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
+  const newest = { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) };
+  if (place === undefined || backwards) {
+    const from = place === undefined || columnTime(place.instant) > until ? newest : firstBehind(keyOf(place));
+    return { from, end: columnTime(earliest?.instant ?? FIRST_NS) };
+  }
+  return { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
 };
+
+/** Returns a key after a position's own entry, because a search leaves out the entry at which it starts. */
+const firstBehind = ({ ns, ord }: Key): Key => ({ ns, ord: ord + 1n });
 
 /** Examines the log window by window until a limit or the end of the log ends the search. */
 const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
   const clock = watch(search.query.timeoutMs);
   const collect = collector(search, where.exact, clock, found);
-  const windows = new Windows(db, search.scope.service, search.place !== undefined, where);
+  const forwards = search.place !== undefined && search.backwards !== true;
+  const windows = new Windows(db, search.scope.service, forwards, where, search.query.isBrief === true);
   const { end, from: start } = reach(search);
   for (let from = start; ; ) {
     const { rows, border } = windows.next(from, end);
@@ -113,13 +127,17 @@ const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: Lo
 };
 
 const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
-  const { scope, query, place } = search;
+  const { scope, query, place, backwards } = search;
   const newestRow = newestKey(db, scope.service, columnTime(query.until ?? LAST_NS));
   if (newestRow === undefined) return { entries: [], partial: false };
   const newest = positionOf(newestRow);
   const found: LogEntry[] = [];
   const { why, last } = walk(db, search, whereClause(query.filter, scope.service), found);
   const partial = why === "time" || why === "room";
+  if (backwards) {
+    const seen = why === "end" ? undefined : last && justBefore(positionOf(last));
+    return { entries: found.reverse(), partial, ...(seen === undefined ? {} : { seen }) };
+  }
   if (place === undefined) return { entries: found.reverse(), seen: newest, partial };
   const seen = last === undefined ? newest : positionOf(last);
   return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };

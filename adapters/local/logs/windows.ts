@@ -12,6 +12,10 @@ const MAX_PARAMS = 5;
 /** SQL cannot be interrupted, so the search makes the next window smaller if one took longer than this. */
 const LONG_MS = 200;
 
+/** The columns of a row, without its contents. */
+const BRIEF_COLUMNS = `
+  service, ns, ord, severity, log, NULL AS revision, NULL AS instance, NULL AS text, NULL AS json, NULL AS http`;
+
 export interface Window {
   /** The rows that the SQL selects, read lazily. */
   readonly rows: Iterable<unknown>;
@@ -29,7 +33,8 @@ export class Windows {
   #size: number;
   #began: number | undefined;
 
-  constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause) {
+  /** @param isBrief whether to leave out the contents of entries that the SQL selects exactly */
+  constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause, isBrief: boolean) {
     this.#service = service;
     this.#where = where;
     this.#maxRows = Math.ceil(MAX_ROWS / Math.max(1, where.params.length / MAX_PARAMS));
@@ -43,8 +48,9 @@ export class Windows {
       return statement;
     };
     this.#border = prepare(`SELECT ns, ord ${from} AND ns ${upTo} ? ${order} LIMIT 1 OFFSET ?`);
-    this.#within = prepare(`SELECT * ${from} AND (ns, ord) ${upTo} (?, ?) AND ${where.sql} ${order}`);
-    this.#rest = prepare(`SELECT * ${from} AND ns ${upTo} ? AND ${where.sql} ${order}`);
+    const columns = isBrief && where.exact ? BRIEF_COLUMNS : "*";
+    this.#within = prepare(`SELECT ${columns} ${from} AND (ns, ord) ${upTo} (?, ?) AND ${where.sql} ${order}`);
+    this.#rest = prepare(`SELECT ${columns} ${from} AND ns ${upTo} ? AND ${where.sql} ${order}`);
   }
 
   /** Returns the next rows after a key, up to the time `end`. */

@@ -1,5 +1,11 @@
 /** Stores log entries in one array per deployment, ordered by position. */
-import { behind, comparePositions, type LogPosition, nextPosition } from "../../../core/domain/logs/cursor.ts";
+import {
+  behind,
+  comparePositions,
+  justBefore,
+  type LogPosition,
+  nextPosition,
+} from "../../../core/domain/logs/cursor.ts";
 import { isWritable, type LogEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts";
@@ -93,6 +99,19 @@ export const createMemoryLogs = (
       const full = matches.length === query.limit;
       const partial = cut || (examined < later.length && !full);
       return okAsync(findings(page, cut || full ? page.at(-1) : later[examined - 1], partial));
+    },
+
+    before: (scope, position, query, { signal } = {}) => {
+      if (signal?.aborted === true) return errAsync(cancelled());
+      const all = entriesOf(scope, query);
+      const earlier = all.slice(0, countUpTo(all, position)).toReversed();
+      const { matches, examined } = search(earlier, query);
+      const page = fitting(matches);
+      const cut = page.length < matches.length;
+      const full = matches.length === query.limit;
+      const partial = cut || (examined < earlier.length && !full);
+      const oldest = cut || full ? page.at(-1) : partial ? earlier[examined - 1] : undefined;
+      return okAsync(findings(page.toReversed(), oldest && justBefore(oldest), partial));
     },
   };
 };

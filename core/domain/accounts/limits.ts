@@ -127,6 +127,14 @@ export const logLimits = {
   timeoutMs: 20_000,
   /** Maximum characters of a filter. */
   filterChars: 20_000,
+  /** Maximum seconds for which a request may wait for an entry. */
+  waitSeconds: 25,
+  /** Maximum number of requests of an account that wait for an entry. Further ones are answered immediately. */
+  waitingAtOnce: 20,
+  /** Maximum number of buckets of a histogram. */
+  buckets: 500,
+  /** Maximum number of entries from which a list of values is made. */
+  valueEntries: 10_000,
 } as const;
 
 /** Limits of log requests. See `logLimits` for the defaults and units. */

@@ -38,6 +38,19 @@ const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 /** Returns the position before all entries of an instant. */
 export const before = (instant: Instant): LogPosition => behind(instant > FIRST ? ((instant - 1n) as Instant) : FIRST);
 
+/** The position after all entries that a log can have. */
+export const LAST: LogPosition = behind(parseInstant("9999-12-31T23:59:59.999999999Z") as Instant);
+
+/**
+ * Returns the position directly before an entry. It is after all earlier entries, because no code continues another one
+ * with the digit 9: ordinals have a fixed width, and each byte of a name has at most the code 255.
+ */
+export const justBefore = ({ instant, code }: LogPosition): LogPosition => {
+  const [rest, last] = [code.slice(0, -1), Number(code.at(-1))];
+  const shortened = last === 0 ? rest : `${rest}${last - 1}9`;
+  return shortened === "" ? before(instant) : { instant, code: shortened };
+};
+
 /** Returns the position of a new entry in a store that counts entries: after `last`, even if the clock moves back. */
 export const nextPosition = (last: LogPosition | undefined, now: Instant): LogPosition => {
   if (last === undefined || last.instant < now) return { instant: now, code: ordinalCode(0) };
@@ -51,6 +64,12 @@ export const comparePositions = (a: LogPosition, b: LogPosition): number =>
     : a.instant === b.instant && a.code === b.code
       ? 0
       : 1;
+
+/** Returns the earlier of two positions. */
+export const earlier = (a: LogPosition, b: LogPosition): LogPosition => (comparePositions(a, b) <= 0 ? a : b);
+
+/** Returns the later of two positions. */
+export const later = (a: LogPosition, b: LogPosition): LogPosition => (comparePositions(a, b) >= 0 ? a : b);
 
 /** Formats a position as a cursor. */
 export const cursorOf = ({ instant, code }: LogPosition): string => {

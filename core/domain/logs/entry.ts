@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { AccountId } from "../accounts/account.ts";
 import type { DeployUpdate } from "../deploy/events.ts";
-import { type Timestamp, timestampOf } from "../wire/instant.ts";
+import type { Timestamp } from "../wire/instant.ts";
 import type { DeploymentName } from "../wire/names.ts";
-import { cursorOf, type LogPosition } from "./cursor.ts";
+import type { LogPosition } from "./cursor.ts";
 
 /** Severities by rank: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#LogSeverity */
 export const severities = {
@@ -108,6 +108,9 @@ export const logRowSchema = z
     insert_id: z.string().meta({ description: "The unique id of the entry. Ids sort in the order of the log." }),
     revision: z.string().optional().meta({ description: "The revision that wrote the entry, if known." }),
     instance_id: z.string().optional().meta({ description: "The instance that wrote the entry, if known." }),
+    entry: z.record(z.string(), z.unknown()).optional().meta({
+      description: "The whole entry, with the field names of filters. Present if the request has `full`.",
+    }),
   })
   .readonly();
 
@@ -115,7 +118,9 @@ export const logPageSchema = z
   .object({
     logs: z.array(logRowSchema),
     // Not declared as a date-time, because the date types of generated clients keep fewer digits.
-    cursor: z.string().meta({ description: "A date-time. Pass it unchanged as the next `since`." }),
+    cursor: z.string().meta({
+      description: "A date-time. Pass it unchanged as the next `since`, or as the next `until` in descending order.",
+    }),
   })
   .readonly();
 
@@ -133,26 +138,3 @@ export type LogPage = z.output<typeof logPageSchema> & {
  */
 export const insertIdOf = (timestamp: Timestamp, code: string): string =>
   `${timestamp.slice(0, 19)}.${timestamp.slice(20, -6).padEnd(9, "0")}-${code}`;
-
-const rowOf = (entry: LogEntry): LogPage["logs"][number] => {
-  const timestamp = timestampOf(entry.instant);
-  return {
-    timestamp,
-    severity: entry.severity,
-    message: messageOf(entry),
-    log_name: entry.logName,
-    insert_id: insertIdOf(timestamp, entry.code),
-    revision: entry.revision,
-    instance_id: entry.instance,
-  };
-};
-
-/**
- * Returns the client view of a page of entries, oldest first.
- * @param seen the position after which the next page begins
- */
-export const logPageOf = (entries: readonly LogEntry[], seen: LogPosition, partial: boolean): LogPage => ({
-  logs: entries.map(rowOf),
-  cursor: cursorOf(seen),
-  partial,
-});

@@ -4,7 +4,13 @@
  */
 import type { LogPage } from "./entry.ts";
 
-/** Returns a page of up to `limit` entries, or undefined if the platform does not respond. */
+/** Seconds for which the platform should wait for an entry. Shorter than the idle timeouts of most proxies. */
+export const WAIT_SECONDS = 20;
+
+/**
+ * Returns a page of up to `limit` entries, or undefined if the platform does not respond. Should request the page with
+ * `wait: WAIT_SECONDS`.
+ */
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
 
 export interface FollowOptions {
@@ -13,6 +19,8 @@ export interface FollowOptions {
   /** The maximum number of entries per page. */
   readonly limit: number;
   readonly signal: AbortSignal;
+  /** Returns the time in milliseconds. */
+  readonly now: () => number;
   /** Called after a period without entries, and repeatedly while the log stays quiet. */
   readonly onIdle?: () => Promise<void>;
   /** Waits `millis` milliseconds or until the signal aborts. Must not reject. */
@@ -34,24 +42,29 @@ export const pauseAfter = (idle: number): number => Math.min(QUIET_MS, Math.max(
 
 /** Yields each entry once, in order, until the signal aborts. */
 export async function* followLog(read: ReadPage, options: FollowOptions): AsyncGenerator<LogPage["logs"][number]> {
-  const { limit, signal, onIdle, wait } = options;
+  const { limit, signal, now, onIdle, wait } = options;
   let { since } = options;
   let idle = 0;
   let reportAt = IDLE_MS;
   while (!signal.aborted) {
+    const begun = now();
     const page = await read(since);
     if (signal.aborted) return;
+    // The platform waits for an entry, so a page without entries may take long. The pause includes this time.
+    const waited = now() - begun;
     if (page !== undefined) {
       since = page.cursor;
       yield* page.logs;
       if (page.logs.length > 0) [idle, reportAt] = [0, IDLE_MS];
+      else idle += waited;
       if (page.logs.length === limit || page.partial) continue;
     }
     if (idle >= reportAt) {
       reportAt = idle + IDLE_AGAIN_MS;
       await onIdle?.();
     }
-    const pause = page === undefined ? QUIET_MS : Math.max(pauseAfter(idle), page.pollAfterMs ?? 0);
+    const quiet = page?.logs.length === 0 ? Math.max(0, pauseAfter(idle) - waited) : pauseAfter(idle);
+    const pause = page === undefined ? QUIET_MS : Math.max(quiet, page.pollAfterMs ?? 0);
     await wait(pause, signal);
     idle += pause;
   }

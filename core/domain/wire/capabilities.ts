@@ -138,6 +138,9 @@ export const capabilitiesSchema = z
       newest: feature,
       since: feature,
       query: feature,
+      descending: feature.meta({ description: "Pages may have an upper bound, and may be in descending order." }),
+      histogram: feature.meta({ description: "A client can count the entries over time." }),
+      values: feature.meta({ description: "A client can list the fields of entries with their values." }),
       settle_seconds: z
         .number()
         .meta({ description: "The maximum delay until an entry appears in reads, in seconds." }),

@@ -129,30 +129,71 @@ export const resumeFields = {
   after: integerField({ min: 0, default: 0 }, "The `seq` of the last record received; 0 for all records."),
 } as const;
 
-const since = readField<LogPosition>(
-  (text) => {
-    const value = parseCursor(text);
-    return value === undefined
-      ? {
-          problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
-          type: "datetime_parsing",
-        }
-      : { value };
-  },
-  "Return entries after this date-time or cursor.",
-  ["2026-01-31T09:00:00Z"],
-);
+const logPosition = (description: string, example: string) =>
+  readField<LogPosition>(
+    (text) => {
+      const value = parseCursor(text);
+      return value === undefined
+        ? {
+            problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
+            type: "datetime_parsing",
+          }
+        : { value };
+    },
+    description,
+    [example],
+  )
+    .nullable()
+    .optional();
 
-export const logsFields = {
+const logSearchFields = {
   deployment_name: anyName("The deployment."),
-  since: since.nullable().optional(),
-  limit: integerField(fieldLimits.logs, "The maximum number of entries."),
+  since: logPosition("Search entries after this date-time or cursor.", "2026-01-31T09:00:00Z"),
+  until: logPosition("Search entries up to and including this date-time or cursor.", "2026-01-31T10:00:00Z"),
   query: z
     .string({ error: "must be a string" })
     .max(logLimits.filterChars, `must be at most ${logLimits.filterChars} characters`)
     .nullable()
     .optional()
     .meta({ description: "A filter in the Cloud Logging query language.", examples: ["severity>=ERROR"] }),
+} as const;
+
+export const logsFields = {
+  ...logSearchFields,
+  limit: integerField(fieldLimits.logs, "The maximum number of entries."),
+  order: z
+    .enum(["asc", "desc"], { error: "must be 'asc' or 'desc'" })
+    .default("asc")
+    .meta({ description: "`asc` returns the oldest entry first, `desc` the newest." }),
+  wait: integerField(
+    { min: 0, max: logLimits.waitSeconds, default: 0 },
+    "The seconds to wait for an entry if none matches. Requires ascending order without `until`.",
+  ),
+  full: booleanField(false, "Whether each entry of the response has the member `entry`."),
+} as const;
+
+export const logHistogramFields = {
+  ...logSearchFields,
+  buckets: integerField({ min: 1, max: logLimits.buckets, default: 60 }, "The number of buckets."),
+} as const;
+
+export const logValuesFields = {
+  ...logSearchFields,
+  field: z
+    .string({ error: "must be a string" })
+    .max(1000, "must be at most 1000 characters")
+    .nullable()
+    .optional()
+    .meta({
+      description: "The only field to list, as in a filter. Absent: all fields.",
+      examples: ["jsonPayload.user"],
+    }),
+  prefix: z
+    .string({ error: "must be a string" })
+    .max(200, "must be at most 200 characters")
+    .default("")
+    .meta({ description: "List only values that begin with this text, in any letter case." }),
+  limit: integerField({ min: 1, max: 100, default: 20 }, "The maximum number of values of a field."),
 } as const;
 
 export const sqlFields = {

@@ -1,14 +1,17 @@
 /** Follows the log of a deployment, page by page. */
 import { fieldLimits } from "../../domain/accounts/limits.ts";
 import type { LogPage } from "../../domain/logs/entry.ts";
-import { followLog } from "../../domain/logs/follow-log.ts";
+import { followLog, WAIT_SECONDS } from "../../domain/logs/follow-log.ts";
 import type { RequestFields } from "../../domain/wire/fields.ts";
+import { millisOf } from "../../domain/wire/instant.ts";
 import type { logsFields } from "../../domain/wire/requests.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { CallOptions, Clock } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 
 type LogsRequest = RequestFields<typeof logsFields>;
+/** A request that follows a log reads forward, without an end, and chooses its own waits. */
+export type FollowRequest = Omit<LogsRequest, "until" | "order" | "wait">;
 
 /**
  * Yields the entries of a log until the signal aborts. Retries while the log is unavailable, and waits if the account
@@ -17,7 +20,7 @@ type LogsRequest = RequestFields<typeof logsFields>;
 export async function* followLogs(
   clock: Clock,
   readPage: (request: LogsRequest, options: CallOptions) => ResultAsync<LogPage, ControlPlaneError>,
-  request: LogsRequest,
+  request: FollowRequest,
   { signal }: CallOptions = {},
 ): AsyncGenerator<Result<LogPage["logs"][number], ControlPlaneError>> {
   const failed = new AbortController();
@@ -25,7 +28,7 @@ export async function* followLogs(
   const either = AbortSignal.any([failed.signal, ...(signal === undefined ? [] : [signal])]);
   const { limit = fieldLimits.logs.max } = request;
   const read = async (since: string | undefined): Promise<LogPage | undefined> => {
-    const page = await readPage({ ...request, limit, since }, { signal: either });
+    const page = await readPage({ ...request, limit, since, wait: WAIT_SECONDS }, { signal: either });
     if (page.isOk()) return page.value;
     if ("retryAfterSeconds" in page.error) await clock.sleep(page.error.retryAfterSeconds * 1000, either);
     else if (!either.aborted) {
@@ -35,7 +38,13 @@ export async function* followLogs(
     return undefined;
   };
   const wait = (millis: number) => clock.sleep(millis, either);
-  const rows = followLog(read, { since: request.since ?? undefined, limit, signal: either, wait });
+  const rows = followLog(read, {
+    since: request.since ?? undefined,
+    limit,
+    signal: either,
+    now: () => millisOf(clock.now()),
+    wait,
+  });
   for await (const row of rows) yield ok(row);
   if (failure !== undefined) yield err(failure);
 }

@@ -1,81 +1,139 @@
 /** Reads the log of a deployment, page by page. */
-import { before, type LogPosition } from "../../domain/logs/cursor.ts";
-import { logPageOf } from "../../domain/logs/entry.ts";
+import { before, LAST } from "../../domain/logs/cursor.ts";
+import type { LogPage } from "../../domain/logs/entry.ts";
 import { lowerBound } from "../../domain/logs/filter/bounds.ts";
-import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
-import { describeProblem } from "../../domain/logs/filter/problem.ts";
-import { everything } from "../../domain/logs/filter/tree.ts";
-import type { Feature } from "../../domain/wire/capabilities.ts";
+import type { LogFilter } from "../../domain/logs/filter/tree.ts";
+import {
+  ascendingPart,
+  descendingPart,
+  logPageOf,
+  newestPart,
+  notBefore,
+  type PagePart,
+  type PageRange,
+} from "../../domain/logs/page.ts";
 import type { RawFields, Values } from "../../domain/wire/fields.ts";
-import { plusMillis } from "../../domain/wire/instant.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import { logsFields } from "../../domain/wire/requests.ts";
-import { notFound } from "../../errors.ts";
-import type { LogQuery, LogScope } from "../../ports/log-store.ts";
-import { err, ok, type Result } from "../../result.ts";
+import type { ControlPlaneError } from "../../errors.ts";
+import type { LogScope } from "../../ports/log-store.ts";
+import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 import { findName } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
-import { type Caller, useCase } from "../pipeline/use-case.ts";
+import { type Call, useCase } from "../pipeline/use-case.ts";
+import { checkLog, checkSearch, queryOf, searchBackwards, settledUntil } from "./log-search.ts";
 
-const unsupportedField = (raw: RawFields, field: string, feature: Feature): Issue[] => {
-  const value = raw[field];
-  return value !== undefined && value !== null && value !== "" && !feature.supported
-    ? [issue([field], feature.reason, "unsupported")]
-    : [];
+type Input = Omit<Values<typeof logsFields>, "since" | "until"> & PageRange & { readonly filter: LogFilter };
+
+/** A page that `logPageOf` has not formatted yet. */
+type Part = PagePart & {
+  readonly pollAfterMs?: number | undefined;
+  /** True if the search found nothing, not even entries that do not match. */
+  readonly isBlank: boolean;
 };
 
-/**
- * Parses the filter and determines the position after which the page begins: `since`, or else the filter's lower time
- * bound. Without a position, the page contains the newest entries.
- */
 const checkQuery = (
-  { since, query }: Partial<Values<typeof logsFields>>,
-  { ports }: Context,
+  valid: Partial<Values<typeof logsFields>>,
+  context: Context,
   raw: RawFields,
-): Result<Pick<LogQuery, "filter"> & { readonly position: LogPosition | undefined }, readonly Issue[]> => {
-  const { logs } = ports.provider.capabilities;
-  const issues = [...unsupportedField(raw, "since", logs.since), ...unsupportedField(raw, "query", logs.query)];
-  const filter = parseLogFilter(logs.query.supported ? (query ?? "") : "", ports.compilePattern);
-  if (filter.isErr()) issues.push(issue(["query"], describeProblem(filter.error), "value_error"));
-  if (filter.isErr() || issues.length > 0) return err(issues);
-  return ok({ filter: filter.value, position: since ?? lowerBound(filter.value) });
+): Result<PageRange & { readonly filter: LogFilter }, readonly Issue[]> => {
+  const { descending } = context.ports.provider.capabilities.logs;
+  const issues: Issue[] = [];
+  if (valid.order === "desc" && !descending.supported) issues.push(issue(["order"], descending.reason, "unsupported"));
+  if ((valid.wait ?? 0) > 0 && (valid.order === "desc" || valid.until))
+    issues.push(
+      issue(["wait"], "must be 0 with `until` or in descending order, because no entry follows", "value_error"),
+    );
+  const search = checkSearch(valid, context, raw);
+  if (search.isOk() && issues.length === 0) return search;
+  return err([...(search.isErr() ? search.error : []), ...issues]);
 };
 
-/** Returns true if the log has an entry or cannot be read. */
-const hasLog = async ({ context, options }: Caller, scope: LogScope): Promise<boolean> => {
-  const query = { filter: everything, limit: 1, timeoutMs: context.settings.logLimits.timeoutMs };
-  const newest = await context.ports.provider.logs.newest(scope, query, options);
-  return newest.isErr() || newest.value.seen !== undefined;
+/** Reads the entries after a position: `since`, or else the filter's lower time bound. */
+const readForwards = (
+  { context, input, options }: Call<Input>,
+  scope: LogScope,
+  since: NonNullable<PageRange["since"]>,
+): ResultAsync<Part, ControlPlaneError> =>
+  context.ports.provider.logs.after(scope, since, queryOf(context, input), options).map((found) => ({
+    ...ascendingPart(found, input, since),
+    pollAfterMs: found.pollAfterMs,
+    isBlank: found.seen === undefined,
+  }));
+
+const readNewest = (call: Call<Input>, scope: LogScope): ResultAsync<Part, ControlPlaneError> => {
+  const { context, input, options } = call;
+  const { provider, clock } = context.ports;
+  const now = before(settledUntil(context) ?? clock.now());
+  const { until } = input;
+  const query = queryOf(context, input);
+  if (until !== undefined)
+    return searchBackwards(call, scope, until, query).map((found) => ({
+      ...newestPart(found, until, now),
+      isBlank: found.entries.length === 0,
+    }));
+  return provider.logs.newest(scope, query, options).map((found) => ({
+    ...ascendingPart(found, {}, now),
+    pollAfterMs: found.pollAfterMs,
+    isBlank: found.seen === undefined,
+  }));
 };
 
-/** Returns a page of a deployment's log, oldest entry first. The log of a deleted deployment remains readable. */
+const readBackwards = (call: Call<Input>, scope: LogScope): ResultAsync<Part, ControlPlaneError> => {
+  const { context, input } = call;
+  const { since, until, filter } = input;
+  const now = before(settledUntil(context) ?? context.ports.clock.now());
+  const query = queryOf(context, { ...input, filter: since === undefined ? filter : notBefore(filter, since) });
+  return searchBackwards(call, scope, until ?? LAST, query).map((found) => ({
+    ...descendingPart(found, input, now),
+    isBlank: found.entries.length === 0,
+  }));
+};
+
+const readPart = (call: Call<Input>, scope: LogScope): ResultAsync<Part, ControlPlaneError> => {
+  const { input } = call;
+  if (input.order === "desc") return readBackwards(call, scope);
+  const position = input.since ?? lowerBound(input.filter);
+  return position === undefined ? readNewest(call, scope) : readForwards(call, scope, position);
+};
+
+/** Milliseconds after which a follower should read again, if it may not wait. */
+const RETRY_MS = 1000;
+
+/** Waits until an entry matches. */
+const holdPart = async (call: Call<Input>, scope: LogScope, first: Part): Promise<Result<Part, ControlPlaneError>> => {
+  const { context, principal, input, options } = call;
+  if (input.wait === 0 || first.entries.length > 0 || first.partial) return ok(first);
+  const { heldReads } = context;
+  if (!heldReads.isAvailable(principal.account))
+    return ok({ ...first, pollAfterMs: Math.max(first.pollAfterMs ?? 0, RETRY_MS) });
+  return heldReads.hold<Result<Part, ControlPlaneError>>(ok(first), {
+    account: principal.account,
+    signal: options.signal,
+    waitMs: input.wait * 1000,
+    pauseAfter: (part) =>
+      part.isOk() && part.value.entries.length === 0 && !part.value.partial ? (part.value.pollAfterMs ?? 0) : undefined,
+    read: async (part) => (part.isErr() ? part : await readForwards(call, scope, part.value.cursor)),
+  });
+};
+
+/** Returns a page of a deployment's log. The log of a deleted deployment remains readable. */
 export const readLogs = useCase({
   fields: logsFields,
   check: checkQuery,
   authorize: (call) => findName(call, call.input.deployment_name),
-  run: async (call, state) => {
-    const { context, principal, input, options } = call;
-    const { provider, clock } = context.ports;
-    const { deployment_name: service, limit, filter, position } = input;
-    const now = clock.now();
-    const settle = provider.capabilities.logs.settle_seconds * 1000;
-    const query: LogQuery = {
-      filter,
-      limit,
-      timeoutMs: context.settings.logLimits.timeoutMs,
-      ...(settle === 0 ? {} : { until: plusMillis(now, -settle) }),
-    };
-    const scope = { owner: principal.account, service };
-    const read = await (position === undefined
-      ? provider.logs.newest(scope, query, options)
-      : provider.logs.after(scope, position, query, options));
-    if (read.isErr()) return err(read.error);
-    const { entries, seen, partial, pollAfterMs } = read.value;
-    // A name with log entries but without a service belongs to a deleted deployment. A name without entries was never
-    // deployed, or its entries have expired.
-    if (state.kind !== "held" && seen === undefined && !(await hasLog(call, scope)))
-      return err(notFound(`The deployment '${service}' does not exist.`));
-    const page = logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial);
-    return ok(pollAfterMs === undefined ? page : { ...page, pollAfterMs });
+  run: async (call, state): Promise<Result<LogPage, ControlPlaneError>> => {
+    const { input, principal } = call;
+    const scope = { owner: principal.account, service: input.deployment_name };
+    const first = await readPart(call, scope);
+    if (first.isErr()) return err(first.error);
+    if (first.value.isBlank) {
+      const exists = await checkLog(call, scope, state);
+      if (exists.isErr()) return err(exists.error);
+    }
+    return (await holdPart(call, scope, first.value)).map(({ pollAfterMs, ...part }) => {
+      const page = logPageOf(part, { order: input.order, isFull: input.full });
+      return pollAfterMs === undefined ? page : { ...page, pollAfterMs };
+    });
   },
 });

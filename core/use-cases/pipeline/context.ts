@@ -13,6 +13,7 @@ import type { Policy } from "../../domain/deploy/policy.ts";
 import { reservedNames } from "../../domain/wire/names.ts";
 import type { Ports } from "../../ports/provider.ts";
 import { RunningDeploys } from "../deploy/running-deploys.ts";
+import { HeldReads } from "../logs/held-reads.ts";
 import { KeyedSemaphore } from "./keyed-semaphore.ts";
 import { RequestCounter } from "./request-counter.ts";
 
@@ -34,6 +35,8 @@ export interface Context {
   readonly deploys: RunningDeploys;
   /** Limits the concurrent uploads of sources per account. */
   readonly uploads: KeyedSemaphore;
+  /** The requests that wait for a log entry. */
+  readonly heldReads: HeldReads;
   /** Limits the concurrent SQL queries per account. */
   readonly queries: KeyedSemaphore;
   /** Permits one change to the secrets of an account at a time. */
@@ -71,6 +74,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     settings,
     deploys: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
+    heldReads: new HeldReads(ports.clock, settings.logLimits.waitingAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
     secrets: new KeyedSemaphore(1),
     requests: new RequestCounter(ports.clock, settings.accountLimits.requestsPerMinute),

@@ -12,8 +12,9 @@ export const LOG_PAGE = fieldLimits.logs.max;
 const waitFor = (millis: number, signal: AbortSignal): Promise<unknown> =>
   sleep(millis, undefined, { signal }).catch(() => undefined);
 
-/** Follows a log in pages of `LOG_PAGE` entries. Tests replace `wait`. */
+/** Follows a log in pages of `LOG_PAGE` entries. Tests replace `now` and `wait`. */
 export const followLog = (
   read: ReadPage,
-  options: Omit<FollowOptions, "limit" | "wait"> & Partial<Pick<FollowOptions, "wait">>,
-): AsyncGenerator<LogRow> => followPages(read, { limit: LOG_PAGE, wait: waitFor, ...options });
+  options: Omit<FollowOptions, "limit" | "now" | "wait"> & Partial<Pick<FollowOptions, "now" | "wait">>,
+): AsyncGenerator<LogRow> =>
+  followPages(read, { limit: LOG_PAGE, now: () => performance.now(), wait: waitFor, ...options });

@@ -31,7 +31,8 @@ export const printRow = (io: Io, row: LogRow): void => {
   const time = paint(io, "dim", timeText(row.timestamp));
   const source = paint(io, "dim", row.log_name.padEnd(SOURCE_WIDTH));
   const colour = colours[row.severity];
-  const text = indentLines(safeText(io, logText(row)));
+  const whole = row.entry === undefined ? "" : `\n${JSON.stringify(row.entry, null, 2)}`;
+  const text = indentLines(safeText(io, logText(row) + whole));
   const shown = colour === undefined ? text : paint(io, colour, text);
   print(io, `${time} ${row.severity.padEnd(SEVERITY_WIDTH)} ${source} ${shown}`);
 };

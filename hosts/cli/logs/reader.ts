@@ -1,6 +1,7 @@
 /** Reads a deployment's log over HTTP, page by page. Waits if the platform limits the rate, and reports errors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
+import { WAIT_SECONDS } from "../../../core/domain/logs/follow-log.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Client } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
@@ -12,28 +13,38 @@ import { withMarkedFilter } from "./mark-filter.ts";
 
 const DEFAULT_RETRY_S = 5;
 
+/** The parts of a request that select a page. */
+export interface PageRequest {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly order?: "desc";
+  readonly limit?: number;
+  readonly wait?: number;
+}
+
 export class LogReader {
   readonly #client: Client;
   readonly #io: Io;
   readonly #name: string;
   readonly #query: string | undefined;
+  readonly #full: boolean;
   #silent = false;
   #gone = false;
 
-  constructor(client: Client, io: Io, name: string, query: string | undefined) {
+  /** @param full whether to read whole entries */
+  constructor(client: Client, io: Io, name: string, query: string | undefined, full = false) {
     this.#client = client;
     this.#io = io;
     this.#name = name;
     this.#query = query;
+    this.#full = full;
   }
 
   /** @param bound a filter to put before the user's filter; needs no parentheses, because OR binds tighter than AND */
-  async page(
-    request: { readonly since?: string | undefined; readonly limit?: number },
-    bound?: string,
-  ): Promise<LogPage> {
+  async page(request: PageRequest, bound?: string): Promise<LogPage> {
     const query = bound === undefined ? this.#query : `${bound}\n${this.#query ?? ""}`;
-    const body = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...request };
+    const full = this.#full ? { full: true } : {};
+    const body = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...full, ...request };
     for (;;) {
       try {
         return await this.#client.readLogs(body, { signal: this.#io.signal });
@@ -44,10 +55,13 @@ export class LogReader {
     }
   }
 
-  /** Returns a page, or undefined after a temporary error, which it reports once. */
+  /**
+   * Returns a page, for which the platform may wait for an entry. Returns undefined after a temporary error, which it
+   * reports once.
+   */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {
-      const page = await this.page({ since, limit });
+      const page = await this.page({ since, limit, wait: WAIT_SECONDS });
       this.#silent = false;
       for (const row of page.logs) this.#see(row);
       return page;

@@ -1,4 +1,4 @@
-/** Parses the value of `-s`: an age, a date, or a date-time, including a time copied from the output. */
+/** Parses the value of `-s` or `--until`: an age, a date, or a date-time, including a time copied from the output. */
 
 import { durationOf } from "../../../core/domain/logs/filter/literals.ts";
 import { parseInstant } from "../../../core/domain/wire/instant.ts";
@@ -21,19 +21,22 @@ const wholeDateTime = (text: string): string =>
     ? `${text}T00:00:00Z`
     : text.replace(/^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?=$|[Zz+-])/, "$1T$2:00").replace(" ", "T");
 
-/** Returns the `since` of a request. Throws `UsageError` if the text is not a time. */
-export const readSince = (text: string | undefined, now: number): string | undefined => {
+/**
+ * Returns the time for a request. Throws `UsageError` if the text is not a time.
+ * @param option the option, for messages
+ */
+export const readSince = (text: string | undefined, now: number, option = "-s"): string | undefined => {
   if (text === undefined) return undefined;
   const ago = millisOf(text);
   if (ago !== undefined) {
-    if (ago > now) throw new UsageError(`-s ${text} is before 1970. Pass a shorter duration.`);
+    if (ago > now) throw new UsageError(`${option} ${text} is before 1970. Pass a shorter duration.`);
     return new Date(now - ago).toISOString();
   }
   const whole = wholeDateTime(text);
   if (parseInstant(whole) !== undefined) return whole;
   if (parseInstant(`${whole}Z`) !== undefined)
-    throw new UsageError(`-s ${text} has no time zone. Add Z for UTC, or an offset such as +02:00.`);
+    throw new UsageError(`${option} ${text} has no time zone. Add Z for UTC, or an offset such as +02:00.`);
   throw new UsageError(
-    `-s must be an age (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
+    `${option} must be an age (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
   );
 };

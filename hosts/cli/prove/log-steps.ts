@@ -106,7 +106,7 @@ const followLines = async (proof: Proof, since: string): Promise<void> => {
 const rereadLines = async (proof: Proof, since: string): Promise<void> => {
   const seen: number[] = [];
   const reader = readerOf(proof, lineStart(proof.run));
-  await readSinceThen(reader, since, undefined, (row) => seen.push(numberOf(row)));
+  await readSinceThen(reader, { since, until: undefined }, undefined, (row) => seen.push(numberOf(row)));
   expectLines("Reading the log again", seen, 1, proof.state.lines);
 };
 

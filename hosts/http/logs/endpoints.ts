@@ -1,5 +1,7 @@
 import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts";
-import { logsFields } from "../../../core/domain/wire/requests.ts";
+import { logValuesSchema } from "../../../core/domain/logs/field-values.ts";
+import { logHistogramSchema } from "../../../core/domain/logs/histogram.ts";
+import { logHistogramFields, logsFields, logValuesFields } from "../../../core/domain/wire/requests.ts";
 import { post, type Rendered } from "../endpoint.ts";
 
 /** Rounds up, so that a client that waits this long does not read too early. */
@@ -17,10 +19,11 @@ const renderPage = (result: unknown): Rendered => {
 export const logEndpoints = [
   post("/v1/deployment/logs", {
     operation: "readLogs",
-    summary: "Read the log of a deployment, oldest entries first.",
+    summary: "Read the log of a deployment.",
     description:
-      "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. New entries may " +
-      "take some seconds to appear.",
+      "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. In descending order, " +
+      "pass it as the next `until`. Without `since`, a page has the newest entries. With `wait`, the response waits " +
+      "until an entry matches. New entries may take some seconds to appear.",
     fields: logsFields,
     response: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
@@ -28,7 +31,28 @@ export const logEndpoints = [
     headers: {
       "X-Logs-Partial": "`true` if the search ended early, at its time or size limit. Continue from the cursor.",
       "X-Poll-After":
-        "The seconds, such as `2.4`, to wait before reading the next page. Earlier requests return no newer entries.",
+        "The seconds, such as `2.4`, to wait before reading the next page. The reason is the read quota of a cloud, or too " +
+        "many requests of the account that wait for an entry.",
     },
+  }),
+  post("/v1/logs/histogram", {
+    operation: "getLogHistogram",
+    summary: "Count the entries of a deployment's log over time, by severity.",
+    description:
+      "Without `since`, the range is one hour. The search counts the newest entries first. If it reaches its time " +
+      "limit, `partial` is true, and the buckets before `complete_since` may lack entries.",
+    fields: logHistogramFields,
+    response: logHistogramSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.getLogHistogram(principal, request, options),
+  }),
+  post("/v1/logs/values", {
+    operation: "listLogValues",
+    summary: "List the fields of a deployment's log entries, with their most frequent values.",
+    description:
+      "For completion in an editor of filters. Examines at most the newest 10,000 matching entries. Fields that " +
+      "differ in almost every entry, such as `timestamp` and `textPayload`, have no values.",
+    fields: logValuesFields,
+    response: logValuesSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.listLogValues(principal, request, options),
   }),
 ] as const;

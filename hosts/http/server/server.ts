@@ -67,8 +67,10 @@ const stopGracefully = (app: FastifyInstance, listeners: Listeners, controlPlane
   });
 };
 
+const logReads: readonly (string | undefined)[] = ["/v1/deployment/logs", "/v1/logs/histogram", "/v1/logs/values"];
+
 const isRead = ({ method, routeOptions }: FastifyRequest): boolean =>
-  method === "GET" || routeOptions.url === "/v1/deployment/logs";
+  method === "GET" || logReads.includes(routeOptions.url);
 
 /** Logs successful reads at debug level: clients and health checks poll, and would flood the log. */
 const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {

@@ -99,7 +99,7 @@ test("followLogs continues from the cursor across failed connections and rate li
   await expect(follow()).rejects.toThrow("left");
   expect(seen).toEqual(["one", "two"]);
   const from = (since?: string) =>
-    `POST /v1/deployment/logs ${JSON.stringify({ deployment_name: "app", limit: 10, since })}`;
+    `POST /v1/deployment/logs ${JSON.stringify({ deployment_name: "app", limit: 10, since, wait: 20 })}`;
   expect(sent).toEqual([from(), from("c1"), from("c1"), from("c1")]);
 });
 

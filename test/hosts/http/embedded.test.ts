@@ -4,7 +4,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { type PortsideOptions, portside } from "../../../hosts/http/index.ts";
+import { createEndlessSleepClock } from "../../support/clocks/endless-sleep.ts";
 
 let app: FastifyInstance;
 afterEach(() => app.close());
@@ -36,6 +38,23 @@ const embed = async (prefix = "") => {
 
 const call = (method: "GET" | "POST" | "PUT", url: string, headers: Record<string, string> = {}, payload?: string) =>
   app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+
+test("a closing application ends the requests that wait for a log entry", async () => {
+  const memory = createMemoryProvider();
+  const clock = createEndlessSleepClock(memory.ports.clock);
+  const controlPlane = createControlPlane({ ...memory.ports, clock });
+  const [owner, service] = ["acme" as AccountId, "app" as DeploymentName];
+  const line = { owner, service, severity: "INFO", logName: "stdout", text: "one" } as const;
+  expect((await memory.provider.logs.append([line])).isOk()).toBe(true);
+  app = Fastify();
+  await register({ controlPlane, caller: () => ({ account: owner, credentialId: "test" }) });
+  const since = new Date(Date.now() + 3_600_000).toISOString();
+  const request = JSON.stringify({ deployment_name: service, since, wait: 25 });
+  const held = call("POST", "/v1/deployment/logs", { "content-type": "application/json" }, request);
+  await expect.poll(() => clock.sleeping()).toBe(1);
+  await app.close();
+  expect((await held).json()).toMatchObject({ logs: [] });
+});
 
 describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
   test("the API works, and its errors have its format", async () => {

@@ -36,6 +36,8 @@ const contract = [
   "POST /v1/deployment/rollback/plan",
   "POST /v1/key/create",
   "POST /v1/key/revoke",
+  "POST /v1/logs/histogram",
+  "POST /v1/logs/values",
   "POST /v1/secret/delete",
   "POST /v1/secret/set",
   "POST /v1/sql",

@@ -1,6 +1,6 @@
 /** Systems to compare with the model of releases: services that run as processes, and simulated ones. */
 import fc from "fast-check";
-import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { ControlPlane, DeployFields } from "../../../core/control-plane.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { ok } from "../../../core/result.ts";
 import type { releaseLife } from "../../models/release-life.ts";
@@ -18,7 +18,7 @@ export const runningReleases = (controlPlane: ControlPlane): ReleaseSystem => {
     call: async (work) => work,
     deploy: async (text, fields) => {
       const archive = (await controlPlane.receiveSource(principal, bytesOf(tellingSource(text))))._unsafeUnwrap();
-      const run = await controlPlane.deploy(principal, { fields, archive });
+      const run = await controlPlane.deploy(principal, { fields: fields as DeployFields, archive });
       return run.isErr() ? run.map(() => []) : ok(await Array.fromAsync(run.value.follow()));
     },
     follow: (run) => Array.fromAsync(run.follow()),

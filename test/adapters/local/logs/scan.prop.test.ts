@@ -10,7 +10,13 @@ import { type LogSearch, scan } from "../../../../adapters/local/logs/scan.ts";
 import { whereClause } from "../../../../adapters/local/logs/where-clause.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
-import { behind, comparePositions, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
+import {
+  behind,
+  comparePositions,
+  justBefore,
+  type LogPosition,
+  ordinalCode,
+} from "../../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../../core/domain/logs/filter/match.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
@@ -45,14 +51,18 @@ const fileWith = (all: readonly LogEntry[]): string => {
   return path;
 };
 
-type Asked = Pick<LogSearch, "query" | "place">;
+type Asked = Pick<LogSearch, "query" | "place" | "backwards">;
 
 /** The expected result of a search, by checking every entry. */
-const wanted = (all: readonly LogEntry[], { query, place }: Asked) => {
+const wanted = (all: readonly LogEntry[], { query, place, backwards }: Asked) => {
   const { filter, limit, until } = query;
   const visible = all.filter(({ instant }) => until === undefined || instant <= until);
   const matches = visible.filter(matcherOf(filter, compileRe2));
   if (place === undefined) return { entries: matches.slice(-limit), seen: visible.at(-1) };
+  if (backwards) {
+    const entries = matches.filter((one) => comparePositions(one, place) <= 0).slice(-limit);
+    return { entries, seen: entries.length < limit ? undefined : justBefore(entries[0] as LogEntry) };
+  }
   const isBehind = (one: LogEntry | undefined) => one !== undefined && comparePositions(one, place) > 0;
   const entries = matches.filter(isBehind).slice(0, limit);
   const last = entries.length < limit ? visible.at(-1) : entries.at(-1);
@@ -66,10 +76,11 @@ const asked = (): fc.Arbitrary<Asked> =>
       limit: fc.integer({ min: 1, max: 30 }),
       until: fc.option(logInstant(), { nil: undefined, freq: 2 }),
       from: fc.option(logInstant(), { nil: undefined }),
+      backwards: fc.boolean(),
     })
-    .map(({ filter, limit, until, from }) => ({
+    .map(({ filter, limit, until, from, backwards }) => ({
       query: { filter, limit, timeoutMs: 60_000, ...(until === undefined ? {} : { until }) },
-      ...(from === undefined ? {} : { place: behind(from) }),
+      ...(from === undefined ? {} : { place: behind(from), backwards }),
     }));
 
 test("forwards and backwards, from any position, with any limit", () => {
@@ -77,12 +88,21 @@ test("forwards and backwards, from any position, with any limit", () => {
   fc.assert(
     fc.property(entries(), fc.array(asked(), { minLength: 5, maxLength: 20 }), (all, searches) => {
       const path = fileWith(all);
-      for (const one of searches) {
+      for (const [index, search] of searches.entries()) {
+        const exact =
+          search.place !== undefined && index % 2 === 0 ? { place: all[index % all.length] as LogEntry } : {};
+        const one = { ...search, ...exact };
         const findings = scan({ path, scope, ...one });
         const { entries, seen } = wanted(all, one);
         expect(findings).toMatchObject({ entries, partial: false });
         expect(findings.entries).toHaveLength(entries.length);
         expect([findings.seen?.instant, findings.seen?.code]).toEqual([seen?.instant, seen?.code]);
+        const brief = scan({ path, scope, ...one, query: { ...one.query, isBrief: true } });
+        expect(brief.seen).toEqual(findings.seen);
+        const parts = ({ owner, service, instant, code, severity, logName }: LogEntry) => ({
+          ...{ owner, service, instant, code, severity, logName },
+        });
+        expect(brief.entries).toEqual(findings.entries.map(parts));
         found += entries.length;
         if (whereClause(one.query.filter, scope.service).sql !== "1") pushed++;
       }
@@ -118,4 +138,15 @@ test("a search ends at a window border after its timeout, and the next one conti
   expect(pages.filter(Boolean).length).toBeGreaterThan(1);
   const backwards = scan({ path, scope, query });
   expect(backwards).toMatchObject({ partial: true, seen: { instant: BigInt(44_999 >> 4) } });
+  const back: (string | undefined)[] = [];
+  let position: LogPosition | undefined = behind(BigInt(44_999 >> 4) as Instant);
+  let cuts = 0;
+  while (position !== undefined) {
+    const findings = scan({ path, scope, query, place: position, backwards: true });
+    back.push(...findings.entries.map(({ instant, code }) => `${instant}.${Number(code)}`));
+    position = findings.seen;
+    if (findings.partial) cuts++;
+  }
+  expect(back).toEqual(found.toReversed());
+  expect(cuts).toBeGreaterThan(1);
 });

@@ -6,6 +6,8 @@ import {
   behind,
   comparePositions,
   cursorOf,
+  justBefore,
+  type LogPosition,
   nameCode,
   ordinalCode,
   parseCursor,
@@ -49,6 +51,21 @@ test("a cursor is a date-time that decodes to its position", () => {
       expect(cursorOf(one)).toHaveLength("2026-01-01T00:00:00.0000000000000000000+00:00".length);
     }),
     runs(1000),
+  );
+});
+
+test("the position directly before an entry is between the entry and every earlier one", () => {
+  const code = () => fc.oneof(fc.nat(300).map(ordinalCode), fc.string({ maxLength: 3 }).map(nameCode));
+  const near = () => fc.record({ instant: fc.bigInt(1n, 3n).map((n) => (FIRST + n) as Instant), code: code() });
+  fc.assert(
+    fc.property(near(), near(), (one, entry) => {
+      const isSameKind = (one.code.length === 10) === (entry.code.length === 10);
+      fc.pre(entry.code !== "" && isSameKind);
+      const gap = parseCursor(cursorOf(justBefore(entry))) as LogPosition;
+      expect(comparePositions(gap, entry)).toBe(-1);
+      if (comparePositions(one, entry) < 0) expect(comparePositions(one, gap)).toBe(-1);
+    }),
+    runs(5000),
   );
 });
 

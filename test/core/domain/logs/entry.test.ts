@@ -6,13 +6,13 @@ import { cursorOf, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
 import {
   deployEntry,
   type LogEntry,
-  logPageOf,
   logPageSchema,
   messageOf,
   severities,
   severityNames,
 } from "../../../../core/domain/logs/entry.ts";
 import { recordOf } from "../../../../core/domain/logs/filter/record.ts";
+import { logPageOf } from "../../../../core/domain/logs/page.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
@@ -69,7 +69,7 @@ describe("a deploy in the deployment's own log", () => {
 
 test("a page is oldest first, and its cursor is the last position read", () => {
   const seen = line("b", 5n, 7);
-  const page = logPageOf([line("a", 0n), seen], seen, true);
+  const page = logPageOf({ entries: [line("a", 0n), seen], cursor: seen, partial: true });
   expect(logPageSchema.parse(page)).toEqual({ logs: page.logs, cursor: page.cursor });
   expect(page.logs.map(({ timestamp, message }) => [timestamp, message])).toEqual([
     ["2026-01-01T00:00:00+00:00", "a"],
@@ -81,7 +81,7 @@ test("a page is oldest first, and its cursor is the last position read", () => {
 test("a row has the log, the revision and the instance of the entry, and the id that filters compare", () => {
   const [whole, fine] = [line("a", 0n), line("b", 5n, 7)];
   const from = { ...fine, logName: "stderr", revision: "app-00001", instance: "i1" } as const;
-  const page = logPageOf([whole, from], fine, false);
+  const page = logPageOf({ entries: [whole, from], cursor: fine, partial: false });
   expect(JSON.parse(JSON.stringify(page.logs))).toEqual([
     {
       timestamp: "2026-01-01T00:00:00+00:00",
@@ -101,6 +101,13 @@ test("a row has the log, the revision and the instance of the entry, and the id 
     },
   ]);
   expect(page.logs.map((row) => row.insert_id)).toEqual([whole, from].map((entry) => recordOf(entry).insertId));
+});
+
+test("a full row has the whole entry, with the field names of filters", () => {
+  const entry = { ...line("a", 0n), revision: "app-00001" };
+  const page = logPageOf({ entries: [entry], cursor: entry, partial: false }, { isFull: true });
+  expect(page.logs[0]?.entry).toEqual(recordOf(entry));
+  expect(page.logs[0]?.entry).toMatchObject({ resource: { labels: { revision_name: "app-00001" } } });
 });
 
 test("severities rank in the contract's order", () => {

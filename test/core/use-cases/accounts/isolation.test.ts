@@ -27,6 +27,7 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   capabilities: "not of an account",
   check: "not of an account",
   authenticate: "not of an account",
+  endWaits: "not of an account",
   settle: "not of an account",
   close: "not of an account",
   countRequest: async (controlPlane, other) => {
@@ -109,6 +110,14 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   },
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  getLogHistogram: async (controlPlane, other) => {
+    const request = { deployment_name: "app" };
+    expect((await controlPlane.getLogHistogram(other, request))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  listLogValues: async (controlPlane, other) => {
+    const request = { deployment_name: "app" };
+    expect((await controlPlane.listLogValues(other, request))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
   runSql: async (controlPlane, other) => {
     const { rows } = (await controlPlane.runSql(other, { query: "SELECT COUNT(*) AS n FROM logs" }))._unsafeUnwrap();

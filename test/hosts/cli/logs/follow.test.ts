@@ -15,18 +15,19 @@ const page = (count: number, partial = false): LogPage => ({
 });
 
 /** Follows a log that returns these pages. Returns the reads, the pauses in milliseconds, and the idle checks. */
-const follow = async (answers: readonly (LogPage | undefined)[]) => {
+const follow = async (answers: readonly (LogPage | undefined)[], millisPerRead = 0) => {
   const stop = new AbortController();
   const done: (string | number)[] = [];
-  let asked = 0;
+  let [asked, time] = [0, 0];
   const read = async () => {
     done.push("read");
+    time += millisPerRead;
     if (asked === answers.length - 1) stop.abort();
     return answers[asked++];
   };
   const onIdle = async () => void done.push("idle");
   const wait = async (millis: number) => void done.push(millis);
-  for await (const _ of followLog(read, { since: undefined, signal: stop.signal, onIdle, wait }));
+  for await (const _ of followLog(read, { since: undefined, signal: stop.signal, onIdle, wait, now: () => time }));
   return done;
 };
 
@@ -37,6 +38,12 @@ test("reads immediately after a full or partial page, and otherwise after a paus
     200,
     "read",
     "read",
+  ]);
+});
+
+test("reads immediately after a page for which the platform has waited, and checks the deployment", async () => {
+  expect(await follow([page(0), page(0), page(1), page(0)], 20_000)).toEqual([
+    ...["read", "idle", 0, "read", 0, "read", 200, "read"],
   ]);
 });
 

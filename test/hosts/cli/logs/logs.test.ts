@@ -63,6 +63,45 @@ test("shows more of the newest entries than fit on a page, and none with -n 0", 
   expect(await logs("-n", "0", "-s", "1h")).toMatchObject({ code: 0, stdout: "" });
 });
 
+test("--until ends the output at a time, and -r shows the newest entries first", async () => {
+  const { api, logs } = await withLines(many(2500));
+  await using _ = api;
+  const all = Array.from({ length: 2500 }, (_, n) => `line ${n}`);
+  expect((await logs("-r", "-n", "3")).lines).toEqual(["line 2499", "line 2498", "line 2497"]);
+  expect((await logs("-r", "-s", "1h")).lines).toEqual(all.toReversed());
+  expect((await logs("-r", "-n", "2100")).lines).toEqual(all.toReversed().slice(0, 2100));
+  expect((await logs("-r", "-s", "2099-01-01T00:00:00Z")).lines).toEqual([]);
+  const { stdout } = await logs("--json", "-r", "-n", "1", "-q", 'textPayload="line 2000"');
+  const { timestamp } = JSON.parse(stdout);
+  const upTo = (await logs("-s", "1h", "--until", timestamp)).lines;
+  expect(upTo.slice(0, 2001)).toEqual(all.slice(0, 2001));
+  expect((await logs("--until", timestamp, "-n", "1")).lines).toEqual(upTo.slice(-1));
+  expect((await logs("--until", "1h")).lines).toEqual([]);
+});
+
+test.each([
+  [["-f", "-r"], "cannot be combined with -r"],
+  [["-f", "--until", "1h"], "cannot be combined with --until"],
+  [["--until", "tomorrow"], "--until must be an age"],
+])("%j is a usage error", async (args, words) => {
+  const { code, stderr } = await portside(["logs", "app", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+});
+
+test("--full shows all fields of each entry", async () => {
+  const { api, logs } = await withLines([{ ...line("line 1"), revision: "app-00001" }]);
+  await using _ = api;
+  const { stdout } = await logs("--full", "-q", "textPayload:line");
+  const [head, ...fields] = stdout.trimEnd().split("\n");
+  expect(head).toMatch(/INFO +stdout +line 1$/);
+  expect(JSON.parse(fields.join(""))).toMatchObject({
+    ...{ textPayload: "line 1", logName: "stdout" },
+    resource: { labels: { service_name: "app", revision_name: "app-00001" } },
+  });
+  const json = await logs("--full", "--json", "-q", "textPayload:line");
+  expect(JSON.parse(json.stdout)).toMatchObject({ message: "line 1", entry: { textPayload: "line 1" } });
+});
+
 test("with -s, prints each page before it reads the next", async () => {
   const { api, env } = await withLines(many(2500));
   await using _ = api;

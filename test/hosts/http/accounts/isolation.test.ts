@@ -32,6 +32,8 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/deployment/fire": refused(403),
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
+  "POST /v1/logs/histogram": refused(403),
+  "POST /v1/logs/values": refused(403),
   "GET /v1/account/usage": {
     own: (answer) => expect(answer).toMatchObject({ deployments: { used: 0 }, volumes: { used: 0 } }),
   },

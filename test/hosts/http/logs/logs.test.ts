@@ -12,6 +12,7 @@ import { clientOf } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
+import { createEndlessSleepClock } from "../../../support/clocks/endless-sleep.ts";
 import { serveApi, type TestApi } from "../../../support/http/api.ts";
 import { problemsOf } from "../../../support/http/refusals.ts";
 
@@ -103,6 +104,85 @@ test("no filter returns entries of another deployment or account", async () => {
     expect(text).not.toContain("theirs");
   }
   expect((await read(api, { deployment_name: "theirs", query: "secret" })).status).toBe(403);
+});
+
+test("descending pages follow the cursor to the oldest entry", async () => {
+  const { api } = await withLogs();
+  await using _api = api;
+  const met: string[] = [];
+  let until = {};
+  for (let more = true; more; ) {
+    const { json } = await read(api, { ...until, order: "desc", query: "logName=stdout", limit: 2 });
+    more = json.logs.length > 0;
+    met.push(...json.logs.map(({ message }: { message: string }) => message));
+    until = { until: json.cursor };
+  }
+  expect(met).toEqual(["secret of app", "bad 4", "good 3", "bad 2", "good 1"]);
+});
+
+test("full returns whole entries", async () => {
+  const { api } = await withLogs();
+  await using _api = api;
+  const { json } = await read(api, { full: true, limit: 1 });
+  expect(json.logs[0]).toMatchObject({
+    message: "secret of app",
+    entry: { textPayload: "secret of app", resource: { labels: { service_name: "app" } } },
+  });
+});
+
+test("wait holds the response until an entry comes", async () => {
+  const { api, memory } = await withLogs();
+  await using _api = api;
+  const { cursor } = (await read(api, {})).json;
+  let hasAnswer = false;
+  const held = read(api, { since: cursor, wait: 25, query: "late" }).then((answer) => {
+    hasAnswer = true;
+    return answer;
+  });
+  // A later request is answered first.
+  await read(api, {});
+  expect(hasAnswer).toBe(false);
+  expect((await memory.provider.logs.append([entry("acme", "app", "late")])).isOk()).toBe(true);
+  expect((await held).json.logs).toMatchObject([{ message: "late" }]);
+});
+
+test("a wait ends when the client disconnects, and when the server stops", async () => {
+  const memory = createMemoryProvider();
+  const clock = createEndlessSleepClock(memory.ports.clock);
+  const api = await serveApi({ ...memory.ports, clock });
+  expect((await memory.provider.logs.append([entry("acme", "app", "one")])).isOk()).toBe(true);
+  const { cursor } = (await read(api, {})).json;
+  const request = { deployment_name: "app", since: cursor, wait: 25 };
+  const client = new AbortController();
+  const gone = api.call("POST", "/v1/deployment/logs", { json: request, signal: client.signal }).catch(() => "gone");
+  await expect.poll(() => clock.sleeping()).toBe(1);
+  client.abort();
+  expect(await gone).toBe("gone");
+  await expect.poll(() => clock.sleeping()).toBe(0);
+  const held = read(api, request);
+  await expect.poll(() => clock.sleeping()).toBe(1);
+  await api[Symbol.asyncDispose]();
+  expect(await held).toMatchObject({ status: 200, json: { logs: [] } });
+});
+
+test("the histogram and the values count the entries of the account's deployment only", async () => {
+  const { api } = await withLogs();
+  await using _api = api;
+  const request = { json: { deployment_name: "app", query: "logName=stdout" } };
+  const histogram = await api.call("POST", "/v1/logs/histogram", request);
+  expect(histogram.status).toBe(200);
+  expect(Object.keys(histogram.json)).toEqual(["buckets", "partial", "complete_since"]);
+  expect(histogram.json.buckets).toHaveLength(60);
+  const counts = histogram.json.buckets.flatMap(({ counts }: { counts: object }) => Object.entries(counts));
+  const sum = (severity: string) =>
+    counts.reduce((all: number, [name, count]: [string, number]) => all + (name === severity ? count : 0), 0);
+  expect([sum("INFO"), sum("ERROR")]).toEqual([3, 2]);
+  const values = await api.call("POST", "/v1/logs/values", request);
+  expect(values.json).toMatchObject({ examined: 5, partial: false });
+  expect(values.json.fields).toContainEqual({
+    ...{ name: "resource.labels.service_name", entries: 5, complete: true },
+    values: [{ value: "app", entries: 5 }],
+  });
 });
 
 test.each([
