@@ -49,7 +49,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     dockerfile: offered(),
   },
   secrets: missing("Portside does not store secrets in Secret Manager"),
-  releases: missing("the Google Cloud provider keeps only the record of the current revision of a service"),
+  releases: offered(`the last ${config.releasesKept} releases of a deployment, with their images`),
   names: { remembers_freed: missing("Cloud Run does not reserve the name of a deleted service") },
   volumes: {
     mounts: offered("Cloud Storage FUSE: no file locks; the last write to a file wins"),

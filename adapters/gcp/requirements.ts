@@ -29,6 +29,8 @@ export const roles: Readonly<Record<string, readonly string[]>> = {
     "run.services.setIamPolicy",
     "run.services.getIamPolicy",
     "run.revisions.get",
+    "run.revisions.list",
+    "run.revisions.delete",
   ],
   "roles/cloudbuild.builds.editor": [
     "cloudbuild.builds.create",
@@ -36,7 +38,14 @@ export const roles: Readonly<Record<string, readonly string[]>> = {
     "cloudbuild.builds.list",
     "cloudbuild.builds.update",
   ],
-  "roles/artifactregistry.reader": ["artifactregistry.repositories.get", "artifactregistry.tags.get"],
+  "roles/artifactregistry.repoAdmin": [
+    "artifactregistry.repositories.get",
+    "artifactregistry.tags.get",
+    "artifactregistry.tags.list",
+    "artifactregistry.tags.create",
+    "artifactregistry.tags.delete",
+    "artifactregistry.versions.get",
+  ],
   "roles/storage.admin": [
     "storage.buckets.create",
     "storage.buckets.get",

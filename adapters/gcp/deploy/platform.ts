@@ -11,6 +11,8 @@ import type { GcpConfig } from "../config.ts";
 import { firstAnswers } from "./answers.ts";
 import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
+import { createKeptImages } from "./releases/kept-images.ts";
+import { readReleases } from "./releases/read-releases.ts";
 import { removeService } from "./remove-service.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
@@ -30,7 +32,7 @@ const stateOf = ({ run, own }: CurrentState): NameState => {
 };
 
 export const createRunPlatform = (
-  config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
+  config: Pick<GcpConfig, "project" | "region" | "repository" | "releasesKept" | "settleSeconds">,
   clients: ClientSource,
   runtime: GcpRuntimeDeps,
   platformDeps: RunPlatformDeps,
@@ -48,6 +50,8 @@ export const createRunPlatform = (
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
     lastLines: platformDeps.lastLines,
     answers: firstAnswers(),
+    images: createKeptImages(config, clients, runtime),
+    releasesKept: config.releasesKept,
     running,
     settleMillis: config.settleSeconds * 1000,
   };
@@ -68,6 +72,8 @@ export const createRunPlatform = (
     rollout: streamRollout(logger, (request, signal, report) =>
       new Rollout(deps, request, signal).run(report).finally(services.changed),
     ),
+
+    releases: (service, options) => readReleases(deps, service, options),
 
     remove: (name, expected, options) =>
       removeService(deps, name, expected, options).andTee(services.changed).orTee(services.changed),

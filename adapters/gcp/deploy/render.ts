@@ -30,6 +30,8 @@ export interface RevisionSettings extends ProbeSettings {
   /** E-mail of the account's runtime identity. */
   readonly identity: string;
   readonly revision: string;
+  /** Annotations to add to those of the existing template. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** Memory on Run, in bytes. Services with mounts need the second generation, which has a minimum. */
@@ -103,7 +105,7 @@ export const renderTemplate = (
   present: RunTemplate = {},
   former?: ServiceTemplate,
 ): RunTemplate => {
-  const { identity, revision } = settings;
+  const { identity, revision, annotations } = settings;
   const [container, ...sidecars] = present.containers ?? [];
   const { livenessProbe: _probe, ...keptContainer } = container ?? {};
   const { volumes, volumeMounts } = volumesOf(template.mounts);
@@ -113,6 +115,7 @@ export const renderTemplate = (
     ...kept,
     revision,
     labels: { ...present.labels, ...labelsOf(template) },
+    annotations: { ...present.annotations, ...annotations },
     serviceAccount: identity,
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,

@@ -24,6 +24,8 @@ import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { PROBE_SECONDS } from "./probes.ts";
 import { allowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RolloutState, renderNote, renderRecord } from "./record.ts";
+import { addRelease, noReleases, removeRelease, renderRevisionRecord } from "./releases/release-record.ts";
+import { type RetentionDeps, retainReleases } from "./releases/retain-releases.ts";
 import { type RunService, renderMinimum, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
@@ -32,12 +34,14 @@ import { waitUntilPublic } from "./wait-until-public.ts";
 import { warningsOf } from "./warnings.ts";
 import { type Change, type CurrentState, presentOf, readState, type WriteDeps, writeConditionally } from "./writes.ts";
 
-export interface RolloutDeps extends WriteDeps, VerdictDeps {
+export interface RolloutDeps extends WriteDeps, VerdictDeps, RetentionDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
   /** Shared by all rollouts. */
   readonly answers: RunAnswers;
+  /** The number of releases of a deployment that are kept. */
+  readonly releasesKept: number;
 }
 
 const TOO_SLOW: DeployFailure = {
@@ -168,7 +172,7 @@ export class Rollout {
 
   /** Creates the revision without moving traffic. */
   #begin(identity: string, report: (message: string) => void): Step<string> {
-    const { template, expected, listenDeadlineMs } = this.#request;
+    const { template, expected, origin, listenDeadlineMs } = this.#request;
     const { answers, clock, logger } = this.#deps;
     const { name, owner } = template;
     const identityUntil = plusMillis(clock.now(), IDENTITY_MS);
@@ -186,10 +190,12 @@ export class Rollout {
       this.#end = this.#newEnd();
       const { run, own } = seen;
       const former = own?.service.serving ?? [];
-      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former };
+      const releases = own?.record.releases ?? noReleases;
+      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former, releases };
       const note = this.#note("DEPLOYING");
       const { probeSeconds } = answers;
-      const settings = { identity, revision: this.#revision, listenDeadlineMs, probeSeconds };
+      const annotations = renderRevisionRecord(this.#revision, template, origin);
+      const settings = { identity, revision: this.#revision, annotations, listenDeadlineMs, probeSeconds };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },
         annotations: { ...run?.annotations, ...renderRecord(record), ...renderNote(note) },
@@ -210,7 +216,7 @@ export class Rollout {
    */
   #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions, note?: DeployNote): Step<string> {
     const { name, owner } = this.#request.template;
-    const { answers, ids, logger } = this.#deps;
+    const { answers, ids, logger, releasesKept } = this.#deps;
     const write = ids.id();
     const change = ({ run, own }: CurrentState): Change => {
       const { record, service } = own as OwnService;
@@ -218,7 +224,12 @@ export class Rollout {
       const state = { ...this.#state(write, step), ...(service.url === "" ? {} : { url: service.url }) };
       const isNewest = lastDeploy?.deployId === attempted.deployId;
       const end = note !== undefined && isNewest ? renderNote(note) : {};
-      const noted = { annotations: { ...run?.annotations, ...renderRecord({ state, attempted, former }), ...end } };
+      const releases =
+        step === "moved"
+          ? addRelease(record.releases, this.#revision, state.at, releasesKept)
+          : removeRelease(record.releases, this.#revision);
+      const rendered = renderRecord({ state, attempted, former, releases });
+      const noted = { annotations: { ...run?.annotations, ...rendered, ...end } };
       if (step === "ended") return { service: noted, mask: ["annotations"] };
       const scaled = renderMinimum(
         attempted,
@@ -309,6 +320,7 @@ export class Rollout {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
           const problem = await waitUntilPublic(service.url, clock);
+          await retainReleases(this.#deps, seen.value);
           if (problem === undefined) return { kind: "ready", revision: this.#revision, url: service.url };
           return failed({ ...TOO_SLOW, message: `The revision has all traffic, but ${problem}.` });
         }

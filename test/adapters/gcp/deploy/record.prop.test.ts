@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { revisionIdOf } from "../../../../adapters/cloud/deploy/revision-id.ts";
 import { parseOwn } from "../../../../adapters/gcp/deploy/parse.ts";
+import { noReleases } from "../../../../adapters/gcp/deploy/releases/release-record.ts";
 import { annotationNames, labelsOf, renderRecord } from "../../../../adapters/gcp/deploy/record.ts";
 import { type RunService, renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -23,7 +24,7 @@ const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): Ru
   return {
     name: `projects/p/locations/r/services/${template.name}`,
     labels: labelsOf(template),
-    annotations: renderRecord({ state, attempted: template, former: revisions }),
+    annotations: renderRecord({ state, attempted: template, former: revisions, releases: noReleases }),
     template: renderTemplate(template, { identity, revision, listenDeadlineMs: 60_000 }),
     trafficStatuses: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION", revision, percent: 100 }],
   };

@@ -124,7 +124,13 @@ export class FakeRun {
 
   async open(): Promise<GrpcServer> {
     const services = { "google.cloud.run.v2.Services": this.#servicesApi() };
-    const revisions = { "google.cloud.run.v2.Revisions": { GetRevision: this.#getRevision } };
+    const revisions = {
+      "google.cloud.run.v2.Revisions": {
+        GetRevision: this.#getRevision,
+        ListRevisions: this.#listRevisions,
+        DeleteRevision: this.#deleteRevision,
+      },
+    };
     const operations = { "google.longrunning.Operations": { GetOperation: this.#getOperation } };
     this.#server = await serveGrpc(PACKAGE, { ...services, ...revisions, ...operations }, this.faults);
     return this.#server;
@@ -148,6 +154,12 @@ export class FakeRun {
   stored(id: string): Message | undefined {
     const stored = [...this.#services.values()].find((one) => one.id === id);
     return stored && this.#view(stored);
+  }
+
+  /** The revisions of a service, oldest first, for assertions. */
+  revisions(id: string): { readonly id: string; readonly template: Message }[] {
+    const stored = [...this.#services.values()].find((one) => one.id === id);
+    return [...(stored?.revisions.values() ?? [])].map((one) => ({ id: one.id, template: one.template }));
   }
 
   /** A manual change, as from the console. */
@@ -287,7 +299,7 @@ export class FakeRun {
     const changed = before === undefined || !isDeepStrictEqual(template, before.template);
     // "If this field is omitted, it will be automatically generated based on the Service name":
     // revision_template.proto.
-    const number = String(stored.revisions.size + 1).padStart(5, "0");
+    const number = String(stored.generation + 1).padStart(5, "0");
     const id: string = template.revision || `${stored.id}-${number}-gen`;
     checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]), this.#mean);
     checkQuota(wanted, this.quota);
@@ -439,12 +451,46 @@ export class FakeRun {
     return { services, nextPageToken: from + size < all.length ? String(from + size) : "" };
   }
 
-  readonly #getRevision = ({ name }: Message): Message => {
+  /** Finds a revision with its service. */
+  #findRevision(name: string): { stored: Stored; revision: Revision } {
     const [service = ""] = name.split("/revisions/");
-    const revision = this.#find(service).revisions.get(lastPart(name));
+    const stored = this.#find(service);
+    const revision = stored.revisions.get(lastPart(name));
     if (revision === undefined) throw new GrpcError("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
+    return { stored, revision };
+  }
+
+  #revisionView({ name: service }: Stored, revision: Revision): Message {
     const conditions = [this.#condition("Ready", revision)];
+    const name = `${service}/revisions/${revision.id}`;
     return { ...revision.template, name, service, createTime: revision.createTime, conditions };
+  }
+
+  readonly #getRevision = ({ name }: Message): Message => {
+    const { stored, revision } = this.#findRevision(name);
+    return this.#revisionView(stored, revision);
+  };
+
+  /** "Results are sorted by creation time, descending": revision.proto. */
+  readonly #listRevisions = ({ parent, pageSize, pageToken }: Message): Message => {
+    const stored = this.#find(parent);
+    const all = [...stored.revisions.values()].reverse();
+    const from = Number(pageToken || 0);
+    const to = from + (pageSize || DEFAULT_PAGE);
+    const revisions = all.slice(from, to).map((one) => this.#revisionView(stored, one));
+    return { revisions, nextPageToken: to < all.length ? String(to) : "" };
+  };
+
+  /** The documentation lists the revisions that cannot be deleted: docs/managing/revisions. */
+  readonly #deleteRevision = ({ name }: Message): Message => {
+    this.#countWrite();
+    const { stored, revision } = this.#findRevision(name);
+    const { id } = revision;
+    const targets = [...stored.wanted.traffic, ...stored.traffic].map((target: Message) => target.revision);
+    if (targets.includes(id) || stored.latestCreated === id || stored.latestReady === id)
+      throw new GrpcError("FAILED_PRECONDITION", `Revision '${id}' can receive traffic or is the latest one.`);
+    stored.revisions.delete(id);
+    return { name: `${stored.name.split("/services/")[0]}/operations/${randomUUID()}`, done: true };
   };
 
   #condition(type: string, { state, reason }: Revision): Message {
