@@ -59,7 +59,9 @@ export const gcpConfigSchema = z.strictObject({
     .min(releaseLimits.kept.min)
     .max(releaseLimits.kept.max)
     .default(releaseLimits.kept.default)
-    .describe("Number of releases per deployment that a rollback can restore. Portside keeps their revisions and images"),
+    .describe(
+      "Number of releases per deployment that a rollback can restore. Portside keeps their revisions and images",
+    ),
   softDelete: z
     .enum(["required", "any"])
     .default("required")

@@ -1,5 +1,6 @@
 /** Cloud Run as the platform, on a fake with simulated services, for the shared rollout suites and Cloud Run's own. */
 import { expect } from "vitest";
+import type { GcpConfig } from "../../../adapters/gcp/config.ts";
 import { createRunPlatform } from "../../../adapters/gcp/deploy/platform.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
@@ -16,14 +17,15 @@ type FakeEngine = Awaited<ReturnType<typeof createFakeEngine>>;
 export const openFakeCloudRun = async (
   options: Partial<WorldOptions<FakeEngine>> = {},
   clock: Clock = createLeapingClock(),
+  settings: Partial<GcpConfig> = {},
 ) => {
   const world = await openRunWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
-  const replica = (): ServicePlatform => {
+  const replicaWith = (own: Partial<GcpConfig>): ServicePlatform => {
     const needs = { lastLines: world.lastLines };
     // A zero pause would let a polling loop never reach its deadline.
     const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
-    return createRunPlatform(config, world.clients, deps, needs);
+    return createRunPlatform({ ...config, ...own }, world.clients, deps, needs);
   };
   const image = (engineImage = "hello") => {
     const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;
@@ -32,7 +34,8 @@ export const openFakeCloudRun = async (
   };
   return {
     ...world,
-    ...rolloutSteps({ replica, image }),
+    ...rolloutSteps({ replica: () => replicaWith(settings), image }),
+    replicaWith,
     logged,
     clock,
     faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },

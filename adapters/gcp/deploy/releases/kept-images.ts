@@ -4,8 +4,9 @@
  * delete policy and a keep policy, Artifact Registry applies the keep policy":
  * https://docs.cloud.google.com/artifact-registry/docs/repositories/cleanup-policy-overview
  */
-import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+
 import type { ReleasedService } from "../../../../core/domain/deploy/releases/release.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { type CallState, isCallState } from "../../../cloud/calls/provider-call.ts";
@@ -106,8 +107,8 @@ export const createKeptImages = (config: RepositoryConfig, clients: ClientSource
           ...[...wanted].filter((one) => !tagged.has(one)).map((one) => create(service, one, retry)),
           ...[...tagged].filter((one) => !wanted.has(one)).map((one) => remove(service, one, retry)),
         ]);
+        // Another process has created or removed the tag, or the image was deleted.
         for (const result of results)
-          // Another process has created or removed the tag, or the image was deleted.
           if (result.isErr() && !(isCallState(result.error) && ["exists", "not_found"].includes(result.error.code)))
             yield* result;
         return ok(undefined);
