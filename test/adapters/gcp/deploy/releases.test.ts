@@ -84,6 +84,7 @@ test("does not delete a revision that has a tag or was created by hand", async (
     wanted.template.revision = "app-by-hand";
   });
   for (const source of ["a2", "a3", "a4"]) await deployed("app", imageOfSource(source));
+  expect((await releasesOf("app")).map((one) => one.release)).toEqual([4, 3]);
   const revisions = revisionsOf("app");
   expect(revisions.slice(0, 2)).toEqual([tagged, "app-by-hand"]);
   expect(revisions).toHaveLength(4);
