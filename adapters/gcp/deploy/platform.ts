@@ -8,6 +8,7 @@ import { createIdentities, type Identities } from "../accounts/identities.ts";
 import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
+import type { RolloutSecrets } from "../secrets/secret-store.ts";
 import { firstAnswers } from "./answers.ts";
 import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
@@ -22,6 +23,7 @@ export interface RunPlatformDeps {
   readonly lastLines: LastLines;
   /** Defaults to identities that use the same clients. */
   readonly identities?: Identities;
+  readonly secrets: RolloutSecrets;
 }
 
 const stateOf = ({ run, own }: CurrentState): NameState => {
@@ -48,6 +50,7 @@ export const createRunPlatform = (
     ids,
     logger,
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
+    secrets: platformDeps.secrets,
     lastLines: platformDeps.lastLines,
     answers: firstAnswers(),
     images: createKeptImages(config, clients, runtime),

@@ -6,7 +6,11 @@
  * The rollout's state, with a deadline, is stored on the service, so every reader sees it. If the control plane dies
  * between the writes, the next deploy of the name repairs the state.
  */
+
+import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import { type DeployFailure, isLost } from "../../../core/domain/deploy/reason.ts";
+import { Redactor } from "../../../core/domain/secrets/redact.ts";
+import type { PinnedSecret } from "../../../core/domain/secrets/references.ts";
 import { writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
@@ -18,8 +22,9 @@ import { revisionIdOf } from "../../cloud/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
+import type { RolloutSecrets } from "../secrets/secret-store.ts";
 import { isUnknownIdentity, learnFrom, type RunAnswers } from "./answers.ts";
-import { isMountRefused } from "./conditions.ts";
+import { isAccessRefused } from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { PROBE_SECONDS } from "./probes.ts";
 import { allowPublicAccess } from "./public-access.ts";
@@ -38,6 +43,7 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RetentionDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
+  readonly secrets: RolloutSecrets;
   /** Shared by all rollouts. */
   readonly answers: RunAnswers;
   /** The number of releases of a deployment that are kept. */
@@ -67,6 +73,11 @@ const IDENTITY_MS = 150_000;
 const IDENTITY_PAUSE_MS = 8000;
 /** "typically 2 minutes": https://cloud.google.com/iam/docs/access-change-propagation */
 const GRANT_MS = 125_000;
+
+const secretMissing = ({ name, version }: PinnedSecret): DeployFailure => ({
+  reason: "secret_unavailable",
+  message: `Version ${version} of the secret '${name}' does not exist. Set it with 'portside secret set ${name}', then deploy again.`,
+});
 
 type Step<T> = PromiseLike<Result<T, DeployFailure>>;
 
@@ -100,8 +111,8 @@ export class Rollout {
     report(`Starting revision ${this.#revision}`);
     for (const warning of warningsOf(template)) report(warning);
     const ready = await this.#awaitReady(etag);
-    if (ready.isErr() && isMountRefused(ready.error)) return this.#mountLater(etag, ready.error, report);
-    if (ready.isErr()) return this.#abandon(etag, ready.error);
+    if (ready.isErr() && isAccessRefused(ready.error)) return this.#retryLater(etag, ready.error, report);
+    if (ready.isErr()) return this.#abandon(etag, await this.#withoutSecrets(ready.error));
     report("The revision is ready");
     const rejection = await mayServe?.();
     if (rejection !== undefined) return this.#abandon(etag, rejection);
@@ -115,17 +126,29 @@ export class Rollout {
     return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
   }
 
-  /** Rolls out once more if Cloud Run denied a mount and the grant for it may not have taken effect yet. */
-  async #mountLater(etag: string, failure: DeployFailure, report: (message: string) => void): Promise<RolloutEvent> {
-    const { clock, identities } = this.#deps;
+  /** Removes the values of secrets from the last lines of the service. */
+  async #withoutSecrets(failure: DeployFailure): Promise<DeployFailure> {
+    const { owner, secrets = {} } = this.#request.template;
+    const { logTail, ...rest } = failure;
+    if (logTail === undefined || Object.keys(secrets).length === 0) return failure;
+    const values = await this.#deps.secrets.values(owner, secrets);
+    if (values.isErr()) return rest;
+    const redactor = new Redactor(values.value);
+    return { ...rest, logTail: logTail.map((line) => redactor.redact(line, deployLimits.lineBytes)) };
+  }
+
+  /** Rolls out once more if Cloud Run denied a mount or a secret and the grant for it may not have taken effect yet. */
+  async #retryLater(etag: string, failure: DeployFailure, report: (message: string) => void): Promise<RolloutEvent> {
+    const { clock, identities, secrets } = this.#deps;
     const { template } = this.#request;
-    const grants = template.mounts.flatMap(({ bucket }) => identities.grantedAt(bucket) ?? []).sort();
+    const mounts = template.mounts.flatMap(({ bucket }) => identities.grantedAt(bucket) ?? []);
+    const grants = [...mounts, ...secrets.grantedAt(template.owner, template.secrets ?? {})].sort();
     const actsAt = plusMillis(grants.at(-1) ?? clock.now(), GRANT_MS);
     if (this.#isSecondTry || grants.length === 0 || plusMillis(actsAt, GRANT_MS) < clock.now())
       return this.#abandon(etag, failure);
     const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS });
     if (ended.isErr()) return failed(isLost(ended.error) ? ended.error : failure);
-    report("Waiting until Cloud Run has permission to mount the volumes");
+    report("Waiting until Cloud Run has access to the volumes and secrets");
     await clock.sleep(Math.max(0, millisOf(actsAt) - millisOf(clock.now())), this.#signal);
     if (this.#signal.aborted) return failed(INTERRUPTED);
     const request = { ...this.#request, expected: { etag: ended.value, owner: template.owner } };
@@ -153,10 +176,13 @@ export class Rollout {
     return { deployId: this.#request.template.deployId, status, reason, finishedAt, at };
   }
 
-  /** Returns the service's runtime identity, with access to the buckets that the service mounts. */
+  /**
+   * Returns the service's runtime identity, with access to the buckets that the service mounts. Fails if a pinned
+   * version of a secret does not exist.
+   */
   #identity(): Step<string> {
-    const { identities } = this.#deps;
-    const { owner, mounts } = this.#request.template;
+    const { identities, secrets: stored } = this.#deps;
+    const { owner, mounts, secrets = {} } = this.#request.template;
     const options = { signal: this.#signal };
     return safeTry(async function* () {
       const email = yield* identities.ensure(owner, options).mapErr(failureOfUnavailable);
@@ -166,6 +192,8 @@ export class Rollout {
         const message = `The volume '${volume}' does not exist.`;
         if (!exists) return err<never, DeployFailure>({ reason: "volume_unavailable", message });
       }
+      const missing = yield* stored.missing(owner, secrets, options).mapErr(failureOfUnavailable);
+      if (missing !== undefined) return err<never, DeployFailure>(secretMissing(missing));
       return ok(email);
     });
   }

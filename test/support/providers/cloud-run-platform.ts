@@ -1,7 +1,9 @@
 /** Cloud Run as the platform, on a fake with simulated services, for the shared rollout suites and Cloud Run's own. */
 import { expect } from "vitest";
+import { createIdentities } from "../../../adapters/gcp/accounts/identities.ts";
 import type { GcpConfig } from "../../../adapters/gcp/config.ts";
 import { createRunPlatform } from "../../../adapters/gcp/deploy/platform.ts";
+import { createGcpSecrets } from "../../../adapters/gcp/secrets/secret-store.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -22,9 +24,11 @@ export const openFakeCloudRun = async (
   const world = await openRunWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
   const replicaWith = (own: Partial<GcpConfig>): ServicePlatform => {
-    const needs = { lastLines: world.lastLines };
     // A zero pause would let a polling loop never reach its deadline.
     const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
+    const identities = createIdentities(PROJECT, world.clients, deps);
+    const secrets = createGcpSecrets(config, world.clients, deps, identities);
+    const needs = { lastLines: world.lastLines, identities, secrets };
     return createRunPlatform({ ...config, ...own }, world.clients, deps, needs);
   };
   const image = (engineImage = "hello") => {

@@ -14,6 +14,7 @@ import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
 import { friendly, type Mean, PROPAGATION_MS } from "../mean.ts";
+import type { FakeSecrets } from "../secrets/server.ts";
 import { openFrontEnd } from "./front-end.ts";
 import { checkQuota, checkService, checkServiceId, type RegionQuota } from "./validation.ts";
 
@@ -79,6 +80,8 @@ export interface FakeRunDeps {
   readonly actsAs?: (email: string) => boolean;
   /** Whether a service account may use a bucket; defaults to true for every account and bucket. */
   readonly mayMount?: (email: string, bucket: string) => boolean;
+  /** The value of a version of a secret for a service account; defaults to no secrets. */
+  readonly resolveSecret?: FakeSecrets["resolve"];
   /** Receives Run's own lines about a revision. */
   readonly onSystemLine?: (service: string, revision: string, text: string) => void;
 }
@@ -353,11 +356,34 @@ export class FakeRun {
       revision.reason = { reason: "CONTAINER_MISSING" };
       return;
     }
+    const secrets = this.#secretsOf(revision);
+    if (secrets === undefined) {
+      revision.state = "failed";
+      revision.reason = { reason: "SECRETS_ACCESS_CHECK_FAILED" };
+      return;
+    }
     const listens =
-      this.#mounts(stored, revision) && (await this.#deps.engine.start(engineRevision(stored.id, revision, image)));
+      this.#mounts(stored, revision) &&
+      (await this.#deps.engine.start(engineRevision(stored.id, revision, image, secrets)));
     revision.state = listens ? "ready" : "failed";
     if (!listens) revision.reason = { revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" };
     stored.uri ||= await this.#uriOf(stored);
+  }
+
+  /**
+   * The values of the variables that refer to secrets; undefined if the service account cannot read one. "During service
+   * deployment, Cloud Run checks all the secrets you use": docs/configuring/services/secrets.
+   */
+  #secretsOf({ template }: Revision): Readonly<Record<string, string>> | undefined {
+    const values: Record<string, string> = {};
+    for (const { name, valueSource } of template.containers[0].env) {
+      const reference = valueSource?.secretKeyRef;
+      if (reference == null) continue;
+      const resolved = this.#deps.resolveSecret?.(template.serviceAccount, reference.secret, reference.version);
+      if (resolved === undefined || "problem" in resolved) return undefined;
+      values[name] = resolved.value;
+    }
+    return values;
   }
 
   /** False if a bucket cannot be mounted. Assumption: the wording of the line in the log. */
@@ -582,7 +608,12 @@ const healthOf = ({ startupProbe: startup, livenessProbe: liveness }: Message): 
 };
 
 /** The engine's view of a revision. */
-const engineRevision = (service: string, { id, template }: Revision, image: string): EngineRevision => {
+const engineRevision = (
+  service: string,
+  { id, template }: Revision,
+  image: string,
+  secrets: Readonly<Record<string, string>>,
+): EngineRevision => {
   const [container] = template.containers;
   const probe = container.startupProbe;
   const volumes = new Map<string, Message>((template.volumes ?? []).map((volume: Message) => [volume.name, volume]));
@@ -593,7 +624,7 @@ const engineRevision = (service: string, { id, template }: Revision, image: stri
     image,
     port: container.ports[0]?.containerPort ?? 8080,
     // Run adds K_SERVICE, K_REVISION and K_CONFIGURATION (docs/container-contract#env-vars); an engine adds its own.
-    env: Object.fromEntries(declared),
+    env: { ...Object.fromEntries(declared), ...secrets },
     memory: parseMemory(container.resources?.limits?.memory ?? "512Mi") ?? 0,
     cpu: Number(container.resources?.limits?.cpu ?? 1),
     timeout: Number(template.timeout?.seconds ?? 300),

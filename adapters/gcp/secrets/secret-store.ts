@@ -1,0 +1,212 @@
+/**
+ * `SecretStore` on Secret Manager. A secret of an account is a secret of Secret Manager, and a version is one of its
+ * versions. "SecretVersion IDs in a Secret start at 1 and are incremented for each subsequent version of the secret"
+ * (google/cloud/secretmanager/v1/resources.proto). A deletion destroys the values and keeps the secret itself, so a
+ * number is never used again.
+ *
+ * The annotations of the secret list its versions (versions.ts). The write that adds a version to the list is
+ * conditional on the secret's etag.
+ */
+import { randomBytes } from "node:crypto";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
+import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { SecretStore } from "../../../core/ports/secret-store.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
+import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { secretDigest } from "../../shared/secrets/secret-digest.ts";
+import type { Identities } from "../accounts/identities.ts";
+import type { GoogleRuntimeDeps } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpLocation } from "../location.ts";
+import { DIGEST_KEY_ID, secretIdOf, secretNameOf } from "./names.ts";
+import { createSecretAccess } from "./secret-access.ts";
+import { createSecretManager, type ManagedSecret } from "./secret-manager.ts";
+import { type Annotations, MAX_VERSIONS, parseVersions, renderVersion, withoutVersions } from "./versions.ts";
+
+/** What a rollout needs of the secrets of its template. */
+export interface RolloutSecrets {
+  /** Returns a pinned version that does not exist, or undefined. */
+  missing(
+    owner: AccountId,
+    pins: PinnedSecrets,
+    options: CallOptions,
+  ): ResultAsync<PinnedSecrets[string] | undefined, Unavailable>;
+  /** Returns the values of the pinned versions. The caller must not pass them on. */
+  values(owner: AccountId, pins: PinnedSecrets): ResultAsync<readonly string[], Unavailable>;
+  /** Returns the times of this process's grants on the secrets. */
+  grantedAt(owner: AccountId, pins: PinnedSecrets): readonly Instant[];
+}
+
+/** Limits the retries. An attempt fails if another call writes the secret concurrently. */
+const TRIES = 10;
+
+const rejected = (cause: unknown): Unavailable =>
+  unavailable("Secret Manager rejected the request. The operator can find the reason in the server's log.", 60, cause);
+
+/** For `orElse`: a state that has no meaning for the caller is a rejection. */
+const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
+  err(isCallState(error) ? rejected(error.error) : error);
+
+const ifAbsent =
+  <T>(value: T) =>
+  (error: CallState | Unavailable): Result<T, Unavailable> =>
+    isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
+
+export const createGcpSecrets = (
+  location: GcpLocation,
+  clients: ClientSource,
+  runtime: GoogleRuntimeDeps,
+  identities: Pick<Identities, "ensure">,
+): SecretStore & RolloutSecrets => {
+  const { clock } = runtime;
+  const manager = createSecretManager(location, clients, runtime);
+  const access = createSecretAccess(manager, clock);
+  let digestKey: Buffer | undefined;
+
+  const find = (id: string, options: CallOptions): ResultAsync<ManagedSecret | null, Unavailable> =>
+    manager.get(id, options).orElse(ifAbsent<ManagedSecret | null>(null));
+
+  const create = (id: string, labels: Readonly<Record<string, string>>, options: CallOptions) =>
+    manager
+      .create(id, labels, options)
+      .map(() => undefined)
+      .orElse((error) =>
+        isCallState(error) && error.code === "exists" ? ok<undefined, Unavailable>(undefined) : asUnavailable(error),
+      );
+
+  /**
+   * Returns the key of the digests: the value of the first version of a secret of the installation. If two processes
+   * create the key concurrently, both use the first version.
+   */
+  const readDigestKey = (options: CallOptions) =>
+    safeTry<Buffer, Unavailable>(async function* () {
+      if (digestKey !== undefined) return ok(digestKey);
+      const read = () => manager.access(DIGEST_KEY_ID, 1, options).orElse(ifAbsent<Buffer | null>(null));
+      let found = yield* await read();
+      if (found === null) {
+        yield* await create(DIGEST_KEY_ID, {}, options);
+        yield* await manager.addVersion(DIGEST_KEY_ID, randomBytes(32), options).orElse(asUnavailable);
+        found = yield* await read();
+      }
+      if (found === null) return err(unavailable("The key of the digests is not available yet. Try again.", 5));
+      digestKey = found;
+      return ok(found);
+    });
+
+  /** Changes the annotations. `change` returns undefined if there is nothing to change. */
+  const annotate = (
+    id: string,
+    change: (annotations: Annotations) => Annotations | undefined,
+    options: CallOptions,
+  ): ResultAsync<void, Unavailable> =>
+    safeTry(async function* () {
+      let last: unknown;
+      for (let tries = 0; tries < TRIES; tries++) {
+        const found = yield* await find(id, options);
+        const next = found === null ? undefined : change(found.annotations ?? {});
+        if (found === null || next === undefined) return ok(undefined);
+        const written = await manager.annotate(id, next, found.etag, options);
+        if (written.isOk()) return ok(undefined);
+        if (!isCallState(written.error)) return err(written.error);
+        last = written.error.error;
+      }
+      return err(rejected(last));
+    });
+
+  const set: SecretStore["set"] = (owner, name, value, options = {}) =>
+    safeTry<SecretVersion, Unavailable>(async function* () {
+      const id = secretIdOf(owner, name);
+      const email = yield* await identities.ensure(owner, options);
+      const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
+      let found = yield* await find(id, options);
+      if (found === null) {
+        yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
+        found = yield* await find(id, options);
+      }
+      // A grant that was lost by hand is repaired even if the value is unchanged.
+      yield* await access.grant(id, email, options);
+      const versions = parseVersions(found?.annotations);
+      const [newest] = versions;
+      if (newest?.digest === digest) return ok(newest);
+      if (versions.length >= MAX_VERSIONS)
+        return err(
+          unavailable(`The secret '${name}' has ${versions.length} versions in use. Delete some of them.`, 60),
+        );
+      const millis = millisOf(clock.now());
+      const version = yield* await manager.addVersion(id, Buffer.from(value), options).orElse(asUnavailable);
+      const added = renderVersion(version, digest, millis);
+      yield* await annotate(id, (annotations) => ({ ...annotations, ...added }), options);
+      return ok(parseVersions(added)[0] as SecretVersion);
+    });
+
+  const list: SecretStore["list"] = (owner, options = {}) =>
+    safeTry<readonly StoredSecret[], Unavailable>(async function* () {
+      const secrets: StoredSecret[] = [];
+      let pageToken = "";
+      do {
+        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
+        for (const one of page.secrets ?? []) {
+          const name = secretNameOf(owner, one.name.split("/").at(-1) ?? "");
+          const versions = parseVersions(one.annotations);
+          if (name !== undefined && versions.length > 0) secrets.push({ name, versions });
+        }
+        pageToken = page.nextPageToken ?? "";
+      } while (pageToken !== "");
+      return ok(secrets.sort((a, b) => (a.name < b.name ? -1 : 1)));
+    });
+
+  /** Destroys a version. Secret Manager rejects the request if the version is destroyed already. */
+  const destroy = (id: string, version: number, options: CallOptions) =>
+    manager
+      .destroy(id, version, options)
+      .map(() => undefined)
+      .orElse((error) => (isCallState(error) ? ok<undefined, Unavailable>(undefined) : err(error)));
+
+  const remove: SecretStore["delete"] = (owner, name, version, options = {}) =>
+    safeTry<void, NotFound | Unavailable>(async function* () {
+      const id = secretIdOf(owner, name);
+      const found = yield* await find(id, options);
+      const listed = parseVersions(found?.annotations).map((one) => one.version);
+      const deleted = version === undefined ? listed : listed.filter((one) => one === version);
+      if (deleted.length === 0) return err(notFound(`The secret '${name}' or its version does not exist.`));
+      // A failed `set` may have left a value that is not listed.
+      const unlisted =
+        version === undefined ? yield* await manager.enabledVersions(id, options).orElse(asUnavailable) : [];
+      for (const one of new Set([...deleted, ...unlisted])) yield* await destroy(id, one, options);
+      return annotate(id, (annotations) => withoutVersions(annotations, deleted), options);
+    });
+
+  return {
+    list,
+    set,
+    delete: remove,
+
+    missing: (owner, pins, options) =>
+      safeTry(async function* () {
+        for (const pinned of Object.values(pins)) {
+          const found = yield* await find(secretIdOf(owner, pinned.name), options);
+          if (!parseVersions(found?.annotations).some(({ version }) => version === pinned.version)) return ok(pinned);
+        }
+        return ok(undefined);
+      }),
+
+    values: (owner, pins) =>
+      safeTry(async function* () {
+        const values: string[] = [];
+        for (const { name, version } of Object.values(pins)) {
+          const value = yield* await manager.access(secretIdOf(owner, name), version, {}).orElse(asUnavailable);
+          values.push(value.toString());
+        }
+        return ok(values);
+      }),
+
+    grantedAt: (owner, pins) =>
+      Object.values(pins).flatMap(({ name }) => access.grantedAt(secretIdOf(owner, name)) ?? []),
+  };
+};
