@@ -15,7 +15,7 @@ const messages: Partial<Record<DeployReason, string>> = {
   image_not_found: "Cloud Run cannot find the image. Deploy the source again.",
   permission: "Cloud Run does not have permission to use the image or another resource of the service.",
   secret_unavailable:
-    "Cloud Run does not yet have permission to read one of the service's secrets. Deploy again in a few minutes.",
+    "Cloud Run cannot read one of the service's secrets: the permission has not taken effect yet, or the value was destroyed in Secret Manager. Deploy again in a few minutes.",
   quota_exceeded: "The service has reached Cloud Run's limit of active revisions.",
   rollout_timeout: "Cloud Run did not start the revision within its time limit.",
   provider_unavailable: "Cloud Run failed to start the revision. Deploy again.",

@@ -99,19 +99,17 @@ export const createGcpSecrets = (
       return ok(found);
     });
 
-  /** Changes the annotations. `change` returns undefined if there is nothing to change. */
-  const annotate = (
-    id: string,
-    change: (annotations: Annotations) => Annotations | undefined,
-    options: CallOptions,
-  ): ResultAsync<void, Unavailable> =>
-    safeTry(async function* () {
+  const annotateOnce = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
+    manager
+      .get(id, options)
+      .andThen(({ annotations = {}, etag }) => manager.annotate(id, change(annotations), etag, options));
+
+  /** Changes the annotations. Repeats the read if another call has written the secret since. */
+  const annotate = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
+    safeTry<void, Unavailable>(async function* () {
       let last: unknown;
       for (let tries = 0; tries < TRIES; tries++) {
-        const found = yield* await find(id, options);
-        const next = found === null ? undefined : change(found.annotations ?? {});
-        if (found === null || next === undefined) return ok(undefined);
-        const written = await manager.annotate(id, next, found.etag, options);
+        const written = await annotateOnce(id, change, options);
         if (written.isOk()) return ok(undefined);
         if (!isCallState(written.error)) return err(written.error);
         last = written.error.error;

@@ -23,14 +23,13 @@ export const openFakeCloudRun = async (
 ) => {
   const world = await openRunWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
-  const replicaWith = (own: Partial<GcpConfig>): ServicePlatform => {
-    // A zero pause would let a polling loop never reach its deadline.
-    const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
-    const identities = createIdentities(PROJECT, world.clients, deps);
-    const secrets = createGcpSecrets(config, world.clients, deps, identities);
-    const needs = { lastLines: world.lastLines, identities, secrets };
-    return createRunPlatform({ ...config, ...own }, world.clients, deps, needs);
-  };
+  // A zero pause would let a polling loop never reach its deadline.
+  const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
+  const secretStore = () =>
+    createGcpSecrets(config, world.clients, deps, createIdentities(PROJECT, world.clients, deps));
+  const secrets = secretStore();
+  const replicaWith = (own: Partial<GcpConfig>): ServicePlatform =>
+    createRunPlatform({ ...config, ...own }, world.clients, deps, { lastLines: world.lastLines, secrets });
   const image = (engineImage = "hello") => {
     const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;
     world.registry.push(reference, engineImage);
@@ -40,6 +39,10 @@ export const openFakeCloudRun = async (
     ...world,
     ...rolloutSteps({ replica: () => replicaWith(settings), image }),
     replicaWith,
+    /** The store of the platform's process. */
+    secretStore: secrets,
+    /** The store of another process. */
+    otherSecretStore: secretStore,
     logged,
     clock,
     faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },
