@@ -15,7 +15,7 @@ import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
@@ -104,18 +104,21 @@ export const createGcpSecrets = (
       .get(id, options)
       .andThen(({ annotations = {}, etag }) => manager.annotate(id, change(annotations), etag, options));
 
+  const annotateUntilWritten = async (
+    ...[id, change, options]: Parameters<typeof annotateOnce>
+  ): Promise<Result<void, Unavailable>> => {
+    let last: unknown;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const written = await annotateOnce(id, change, options);
+      if (written.isOk()) return ok(undefined);
+      if (!isCallState(written.error)) return err(written.error);
+      last = written.error.error;
+    }
+    return err(rejected(last));
+  };
+
   /** Changes the annotations. Repeats the read if another call has written the secret since. */
-  const annotate = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
-    safeTry<void, Unavailable>(async function* () {
-      let last: unknown;
-      for (let tries = 0; tries < TRIES; tries++) {
-        const written = await annotateOnce(id, change, options);
-        if (written.isOk()) return ok(undefined);
-        if (!isCallState(written.error)) return err(written.error);
-        last = written.error.error;
-      }
-      return err(rejected(last));
-    });
+  const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
 
   const set: SecretStore["set"] = (owner, name, value, options = {}) =>
     safeTry<SecretVersion, Unavailable>(async function* () {
