@@ -25,6 +25,7 @@ import type { GoogleRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpLocation } from "../location.ts";
 import { DIGEST_KEY_ID, secretIdOf, secretNameOf } from "./names.ts";
+import { RecentVersions } from "./recent-versions.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { createSecretManager, type ManagedSecret } from "./secret-manager.ts";
 import { type Annotations, MAX_VERSIONS, parseVersions, renderVersion, withoutVersions } from "./versions.ts";
@@ -43,8 +44,9 @@ export interface RolloutSecrets {
   grantedAt(owner: AccountId, pins: PinnedSecrets): readonly Instant[];
 }
 
-/** Limits the retries. An attempt fails if another call writes the secret concurrently. */
+/** Limits the retries. An attempt fails if another call has written the secret, and a read may be late to see it. */
 const TRIES = 10;
+const PAUSE_MS = 250;
 
 const rejected = (cause: unknown): Unavailable =>
   unavailable("Secret Manager rejected the request. The operator can find the reason in the server's log.", 60, cause);
@@ -67,6 +69,7 @@ export const createGcpSecrets = (
   const { clock } = runtime;
   const manager = createSecretManager(location, clients, runtime);
   const access = createSecretAccess(manager, clock);
+  const recent = new RecentVersions(clock);
   let digestKey: Buffer | undefined;
 
   const find = (id: string, options: CallOptions): ResultAsync<ManagedSecret | null, Unavailable> =>
@@ -100,9 +103,11 @@ export const createGcpSecrets = (
     });
 
   const annotateOnce = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
-    manager
-      .get(id, options)
-      .andThen(({ annotations = {}, etag }) => manager.annotate(id, change(annotations), etag, options));
+    manager.get(id, options).andThen(({ annotations, etag }) => {
+      const before = recent.apply(id, annotations);
+      const after = change(before);
+      return manager.annotate(id, after, etag, options).andTee(() => recent.record(id, before, after));
+    });
 
   const annotateUntilWritten = async (
     ...[id, change, options]: Parameters<typeof annotateOnce>
@@ -113,6 +118,7 @@ export const createGcpSecrets = (
       if (written.isOk()) return ok(undefined);
       if (!isCallState(written.error)) return err(written.error);
       last = written.error.error;
+      await clock.sleep(PAUSE_MS * tries, options.signal);
     }
     return err(rejected(last));
   };
@@ -132,7 +138,7 @@ export const createGcpSecrets = (
       }
       // A grant that was lost by hand is repaired even if the value is unchanged.
       yield* await access.grant(id, email, options);
-      const versions = parseVersions(found?.annotations);
+      const versions = parseVersions(recent.apply(id, found?.annotations));
       const [newest] = versions;
       if (newest?.digest === digest) return ok(newest);
       if (versions.length >= MAX_VERSIONS)
@@ -148,17 +154,19 @@ export const createGcpSecrets = (
 
   const list: SecretStore["list"] = (owner, options = {}) =>
     safeTry<readonly StoredSecret[], Unavailable>(async function* () {
-      const secrets: StoredSecret[] = [];
+      const found = new Map<string, Annotations>(recent.ids().map((id) => [id, {}]));
       let pageToken = "";
       do {
         const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
-        for (const one of page.secrets ?? []) {
-          const name = secretNameOf(owner, one.name.split("/").at(-1) ?? "");
-          const versions = parseVersions(one.annotations);
-          if (name !== undefined && versions.length > 0) secrets.push({ name, versions });
-        }
+        for (const { name, annotations = {} } of page.secrets ?? [])
+          found.set(name.split("/").at(-1) ?? "", annotations);
         pageToken = page.nextPageToken ?? "";
       } while (pageToken !== "");
+      const secrets = [...found].flatMap(([id, annotations]): StoredSecret[] => {
+        const name = secretNameOf(owner, id);
+        const versions = parseVersions(recent.apply(id, annotations));
+        return name === undefined || versions.length === 0 ? [] : [{ name, versions }];
+      });
       return ok(secrets.sort((a, b) => (a.name < b.name ? -1 : 1)));
     });
 
@@ -173,7 +181,7 @@ export const createGcpSecrets = (
     safeTry<void, NotFound | Unavailable>(async function* () {
       const id = secretIdOf(owner, name);
       const found = yield* await find(id, options);
-      const listed = parseVersions(found?.annotations).map((one) => one.version);
+      const listed = parseVersions(recent.apply(id, found?.annotations)).map((one) => one.version);
       const deleted = version === undefined ? listed : listed.filter((one) => one === version);
       if (deleted.length === 0) return err(notFound(`The secret '${name}' or its version does not exist.`));
       // A failed `set` may have left a value that is not listed.
@@ -191,8 +199,10 @@ export const createGcpSecrets = (
     missing: (owner, pins, options) =>
       safeTry(async function* () {
         for (const pinned of Object.values(pins)) {
-          const found = yield* await find(secretIdOf(owner, pinned.name), options);
-          if (!parseVersions(found?.annotations).some(({ version }) => version === pinned.version)) return ok(pinned);
+          const id = secretIdOf(owner, pinned.name);
+          const found = yield* await find(id, options);
+          if (!parseVersions(recent.apply(id, found?.annotations)).some(({ version }) => version === pinned.version))
+            return ok(pinned);
         }
         return ok(undefined);
       }),

@@ -60,6 +60,28 @@ test("the versions that two processes set concurrently are all listed, with the 
   expect(await set("one", "OTHER" as SecretName)).toEqual(other);
 });
 
+test("list returns the writes of this process even if Secret Manager's list lags, for ten minutes", async () => {
+  await set("one");
+  await set("one", "GONE" as SecretName);
+  run.secrets.freezeLists();
+  await set("two");
+  await set("one", "NEW" as SecretName);
+  (await run.secretStore.delete(acme, KEY, 1))._unsafeUnwrap();
+  (await run.secretStore.delete(acme, "GONE" as SecretName))._unsafeUnwrap();
+  const numbers = async () =>
+    (await listed()).map(({ name, versions }) => [name, ...versions.map((one) => one.version)]);
+  expect(await numbers()).toEqual([
+    ["KEY", 2],
+    ["NEW", 1],
+  ]);
+  expect((await run.secretStore.list(accountOf("other")))._unsafeUnwrap()).toEqual([]);
+  await run.clock.sleep(10 * 60_000);
+  expect(await numbers()).toEqual([
+    ["GONE", 1],
+    ["KEY", 1],
+  ]);
+});
+
 test("a deletion destroys the values, including one that a failed call left behind", async () => {
   await set("one");
   run.secrets.faults.inject({ nth: 1, method: "secrets.patch", kind: "permission_denied" });

@@ -62,6 +62,7 @@ export class FakeSecrets {
   readonly #deps: FakeSecretsDeps;
   readonly #mean: Mean;
   #counter = 0;
+  #frozen: readonly Secret[] | undefined;
 
   constructor(deps: FakeSecretsDeps) {
     this.#deps = deps;
@@ -81,6 +82,11 @@ export class FakeSecrets {
     const numbersOf = ({ versions }: Secret) =>
       versions.flatMap(({ value }, at) => (value === undefined ? [] : [at + 1]));
     return Object.fromEntries([...this.#secrets.values()].map((secret) => [secret.id, numbersOf(secret)]));
+  }
+
+  /** From now on, lists do not show later writes: docs/reference/consistency. */
+  freezeLists(): void {
+    this.#frozen = [...this.#secrets.values()].map((secret) => ({ ...secret }));
   }
 
   /** Removes the grants of a secret, as by hand. */
@@ -153,7 +159,7 @@ export class FakeSecrets {
   #list(query: URLSearchParams): object {
     const [, key = "", value] = /^labels\.([a-z-]+)=([a-z0-9-]+)$/.exec(query.get("filter") ?? "") ?? [];
     if (value === undefined) throw invalid(`filter: '${query.get("filter")}'`);
-    const all = [...this.#secrets.values()].filter(({ labels }) => labels[key] === value);
+    const all = (this.#frozen ?? [...this.#secrets.values()]).filter(({ labels }) => labels[key] === value);
     const from = Number(query.get("pageToken") ?? 0);
     const to = from + Number(query.get("pageSize") ?? 100);
     const secrets = all.slice(from, to).map((secret) => this.#view(secret));
