@@ -12,8 +12,6 @@ const MAX_WRITES = 8;
 /** A new service account is visible to other services after "60 seconds or more": iam/docs/service-accounts-create */
 const WRITE_PAUSE_MS = 20_000;
 
-export type SecretAccess = ReturnType<typeof createSecretAccess>;
-
 export const createSecretAccess = (manager: SecretManager, clock: Clock) => {
   /** The time of this process's grant on each secret. */
   const grantedAt = new Map<string, Instant>();

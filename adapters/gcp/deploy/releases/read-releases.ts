@@ -21,11 +21,17 @@ export const readReleases = (
     if (releases.served.length === 0) return ok([]);
     const revisions = yield* await deps.services.revisions(service.name, options);
     const found = releasesIn(releases, run?.uid ?? "", revisions, templatesOf(own));
-    const absent = yield* await deps.images.absent(
-      service,
-      found.map(({ template }) => template.image),
-      options,
-    );
+    const absent = yield* await deps.images
+      .absent(
+        service,
+        found.map(({ template }) => template.image),
+        options,
+      )
+      .orElse((error) => {
+        // A rollback to a release without an image then fails with `image_not_found`.
+        deps.logger.warn("could not check which images of releases exist", { name: service.name, error });
+        return ok<ReadonlySet<string>, Unavailable>(new Set());
+      });
     return ok(
       found.map((release) => ({
         ...release,

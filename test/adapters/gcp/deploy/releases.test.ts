@@ -119,6 +119,14 @@ test("clean-up policies keep the images of the kept releases, and a release with
   expect((await releasesOf("app-2")).map(({ hasImage }) => hasImage)).toEqual([true]);
 });
 
+test("without access to Artifact Registry, the releases are listed as if their images existed", async () => {
+  await deployed("app", imageOfSource("a1"));
+  run.registry.cleanUp("none");
+  run.registry.faults.inject({ nth: 1, kind: "permission_denied" });
+  expect((await releasesOf("app")).map(({ hasImage }) => hasImage)).toEqual([true]);
+  expect((await releasesOf("app")).map(({ hasImage }) => hasImage)).toEqual([false]);
+});
+
 test("an image that lost its tag by hand is not pruned, and the next rollout tags it again", async () => {
   const image = imageOfSource("a1");
   await deployed("app", image);
