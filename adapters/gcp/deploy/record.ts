@@ -5,12 +5,13 @@
  * contain more than two declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
+import { releaseLimits } from "../../../core/domain/accounts/limits.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import { type DeployNote, noteSchema } from "../../cloud/deploy/deploy-note.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
-import { RELEASES, type ReleaseIndex, releaseIndexSchema } from "./releases/release-record.ts";
+import { addRelease, noReleases, RELEASES, type ReleaseIndex, releaseIndexSchema } from "./releases/release-record.ts";
 
 export const annotationNames = {
   state: "portside/state",
@@ -77,12 +78,12 @@ const jsonOf = (text: string | undefined): unknown => {
   }
 };
 
-/** The release of a service that an earlier version of Portside rolled out: its newest revision with traffic. */
-const firstRelease = ({ state, former }: Pick<ServiceRecord, "state" | "former">): ReleaseIndex => {
+/** Adds the revision with traffic if an earlier version of Portside, which lists no releases, has rolled it out. */
+const withServing = (index: ReleaseIndex, { state, former }: Pick<ServiceRecord, "state" | "former">): ReleaseIndex => {
   const revision = state.step === "moved" ? state.revision : former[0]?.id;
-  return revision === undefined
-    ? { newest: 0, served: [] }
-    : { newest: 1, served: [{ release: 1, revision, at: state.at }] };
+  return revision === undefined || index.served.some((one) => one.revision === revision)
+    ? index
+    : addRelease(index, revision, state.at, releaseLimits.kept.max);
 };
 
 /**
@@ -105,7 +106,7 @@ export const parseRecord = (name: string, labels: TextMap, annotations: TextMap)
     state: state.data,
     attempted,
     former: revisions,
-    releases: releases.data ?? firstRelease({ state: state.data, former: revisions }),
+    releases: withServing(releases.data ?? noReleases, { state: state.data, former: revisions }),
     lastDeploy: note.success ? note.data : null,
   };
 };

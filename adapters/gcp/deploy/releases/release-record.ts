@@ -69,7 +69,12 @@ export const isRolledOut = (revision: AnnotatedRevision): boolean => {
 };
 
 /** Adds the release of a revision, and removes the releases that are no longer kept. */
-export const addRelease = ({ newest, served }: ReleaseIndex, revision: string, at: string, kept: number) => {
+export const addRelease = (
+  { newest, served }: ReleaseIndex,
+  revision: string,
+  at: string,
+  kept: number,
+): ReleaseIndex => {
   const release = newest + 1;
   return { newest: release, served: [{ release, revision, at }, ...served].slice(0, kept) };
 };

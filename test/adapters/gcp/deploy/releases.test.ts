@@ -186,6 +186,25 @@ test("the revision of a deployment from before releases is release 1 until a rol
   ]);
 });
 
+test("a revision that another server of an earlier version rolled out is the newest release", async () => {
+  const first = await deployed("app", imageOfSource("a1"));
+  const second = await deployed("app", imageOfSource("a2"));
+  await run.run.edit("app", (wanted) => {
+    const index = JSON.parse(wanted.annotations[RELEASES]);
+    wanted.annotations[RELEASES] = JSON.stringify({ newest: 1, served: index.served.slice(1) });
+  });
+  for (const { id, template } of run.run.revisions("app")) if (id === second) delete template.annotations[RELEASE];
+  expect((await releasesOf("app")).map((one) => [one.release, one.revision])).toEqual([
+    [2, second],
+    [1, first],
+  ]);
+  const third = await deployed("app", imageOfSource("a3"));
+  expect((await releasesOf("app")).map((one) => [one.release, one.revision])).toEqual([
+    [3, third],
+    [2, second],
+  ]);
+});
+
 test("a list of releases that a manual edit has broken makes the service one of another system", async () => {
   await deployed("app", imageOfSource("a1"));
   await run.run.edit("app", (wanted) => {
