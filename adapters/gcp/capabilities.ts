@@ -48,8 +48,8 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     procfile: offered("Google's buildpacks, for the languages that they support"),
     dockerfile: offered(),
   },
-  secrets: missing("Portside does not store secrets in Secret Manager"),
-  releases: missing("the Google Cloud provider keeps only the record of the current revision of a service"),
+  secrets: offered("in Secret Manager, in the region of the services"),
+  releases: offered(`the last ${config.releasesKept} releases of a deployment, with their images`),
   names: { remembers_freed: missing("Cloud Run does not reserve the name of a deleted service") },
   volumes: {
     mounts: offered("Cloud Storage FUSE: no file locks; the last write to a file wins"),

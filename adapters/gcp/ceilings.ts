@@ -18,8 +18,11 @@ const RUN = "run.googleapis.com";
 
 /** CPUs of a build machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
-/** A deploy that changes a service writes the new revision, and then its traffic. */
-const WRITES_PER_DEPLOY = 2;
+/**
+ * A deploy that changes a service writes the new revision, and then its traffic. It then deletes the revision of the
+ * release that is no longer kept.
+ */
+const WRITES_PER_DEPLOY = 3;
 /**
  * Log reads per minute that the quota must allow for each followed log. One read covers at least 120 logs. If each log
  * is read 15 times a minute, its new entries appear within 15 s. Followers get half of all reads.

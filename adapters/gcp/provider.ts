@@ -17,6 +17,7 @@ import { createRunPlatform } from "./deploy/platform.ts";
 import { diagnoseGcp } from "./doctor.ts";
 import { createGcpLogs } from "./logs/store.ts";
 import { createGcpScheduler } from "./schedules/scheduler.ts";
+import { createGcpSecrets } from "./secrets/secret-store.ts";
 import { createGcpSql } from "./sql/index.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
@@ -48,7 +49,9 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);
   const sql = createGcpSql(config, clients, deps);
-  const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs.deployReads), identities });
+  const secrets = createGcpSecrets(config, clients, deps, identities);
+  const lastLines = lastLinesOf(logs.deployReads);
+  const services = createRunPlatform(config, clients, deps, { lastLines, identities, secrets });
   const spoolFolder = join(config.dataDir, "spool");
   const place = spoolPlace(config.sourceSpool, spoolFolder, stagingBucket, environment);
   const provider: Provider = {
@@ -57,6 +60,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     services,
     builder: createCloudBuilder(config, clients, deps, identities),
     volumes,
+    secrets,
     scheduler: createGcpScheduler(config, clients, deps),
     logs,
     sql,

@@ -14,6 +14,8 @@ type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["cr
 const messages: Partial<Record<DeployReason, string>> = {
   image_not_found: "Cloud Run cannot find the image. Deploy the source again.",
   permission: "Cloud Run does not have permission to use the image or another resource of the service.",
+  secret_unavailable:
+    "Cloud Run cannot read one of the service's secrets: the permission has not taken effect yet, or the value was destroyed in Secret Manager. Deploy again in a few minutes.",
   quota_exceeded: "The service has reached Cloud Run's limit of active revisions.",
   rollout_timeout: "Cloud Run did not start the revision within its time limit.",
   provider_unavailable: "Cloud Run failed to start the revision. Deploy again.",
@@ -28,7 +30,7 @@ const commonReasons: Readonly<Record<string, DeployReason>> = {
   CONTAINER_IMAGE_AUTHORIZATION_CHECK_FAILED: "permission",
   ENCRYPTION_KEY_PERMISSION_DENIED: "permission",
   ENCRYPTION_KEY_CHECK_FAILED: "permission",
-  SECRETS_ACCESS_CHECK_FAILED: "permission",
+  SECRETS_ACCESS_CHECK_FAILED: "secret_unavailable",
   VPC_NETWORK_NOT_FOUND: "permission",
   INTERNAL: "provider_unavailable",
 };
@@ -81,7 +83,9 @@ const mountRefused: DeployFailure = {
     "Cloud Run does not yet have permission to mount one of the service's volumes. Deploy again in a few minutes.",
 };
 
-export const isMountRefused = ({ reason }: DeployFailure): boolean => reason === mountRefused.reason;
+/** True if a permission is missing that may not have taken effect yet. */
+export const isAccessRefused = ({ reason }: DeployFailure): boolean =>
+  reason === mountRefused.reason || reason === "secret_unavailable";
 
 const TAIL_LINES = 20;
 

@@ -8,9 +8,12 @@ import { createIdentities, type Identities } from "../accounts/identities.ts";
 import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
+import type { RolloutSecrets } from "../secrets/secret-store.ts";
 import { firstAnswers } from "./answers.ts";
 import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
+import { createKeptImages } from "./releases/kept-images.ts";
+import { readReleases } from "./releases/read-releases.ts";
 import { removeService } from "./remove-service.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
@@ -20,6 +23,7 @@ export interface RunPlatformDeps {
   readonly lastLines: LastLines;
   /** Defaults to identities that use the same clients. */
   readonly identities?: Identities;
+  readonly secrets: RolloutSecrets;
 }
 
 const stateOf = ({ run, own }: CurrentState): NameState => {
@@ -30,7 +34,7 @@ const stateOf = ({ run, own }: CurrentState): NameState => {
 };
 
 export const createRunPlatform = (
-  config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
+  config: Pick<GcpConfig, "project" | "region" | "repository" | "releasesKept" | "settleSeconds">,
   clients: ClientSource,
   runtime: GcpRuntimeDeps,
   platformDeps: RunPlatformDeps,
@@ -46,8 +50,11 @@ export const createRunPlatform = (
     ids,
     logger,
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
+    secrets: platformDeps.secrets,
     lastLines: platformDeps.lastLines,
     answers: firstAnswers(),
+    images: createKeptImages(config, clients, runtime),
+    releasesKept: config.releasesKept,
     running,
     settleMillis: config.settleSeconds * 1000,
   };
@@ -68,6 +75,8 @@ export const createRunPlatform = (
     rollout: streamRollout(logger, (request, signal, report) =>
       new Rollout(deps, request, signal).run(report).finally(services.changed),
     ),
+
+    releases: (service, options) => readReleases(deps, service, options),
 
     remove: (name, expected, options) =>
       removeService(deps, name, expected, options).andTee(services.changed).orTee(services.changed),

@@ -1,15 +1,17 @@
 /**
  * Data that Portside stores on a Run service in addition to Run's own fields: the owner, every declaration that may
- * have traffic, the rollout's progress, and the last deploy's status. Portside stores the data in annotations, because
+ * have traffic, the rollout's progress, the list of releases, and the last deploy's status. Portside stores the data in annotations, because
  * Run preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit of 256 KiB: they rarely
  * contain more than two declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
+import { releaseLimits } from "../../../core/domain/accounts/limits.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import { type DeployNote, noteSchema } from "../../cloud/deploy/deploy-note.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
+import { addRelease, noReleases, RELEASES, type ReleaseIndex, releaseIndexSchema } from "./releases/release-record.ts";
 
 export const annotationNames = {
   state: "portside/state",
@@ -42,6 +44,8 @@ export interface ServiceRecord {
   readonly attempted: ServiceTemplate;
   /** Revisions before the attempted one that may still have traffic, newest first. */
   readonly former: readonly Revision[];
+  /** The revisions that received traffic. */
+  readonly releases: ReleaseIndex;
   readonly lastDeploy: DeployNote | null;
 }
 
@@ -56,20 +60,30 @@ export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name"
 export const renderNote = (note: DeployNote): TextMap => ({ [annotationNames.lastDeploy]: JSON.stringify(note) });
 
 /** Renders a record's annotations, except the last deploy's status. */
-export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): TextMap => ({
+export const renderRecord = ({ state, attempted, former, releases }: Omit<ServiceRecord, "lastDeploy">): TextMap => ({
   [annotationNames.state]: JSON.stringify(state),
   [annotationNames.attempted]: JSON.stringify(renderService(attempted)),
   [annotationNames.former]: JSON.stringify(
     former.map(({ id, template }) => ({ id, document: renderService(template) })),
   ),
+  [RELEASES]: JSON.stringify(releases),
 });
 
+/** Returns undefined if the annotation is absent, and null if it is not JSON. */
 const jsonOf = (text: string | undefined): unknown => {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    return undefined;
+    return null;
   }
+};
+
+/** Adds the revision with traffic if an earlier version of Portside, which lists no releases, has rolled it out. */
+const withServing = (index: ReleaseIndex, { state, former }: Pick<ServiceRecord, "state" | "former">): ReleaseIndex => {
+  const revision = state.step === "moved" ? state.revision : former[0]?.id;
+  return revision === undefined || index.served.some((one) => one.revision === revision)
+    ? index
+    : addRelease(index, revision, state.at, releaseLimits.kept.max);
 };
 
 /**
@@ -80,16 +94,19 @@ export const parseRecord = (name: string, labels: TextMap, annotations: TextMap)
   const state = stateSchema.safeParse(jsonOf(annotations[annotationNames.state]));
   const attempted = parseService(jsonOf(annotations[annotationNames.attempted]));
   const former = formerSchema.safeParse(jsonOf(annotations[annotationNames.former]));
-  if (!state.success || attempted === undefined || !former.success) return undefined;
+  const releases = releaseIndexSchema.optional().safeParse(jsonOf(annotations[RELEASES]));
+  if (!state.success || attempted === undefined || !former.success || !releases.success) return undefined;
   if (attempted.name !== name || labels[OWNER_LABEL] !== accountDigest(attempted.owner)) return undefined;
   const note = noteSchema.safeParse(jsonOf(annotations[annotationNames.lastDeploy]));
+  const revisions = former.data.flatMap(({ id, document }) => {
+    const template = parseService(document);
+    return template === undefined ? [] : [{ id, template }];
+  });
   return {
     state: state.data,
     attempted,
-    former: former.data.flatMap(({ id, document }) => {
-      const template = parseService(document);
-      return template === undefined ? [] : [{ id, template }];
-    }),
+    former: revisions,
+    releases: withServing(releases.data ?? noReleases, { state: state.data, former: revisions }),
     lastDeploy: note.success ? note.data : null,
   };
 };

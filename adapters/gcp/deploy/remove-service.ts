@@ -1,10 +1,12 @@
 /** Removes a service with a conditional write, and waits until Cloud Run has deleted it. */
+import type { ReleasedService } from "../../../core/domain/deploy/releases/release.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { type Conflict, conflict, type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { isCallState } from "../../cloud/calls/provider-call.ts";
+import type { RetentionDeps } from "./releases/retain-releases.ts";
 import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 
 const TRIES = 20;
@@ -26,8 +28,24 @@ const waitUntilDeleted = (
     return err(cloudRunBusy());
   });
 
+const IMAGES_TIMEOUT_MS = 5000;
+
+/** Cloud Run deletes the revisions of a service with it. A failure leaves tags, which only use storage. */
+const releaseImages = async (
+  { images, logger }: RetentionDeps,
+  service: ReleasedService,
+  { signal }: CallOptions,
+): Promise<void> => {
+  const removed = await images.keep(service, [], { timeoutMs: IMAGES_TIMEOUT_MS, signal });
+  if (removed.isErr())
+    logger.warn("the images of a deleted deployment keep their tags, so clean-up policies keep the images", {
+      name: service.name,
+      error: removed.error,
+    });
+};
+
 export const removeService = (
-  deps: WriteDeps,
+  deps: WriteDeps & RetentionDeps,
   name: DeploymentName,
   expected: Parameters<ServicePlatform["remove"]>[1],
   options: CallOptions = {},
@@ -39,13 +57,20 @@ export const removeService = (
     for (let tries = 0; tries < TRIES; tries++) {
       const { run, own } = yield* readState(deps, name, options);
       // An earlier attempt has removed the service, but its response was lost.
-      if (requested !== undefined && run?.uid !== requested) return ok(undefined);
+      if (requested !== undefined && run?.uid !== requested) {
+        await releaseImages(deps, { name, owner: expected.owner }, options);
+        return ok(undefined);
+      }
       if (run === null) return err(notFound(`The service '${name}' does not exist.`));
       if (own?.service.owner !== expected.owner || own.service.etag !== expected.etag)
         return err(conflict(`Another call changed '${name}'. Try again.`));
       requested = run.uid ?? "";
       const removed = await deps.services.remove(name, own.runEtag, options);
-      if (removed.isOk()) return waitUntilDeleted(deps, name, requested, options);
+      if (removed.isOk()) {
+        yield* await waitUntilDeleted(deps, name, requested, options);
+        await releaseImages(deps, { name, owner: expected.owner }, options);
+        return ok(undefined);
+      }
       if (!isCallState(removed.error)) return err(removed.error);
       last = removed.error.error;
     }

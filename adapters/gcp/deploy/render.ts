@@ -8,6 +8,7 @@ import { withAliases } from "../../../core/domain/deploy/environment.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
+import { secretIdOf } from "../secrets/names.ts";
 import { livenessProbeOf, type ProbeSettings, startupProbeOf } from "./probes.ts";
 import { labelsOf } from "./record.ts";
 
@@ -30,6 +31,8 @@ export interface RevisionSettings extends ProbeSettings {
   /** E-mail of the account's runtime identity. */
   readonly identity: string;
   readonly revision: string;
+  /** Annotations to add to those of the existing template. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** Memory on Run, in bytes. Services with mounts need the second generation, which has a minimum. */
@@ -64,6 +67,16 @@ const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith
 const bucketsOf = ({ mounts }: ServiceTemplate): string =>
   JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
 
+/**
+ * The variables with the value of a secret. Cloud Run reads the value when an instance starts:
+ * https://docs.cloud.google.com/run/docs/configuring/services/secrets
+ */
+const secretsOf = ({ owner, secrets = {} }: ServiceTemplate) =>
+  Object.entries(secrets).map(
+    ([variable, { name, version }]) =>
+      [variable, { secret: secretIdOf(owner, name), version: String(version) }] as const,
+  );
+
 /** Keeps variables that neither the former nor the new declaration names: they were set by hand. */
 const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
   // Run sets PORT itself and rejects a template that sets it.
@@ -72,10 +85,15 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
     template.envAliases,
   );
   const env = Object.entries({ ...template.env, ...own });
-  const before = [...Object.keys(former?.env ?? {}), ...Object.keys(former?.envAliases ?? {})];
-  const declared = new Set([...env.map(([name]) => name), ...before]);
+  const secrets = secretsOf(template);
+  const before = [former?.env, former?.envAliases, former?.secrets].flatMap((one) => Object.keys(one ?? {}));
+  const declared = new Set([...[...env, ...secrets].map(([name]) => name), ...before]);
   const byHand = (present?.env ?? []).filter(({ name }) => !declared.has(name ?? ""));
-  return [...env.map(([name, value]) => ({ name, value })), ...byHand];
+  return [
+    ...env.map(([name, value]) => ({ name, value })),
+    ...secrets.map(([name, secretKeyRef]) => ({ name, valueSource: { secretKeyRef } })),
+    ...byHand,
+  ];
 };
 
 const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironment"] | undefined => {
@@ -103,7 +121,7 @@ export const renderTemplate = (
   present: RunTemplate = {},
   former?: ServiceTemplate,
 ): RunTemplate => {
-  const { identity, revision } = settings;
+  const { identity, revision, annotations } = settings;
   const [container, ...sidecars] = present.containers ?? [];
   const { livenessProbe: _probe, ...keptContainer } = container ?? {};
   const { volumes, volumeMounts } = volumesOf(template.mounts);
@@ -113,6 +131,7 @@ export const renderTemplate = (
     ...kept,
     revision,
     labels: { ...present.labels, ...labelsOf(template) },
+    annotations: { ...present.annotations, ...annotations },
     serviceAccount: identity,
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,

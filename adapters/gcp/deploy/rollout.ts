@@ -6,7 +6,11 @@
  * The rollout's state, with a deadline, is stored on the service, so every reader sees it. If the control plane dies
  * between the writes, the next deploy of the name repairs the state.
  */
+
+import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import { type DeployFailure, isLost } from "../../../core/domain/deploy/reason.ts";
+import { Redactor } from "../../../core/domain/secrets/redact.ts";
+import type { PinnedSecret } from "../../../core/domain/secrets/references.ts";
 import { writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
@@ -18,12 +22,15 @@ import { revisionIdOf } from "../../cloud/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
+import type { RolloutSecrets } from "../secrets/secret-store.ts";
 import { isUnknownIdentity, learnFrom, type RunAnswers } from "./answers.ts";
-import { isMountRefused } from "./conditions.ts";
+import { isAccessRefused } from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { PROBE_SECONDS } from "./probes.ts";
 import { allowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RolloutState, renderNote, renderRecord } from "./record.ts";
+import { addRelease, noReleases, removeRelease, renderRevisionRecord } from "./releases/release-record.ts";
+import { type RetentionDeps, retainReleases } from "./releases/retain-releases.ts";
 import { type RunService, renderMinimum, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
@@ -32,12 +39,15 @@ import { waitUntilPublic } from "./wait-until-public.ts";
 import { warningsOf } from "./warnings.ts";
 import { type Change, type CurrentState, presentOf, readState, type WriteDeps, writeConditionally } from "./writes.ts";
 
-export interface RolloutDeps extends WriteDeps, VerdictDeps {
+export interface RolloutDeps extends WriteDeps, VerdictDeps, RetentionDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
+  readonly secrets: RolloutSecrets;
   /** Shared by all rollouts. */
   readonly answers: RunAnswers;
+  /** The number of releases of a deployment that are kept. */
+  readonly releasesKept: number;
 }
 
 const TOO_SLOW: DeployFailure = {
@@ -63,6 +73,11 @@ const IDENTITY_MS = 150_000;
 const IDENTITY_PAUSE_MS = 8000;
 /** "typically 2 minutes": https://cloud.google.com/iam/docs/access-change-propagation */
 const GRANT_MS = 125_000;
+
+const secretMissing = ({ name, version }: PinnedSecret): DeployFailure => ({
+  reason: "secret_unavailable",
+  message: `Version ${version} of the secret '${name}' does not exist. Set it with 'portside secret set ${name}', then deploy again.`,
+});
 
 type Step<T> = PromiseLike<Result<T, DeployFailure>>;
 
@@ -96,8 +111,8 @@ export class Rollout {
     report(`Starting revision ${this.#revision}`);
     for (const warning of warningsOf(template)) report(warning);
     const ready = await this.#awaitReady(etag);
-    if (ready.isErr() && isMountRefused(ready.error)) return this.#mountLater(etag, ready.error, report);
-    if (ready.isErr()) return this.#abandon(etag, ready.error);
+    if (ready.isErr() && isAccessRefused(ready.error)) return this.#retryLater(etag, ready.error, report);
+    if (ready.isErr()) return this.#abandon(etag, await this.#withoutSecrets(ready.error));
     report("The revision is ready");
     const rejection = await mayServe?.();
     if (rejection !== undefined) return this.#abandon(etag, rejection);
@@ -111,17 +126,29 @@ export class Rollout {
     return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
   }
 
-  /** Rolls out once more if Cloud Run denied a mount and the grant for it may not have taken effect yet. */
-  async #mountLater(etag: string, failure: DeployFailure, report: (message: string) => void): Promise<RolloutEvent> {
-    const { clock, identities } = this.#deps;
+  /** Removes the values of secrets from the last lines of the service. */
+  async #withoutSecrets(failure: DeployFailure): Promise<DeployFailure> {
+    const { owner, secrets = {} } = this.#request.template;
+    const { logTail, ...rest } = failure;
+    if (logTail === undefined || Object.keys(secrets).length === 0) return failure;
+    const values = await this.#deps.secrets.values(owner, secrets);
+    if (values.isErr()) return rest;
+    const redactor = new Redactor(values.value);
+    return { ...rest, logTail: logTail.map((line) => redactor.redact(line, deployLimits.lineBytes)) };
+  }
+
+  /** Rolls out once more if Cloud Run denied a mount or a secret and the grant for it may not have taken effect yet. */
+  async #retryLater(etag: string, failure: DeployFailure, report: (message: string) => void): Promise<RolloutEvent> {
+    const { clock, identities, secrets } = this.#deps;
     const { template } = this.#request;
-    const grants = template.mounts.flatMap(({ bucket }) => identities.grantedAt(bucket) ?? []).sort();
+    const mounts = template.mounts.flatMap(({ bucket }) => identities.grantedAt(bucket) ?? []);
+    const grants = [...mounts, ...secrets.grantedAt(template.owner, template.secrets ?? {})].sort();
     const actsAt = plusMillis(grants.at(-1) ?? clock.now(), GRANT_MS);
     if (this.#isSecondTry || grants.length === 0 || plusMillis(actsAt, GRANT_MS) < clock.now())
       return this.#abandon(etag, failure);
     const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS });
     if (ended.isErr()) return failed(isLost(ended.error) ? ended.error : failure);
-    report("Waiting until Cloud Run has permission to mount the volumes");
+    report("Waiting until Cloud Run has access to the volumes and secrets");
     await clock.sleep(Math.max(0, millisOf(actsAt) - millisOf(clock.now())), this.#signal);
     if (this.#signal.aborted) return failed(INTERRUPTED);
     const request = { ...this.#request, expected: { etag: ended.value, owner: template.owner } };
@@ -149,10 +176,13 @@ export class Rollout {
     return { deployId: this.#request.template.deployId, status, reason, finishedAt, at };
   }
 
-  /** Returns the service's runtime identity, with access to the buckets that the service mounts. */
+  /**
+   * Returns the service's runtime identity, with access to the buckets that the service mounts. Fails if a pinned
+   * version of a secret does not exist.
+   */
   #identity(): Step<string> {
-    const { identities } = this.#deps;
-    const { owner, mounts } = this.#request.template;
+    const { identities, secrets: stored } = this.#deps;
+    const { owner, mounts, secrets = {} } = this.#request.template;
     const options = { signal: this.#signal };
     return safeTry(async function* () {
       const email = yield* identities.ensure(owner, options).mapErr(failureOfUnavailable);
@@ -162,13 +192,15 @@ export class Rollout {
         const message = `The volume '${volume}' does not exist.`;
         if (!exists) return err<never, DeployFailure>({ reason: "volume_unavailable", message });
       }
+      const missing = yield* stored.missing(owner, secrets, options).mapErr(failureOfUnavailable);
+      if (missing !== undefined) return err<never, DeployFailure>(secretMissing(missing));
       return ok(email);
     });
   }
 
   /** Creates the revision without moving traffic. */
   #begin(identity: string, report: (message: string) => void): Step<string> {
-    const { template, expected, listenDeadlineMs } = this.#request;
+    const { template, expected, origin, listenDeadlineMs } = this.#request;
     const { answers, clock, logger } = this.#deps;
     const { name, owner } = template;
     const identityUntil = plusMillis(clock.now(), IDENTITY_MS);
@@ -186,10 +218,12 @@ export class Rollout {
       this.#end = this.#newEnd();
       const { run, own } = seen;
       const former = own?.service.serving ?? [];
-      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former };
+      const releases = own?.record.releases ?? noReleases;
+      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former, releases };
       const note = this.#note("DEPLOYING");
       const { probeSeconds } = answers;
-      const settings = { identity, revision: this.#revision, listenDeadlineMs, probeSeconds };
+      const annotations = renderRevisionRecord(this.#revision, template, origin);
+      const settings = { identity, revision: this.#revision, annotations, listenDeadlineMs, probeSeconds };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },
         annotations: { ...run?.annotations, ...renderRecord(record), ...renderNote(note) },
@@ -210,7 +244,7 @@ export class Rollout {
    */
   #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions, note?: DeployNote): Step<string> {
     const { name, owner } = this.#request.template;
-    const { answers, ids, logger } = this.#deps;
+    const { answers, ids, logger, releasesKept } = this.#deps;
     const write = ids.id();
     const change = ({ run, own }: CurrentState): Change => {
       const { record, service } = own as OwnService;
@@ -218,7 +252,12 @@ export class Rollout {
       const state = { ...this.#state(write, step), ...(service.url === "" ? {} : { url: service.url }) };
       const isNewest = lastDeploy?.deployId === attempted.deployId;
       const end = note !== undefined && isNewest ? renderNote(note) : {};
-      const noted = { annotations: { ...run?.annotations, ...renderRecord({ state, attempted, former }), ...end } };
+      const releases =
+        step === "moved"
+          ? addRelease(record.releases, this.#revision, state.at, releasesKept)
+          : removeRelease(record.releases, this.#revision);
+      const rendered = renderRecord({ state, attempted, former, releases });
+      const noted = { annotations: { ...run?.annotations, ...rendered, ...end } };
       if (step === "ended") return { service: noted, mask: ["annotations"] };
       const scaled = renderMinimum(
         attempted,
@@ -309,6 +348,7 @@ export class Rollout {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
           const problem = await waitUntilPublic(service.url, clock);
+          await retainReleases(this.#deps, seen.value);
           if (problem === undefined) return { kind: "ready", revision: this.#revision, url: service.url };
           return failed({ ...TOO_SLOW, message: `The revision has all traffic, but ${problem}.` });
         }

@@ -9,8 +9,9 @@ import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts"
 import { callOptions, type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource, GcpClients } from "../clients.ts";
 import { type GcpLocation, parentOf } from "../location.ts";
+import type { AnnotatedRevision } from "./releases/release-record.ts";
 import type { RunService } from "./render.ts";
-import { revisionNameOf, serviceNameOf } from "./resource-names.ts";
+import { idOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
 /** Page size of a list (ListServicesRequest). */
 const PAGE_SIZE = 100;
@@ -33,7 +34,7 @@ type Conditions = NonNullable<RunService["conditions"]>;
 type Policy = protos.google.iam.v1.IPolicy;
 
 /** For `orElse` of reads: returns a value if the resource does not exist. Any other state is a bug. */
-const ifAbsent =
+export const ifAbsent =
   <T>(value: T) =>
   (error: CallState | Unavailable): Result<T, Unavailable> => {
     if (!isCallState(error)) return err(error);
@@ -145,5 +146,29 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
         const [found] = await client.getRevision({ name: revisionNameOf(location, name, revision) }, options);
         return found.conditions ?? [];
       }).orElse(ifAbsent<Conditions>([])),
+
+    /** Returns the revisions of a service, newest first; empty if the service does not exist. */
+    revisions: (name: DeploymentName, retry: RetryOptions = {}): Found<readonly AnnotatedRevision[]> =>
+      safeTry(async function* () {
+        const revisions: AnnotatedRevision[] = [];
+        let pageToken = "";
+        do {
+          const page = send("revisions", "list", retry, async (client, options) => {
+            const request = { parent: nameOf(name), pageSize: PAGE_SIZE, pageToken };
+            const [found, , response] = await client.listRevisions(request, { ...options, autoPaginate: false });
+            return { found, next: response?.nextPageToken ?? "" };
+          });
+          const { found, next } = yield* page.orElse(ifAbsent({ found: [], next: "" }));
+          revisions.push(...found.map((one) => ({ id: idOf(one.name), annotations: one.annotations ?? {} })));
+          pageToken = next;
+        } while (pageToken !== "");
+        return ok(revisions);
+      }),
+
+    /** Deletes a revision without traffic that is not the latest. */
+    removeRevision: (name: DeploymentName, revision: string, retry: RetryOptions = {}): Called<void> =>
+      send("revisions", "delete", retry, async (client, options) => {
+        await client.deleteRevision({ name: revisionNameOf(location, name, revision) }, options);
+      }),
   };
 };

@@ -11,7 +11,7 @@ test("returns the ceilings of a new project", () => {
     schedules: 1000,
     accounts: 98,
     builds: 2,
-    deploys: 30,
+    deploys: 20,
     instances: 20,
     followers: 240,
   });

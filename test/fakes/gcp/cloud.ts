@@ -26,10 +26,12 @@ import { redirectedAuth } from "./rest-server.ts";
 import { runRights } from "./run/rights.ts";
 import { FakeRun } from "./run/services.ts";
 import { startFakeScheduler } from "./scheduler/server.ts";
+import { FakeSecrets } from "./secrets/server.ts";
 import { startFakeStorage } from "./storage/index.ts";
 import { PROJECT, REGION, STAGING_BUCKET } from "./test-project.ts";
 
 const IAM = "https://iam.googleapis.com";
+const SECRETS = "https://secretmanager.googleapis.com";
 
 /** A project in which every API is enabled, every permission granted and every resource present. */
 const readyProject = (staging: string) => {
@@ -71,6 +73,8 @@ export const startFakeCloud = async (
   const iam = new FakeIam(mean, clock);
   iam.maxAccounts = 10_000;
 
+  const secrets = new FakeSecrets({ iam, clock, mean });
+
   let run: FakeRun | undefined;
   const labelsOf = (service: string): Record<string, string> => run?.stored(service)?.["template"]?.labels ?? {};
   /** Like Cloud Run, passes the lines of services, and its own, to Cloud Logging. */
@@ -106,6 +110,7 @@ export const startFakeCloud = async (
     mean,
     clock,
     ...runRights(mean, iam, world),
+    resolveSecret: (...args) => secrets.resolve(...args),
     onSystemLine: (service, revision, text) =>
       onLine({ service, revision, log: "varlog/system", severity: "ERROR", text }),
   });
@@ -116,15 +121,15 @@ export const startFakeCloud = async (
     mean,
   });
   const servers = { run: await run.open(), build: await build.open(), registry: await registry.open() };
-  const accounts = await iam.open();
+  const [accounts, secretManager] = [await iam.open(), await secrets.open()];
   const ready = readyProject(staging);
-  const toIam = redirectedAuth(PROJECT, { [IAM]: accounts.origin });
+  const redirected = redirectedAuth(PROJECT, { [IAM]: accounts.origin, [SECRETS]: secretManager.origin });
+  const isRedirected = (url: string): boolean =>
+    url.startsWith(SECRETS) || (url.startsWith(IAM) && !url.includes("?pageSize=") && !ready.resources.has(url));
   const auth = {
     ...ready.auth,
     request: (options: { url: string }) =>
-      options.url.startsWith(IAM) && !options.url.includes("?pageSize=") && !ready.resources.has(options.url)
-        ? toIam.request(options)
-        : ready.auth.request(options as never),
+      isRedirected(options.url) ? redirected.request(options) : ready.auth.request(options as never),
   } as GcpClients["auth"];
   const clients = {
     services: new v2.ServicesClient(clientOptions(servers.run, PROJECT)),
@@ -150,6 +155,7 @@ export const startFakeCloud = async (
   return {
     config,
     project: ready,
+    secrets,
     storage: Object.assign(world, { project: PROJECT }),
     uploads: storage.uploads,
     jobsOf: (service: string) =>
@@ -162,6 +168,7 @@ export const startFakeCloud = async (
       build: build.faults,
       registry: registry.faults,
       iam: iam.faults,
+      secrets: secrets.faults,
       storage: storage.faults,
       logging: logging.faults,
       scheduler: scheduler.faults,
@@ -175,7 +182,7 @@ export const startFakeCloud = async (
       await Promise.all(
         [clients.services, clients.revisions, clients.builds, clients.registry].map((one) => one.close()),
       );
-      for (const server of [...Object.values(servers), accounts]) server.close();
+      for (const server of [...Object.values(servers), accounts, secretManager]) server.close();
       await Promise.all([logging.close(), bigquery.close(), storage.close()]);
     },
   };

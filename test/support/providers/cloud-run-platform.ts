@@ -1,6 +1,9 @@
 /** Cloud Run as the platform, on a fake with simulated services, for the shared rollout suites and Cloud Run's own. */
 import { expect } from "vitest";
+import { createIdentities } from "../../../adapters/gcp/accounts/identities.ts";
+import type { GcpConfig } from "../../../adapters/gcp/config.ts";
 import { createRunPlatform } from "../../../adapters/gcp/deploy/platform.ts";
+import { createGcpSecrets } from "../../../adapters/gcp/secrets/secret-store.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -16,15 +19,17 @@ type FakeEngine = Awaited<ReturnType<typeof createFakeEngine>>;
 export const openFakeCloudRun = async (
   options: Partial<WorldOptions<FakeEngine>> = {},
   clock: Clock = createLeapingClock(),
+  settings: Partial<GcpConfig> = {},
 ) => {
   const world = await openRunWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
-  const replica = (): ServicePlatform => {
-    const needs = { lastLines: world.lastLines };
-    // A zero pause would let a polling loop never reach its deadline.
-    const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
-    return createRunPlatform(config, world.clients, deps, needs);
-  };
+  // A zero pause would let a polling loop never reach its deadline.
+  const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
+  const secretStore = () =>
+    createGcpSecrets(config, world.clients, deps, createIdentities(PROJECT, world.clients, deps));
+  const secrets = secretStore();
+  const replicaWith = (own: Partial<GcpConfig>): ServicePlatform =>
+    createRunPlatform({ ...config, ...own }, world.clients, deps, { lastLines: world.lastLines, secrets });
   const image = (engineImage = "hello") => {
     const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;
     world.registry.push(reference, engineImage);
@@ -32,7 +37,12 @@ export const openFakeCloudRun = async (
   };
   return {
     ...world,
-    ...rolloutSteps({ replica, image }),
+    ...rolloutSteps({ replica: () => replicaWith(settings), image }),
+    replicaWith,
+    /** The store of the platform's process. */
+    secretStore: secrets,
+    /** The store of another process. */
+    otherSecretStore: secretStore,
     logged,
     clock,
     faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },

@@ -1,6 +1,8 @@
 /** `ImageBuilder` on Cloud Build. Follows each build's log in the staging bucket. */
-import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../../core/ports/image-builder.ts";
 import { err, ok } from "../../../../core/result.ts";
+import { isCallState } from "../../../cloud/calls/provider-call.ts";
 import { createRemoteBuilder, type RemoteBuilds } from "../../../cloud/deploy/build/remote-builder.ts";
 import type { Identities } from "../../accounts/identities.ts";
 import { identityProblem } from "../../accounts/service-accounts.ts";
@@ -9,10 +11,15 @@ import type { ClientSource } from "../../clients.ts";
 import type { GcpConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
 import { createBuilds } from "./builds.ts";
-import { failureOfBuild, failureOfStart, hasEnded } from "./failures.ts";
-import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
+import { failureOfBuild, failureOfStart, hasEnded, INTERRUPTED } from "./failures.ts";
+import { imageAt, imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { createStaging } from "./staging.ts";
+
+const IMAGE_GONE: DeployFailure = {
+  reason: "image_not_found",
+  message: "The image was deleted from Artifact Registry after its build. Deploy again.",
+};
 
 /** @param identities creates the account's runtime identity during the build, because this may take minutes */
 export const createCloudBuilder = (
@@ -36,7 +43,8 @@ export const createCloudBuilder = (
       void identities?.ensure(owner);
       return ok(imageOf(config, owner, source.digest));
     },
-    knows: ({ owner, source }, signal) => builds.imageExists(owner, source.digest, signal),
+    knows: async ({ owner, source }, signal) =>
+      (await builds.imageDigest(owner, source.digest, signal)).map((digest) => digest !== undefined),
     stage: ({ owner, source }, signal) => staging.put(sourceObjectOf(owner, source.digest), source, signal),
     start: async ({ request: { owner, source }, by, mark }, signal) => {
       const request = renderBuild(config, { owner, digest: source.digest, by }, mark);
@@ -59,5 +67,24 @@ export const createCloudBuilder = (
   };
   const newMark = () => `portside-build-${ids.id()}`;
   const failureOfRejection = (error: unknown) => failureOfStart(error, config.buildRegion);
-  return createRemoteBuilder({ builds: remote, failureOfUnavailable, failureOfRejection, newMark, clock, logger });
+  const { build } = createRemoteBuilder({
+    ...{ builds: remote, failureOfUnavailable, failureOfRejection, newMark, clock, logger },
+  });
+
+  /** Replaces the reference by tag with one by digest, because a later build may move the tag to another image. */
+  const pin = async ({ owner, source }: BuildRequest, signal?: AbortSignal): Promise<BuildEvent> => {
+    const found = await builds.imageDigest(owner, source.digest, signal);
+    if (signal?.aborted === true) return { kind: "failed", failure: INTERRUPTED };
+    if (found.isErr() && !isCallState(found.error))
+      return { kind: "failed", failure: failureOfUnavailable(found.error) };
+    if (found.isErr() || found.value === undefined) return { kind: "failed", failure: IMAGE_GONE };
+    return { kind: "built", image: imageAt(config, owner, found.value) };
+  };
+
+  return {
+    async *build(request, options) {
+      for await (const event of build(request, options))
+        yield event.kind === "built" ? await pin(request, options?.signal) : event;
+    },
+  };
 };

@@ -59,14 +59,14 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
     });
 
   return {
-    /** Returns whether the source's image already exists. */
-    imageExists: async (owner: AccountId, digest: string, signal: AbortSignal): Called<boolean> => {
+    /** Returns the digest of the source's image, or undefined if the image does not exist. */
+    imageDigest: async (owner: AccountId, digest: string, signal?: AbortSignal): Called<string | undefined> => {
       const found = await call({ what: "artifactregistry.tags.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const client = await clients("registry");
-        await client.getTag({ name: tagNameOf(config, owner, digest) }, callOptions(signal));
-        return true;
+        const [tag] = await client.getTag({ name: tagNameOf(config, owner, digest) }, callOptions(signal));
+        return tag.version?.split("/versions/").at(-1);
       });
-      return found.orElse(onState("not_found", false));
+      return found.orElse(onState<string | undefined>("not_found", undefined));
     },
 
     /** Starts a build and returns its id. */

@@ -14,7 +14,7 @@ const failureTypes: Readonly<Record<string, DeployFailure>> = {
   },
 };
 
-const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
+export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
 const statuses: Readonly<Record<string, DeployFailure>> = {
   INTERNAL_ERROR: { reason: "provider_unavailable", message: "Cloud Build failed. Deploy again." },

@@ -8,7 +8,8 @@ import { parentOf } from "../../location.ts";
 /** Increment this version when the builder changes. Existing sources then get new image tags and are built again. */
 const BUILDER_VERSION = "3";
 
-type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
+export type RepositoryConfig = Pick<GcpConfig, "project" | "region" | "repository">;
+type Named = RepositoryConfig & Pick<GcpConfig, "stagingBucket">;
 
 /** The hexadecimal part of `sha256:HEX`. */
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
@@ -23,14 +24,30 @@ const tagOf = (digest: string): string =>
 /**
  * Colons of a domain-scoped project become slashes: https://docs.cloud.google.com/artifact-registry/docs/docker/names
  */
-export const imageOf = (config: Named, owner: AccountId, digest: string): string =>
-  `${config.region}-docker.pkg.dev/${config.project.replaceAll(":", "/")}/${config.repository}/${packageOf(owner)}:${tagOf(digest)}`;
+const referenceOf = ({ region, project, repository }: RepositoryConfig, owner: AccountId): string =>
+  `${region}-docker.pkg.dev/${project.replaceAll(":", "/")}/${repository}/${packageOf(owner)}`;
 
-/** The resource name of the image's tag: google/devtools/artifactregistry/v1/tag.proto. */
-export const tagNameOf = (config: Named, owner: AccountId, digest: string): string => {
-  const repository = `${parentOf(config)}/repositories/${config.repository}`;
-  return `${repository}/packages/${packageOf(owner)}/tags/${tagOf(digest)}`;
+/** The reference with which a build pushes the image of a source. */
+export const imageOf = (config: RepositoryConfig, owner: AccountId, digest: string): string =>
+  `${referenceOf(config, owner)}:${tagOf(digest)}`;
+
+/** The reference of an image by its own digest. A later build of the same source does not change it. */
+export const imageAt = (config: RepositoryConfig, owner: AccountId, imageDigest: string): string =>
+  `${referenceOf(config, owner)}@${imageDigest}`;
+
+/** Returns the digest of a reference from `imageAt`, or undefined for other references. */
+export const imageDigestIn = (config: RepositoryConfig, owner: AccountId, image: string): string | undefined => {
+  const start = `${referenceOf(config, owner)}@`;
+  return image.startsWith(start) ? image.slice(start.length) : undefined;
 };
+
+/** The resource name of the package with all images of an account. */
+export const packageNameOf = (config: RepositoryConfig, owner: AccountId): string =>
+  `${parentOf(config)}/repositories/${config.repository}/packages/${packageOf(owner)}`;
+
+/** The resource name of the tag of a source's image: google/devtools/artifactregistry/v1/tag.proto. */
+export const tagNameOf = (config: RepositoryConfig, owner: AccountId, digest: string): string =>
+  `${packageNameOf(config, owner)}/tags/${tagOf(digest)}`;
 
 export const sourceObjectOf = (owner: AccountId, digest: string): string =>
   `sources/${accountDigest(owner)}/${hexOf(digest)}.tar.gz`;

@@ -14,7 +14,7 @@ test.each([
   [failed({ reason: "CONTAINER_MISSING" }), "image_not_found"],
   [failed({ reason: "CONTAINER_PERMISSION_DENIED" }), "permission"],
   [failed({ reason: "CONTAINER_IMAGE_UNAUTHORIZED" }), "permission"],
-  [failed({ reason: "SECRETS_ACCESS_CHECK_FAILED" }), "permission"],
+  [failed({ reason: "SECRETS_ACCESS_CHECK_FAILED" }), "secret_unavailable"],
   [failed({ reason: "PROGRESS_DEADLINE_EXCEEDED" }), "rollout_timeout"],
   [failed({ reason: "INTERNAL" }), "provider_unavailable"],
   [failed({ reason: "UNKNOWN" }), "internal"],

@@ -5,6 +5,7 @@ import { revisionIdOf } from "../../../../adapters/cloud/deploy/revision-id.ts";
 import { parseOwn } from "../../../../adapters/gcp/deploy/parse.ts";
 import { annotationNames, labelsOf, renderRecord } from "../../../../adapters/gcp/deploy/record.ts";
 import { type RunService, renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
+import { releaseLimits } from "../../../../core/domain/accounts/limits.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { type Instant, parseInstant } from "../../../../core/domain/wire/instant.ts";
 import { serviceTemplate } from "../../../arbitraries/index.ts";
@@ -15,6 +16,14 @@ const wire = messages("@google-cloud/run");
 const now = parseInstant("2026-01-01T00:00:00Z") as Instant;
 const identity = "portside-x@p.iam.gserviceaccount.com";
 
+/** The longest list of releases. */
+const manyReleases = {
+  newest: 1100,
+  served: Array.from({ length: releaseLimits.kept.max }, (_, at) => ({
+    ...{ release: 1100 - at, revision: "r".repeat(63), at: "2026-01-01T00:00:00.123456+00:00" },
+  })),
+};
+
 const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): RunService => {
   const revision = revisionIdOf(template.name, "00000000write0000new");
   const at = "2026-01-01T00:00:00+00:00";
@@ -23,7 +32,7 @@ const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): Ru
   return {
     name: `projects/p/locations/r/services/${template.name}`,
     labels: labelsOf(template),
-    annotations: renderRecord({ state, attempted: template, former: revisions }),
+    annotations: renderRecord({ state, attempted: template, former: revisions, releases: manyReleases }),
     template: renderTemplate(template, { identity, revision, listenDeadlineMs: 60_000 }),
     trafficStatuses: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION", revision, percent: 100 }],
   };

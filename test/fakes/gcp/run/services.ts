@@ -14,6 +14,7 @@ import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
 import { friendly, type Mean, PROPAGATION_MS } from "../mean.ts";
+import type { FakeSecrets } from "../secrets/server.ts";
 import { openFrontEnd } from "./front-end.ts";
 import { checkQuota, checkService, checkServiceId, type RegionQuota } from "./validation.ts";
 
@@ -79,6 +80,8 @@ export interface FakeRunDeps {
   readonly actsAs?: (email: string) => boolean;
   /** Whether a service account may use a bucket; defaults to true for every account and bucket. */
   readonly mayMount?: (email: string, bucket: string) => boolean;
+  /** The value of a version of a secret for a service account; defaults to no secrets. */
+  readonly resolveSecret?: FakeSecrets["resolve"];
   /** Receives Run's own lines about a revision. */
   readonly onSystemLine?: (service: string, revision: string, text: string) => void;
 }
@@ -124,7 +127,13 @@ export class FakeRun {
 
   async open(): Promise<GrpcServer> {
     const services = { "google.cloud.run.v2.Services": this.#servicesApi() };
-    const revisions = { "google.cloud.run.v2.Revisions": { GetRevision: this.#getRevision } };
+    const revisions = {
+      "google.cloud.run.v2.Revisions": {
+        GetRevision: this.#getRevision,
+        ListRevisions: this.#listRevisions,
+        DeleteRevision: this.#deleteRevision,
+      },
+    };
     const operations = { "google.longrunning.Operations": { GetOperation: this.#getOperation } };
     this.#server = await serveGrpc(PACKAGE, { ...services, ...revisions, ...operations }, this.faults);
     return this.#server;
@@ -148,6 +157,12 @@ export class FakeRun {
   stored(id: string): Message | undefined {
     const stored = [...this.#services.values()].find((one) => one.id === id);
     return stored && this.#view(stored);
+  }
+
+  /** The revisions of a service, oldest first, for assertions. */
+  revisions(id: string): { readonly id: string; readonly template: Message }[] {
+    const stored = [...this.#services.values()].find((one) => one.id === id);
+    return [...(stored?.revisions.values() ?? [])].map((one) => ({ id: one.id, template: one.template }));
   }
 
   /** A manual change, as from the console. */
@@ -287,7 +302,7 @@ export class FakeRun {
     const changed = before === undefined || !isDeepStrictEqual(template, before.template);
     // "If this field is omitted, it will be automatically generated based on the Service name":
     // revision_template.proto.
-    const number = String(stored.revisions.size + 1).padStart(5, "0");
+    const number = String(stored.generation + 1).padStart(5, "0");
     const id: string = template.revision || `${stored.id}-${number}-gen`;
     checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]), this.#mean);
     checkQuota(wanted, this.quota);
@@ -341,11 +356,34 @@ export class FakeRun {
       revision.reason = { reason: "CONTAINER_MISSING" };
       return;
     }
+    const secrets = this.#secretsOf(revision);
+    if (secrets === undefined) {
+      revision.state = "failed";
+      revision.reason = { reason: "SECRETS_ACCESS_CHECK_FAILED" };
+      return;
+    }
     const listens =
-      this.#mounts(stored, revision) && (await this.#deps.engine.start(engineRevision(stored.id, revision, image)));
+      this.#mounts(stored, revision) &&
+      (await this.#deps.engine.start(engineRevision(stored.id, revision, image, secrets)));
     revision.state = listens ? "ready" : "failed";
     if (!listens) revision.reason = { revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" };
     stored.uri ||= await this.#uriOf(stored);
+  }
+
+  /**
+   * The values of the variables that refer to secrets; undefined if the service account cannot read one. "During service
+   * deployment, Cloud Run checks all the secrets you use": docs/configuring/services/secrets.
+   */
+  #secretsOf({ template }: Revision): Readonly<Record<string, string>> | undefined {
+    const values: Record<string, string> = {};
+    for (const { name, valueSource } of template.containers[0].env) {
+      const reference = valueSource?.secretKeyRef;
+      if (reference == null) continue;
+      const resolved = this.#deps.resolveSecret?.(template.serviceAccount, reference.secret, reference.version);
+      if (resolved === undefined || "problem" in resolved) return undefined;
+      values[name] = resolved.value;
+    }
+    return values;
   }
 
   /** False if a bucket cannot be mounted. Assumption: the wording of the line in the log. */
@@ -439,12 +477,46 @@ export class FakeRun {
     return { services, nextPageToken: from + size < all.length ? String(from + size) : "" };
   }
 
-  readonly #getRevision = ({ name }: Message): Message => {
+  /** Finds a revision with its service. */
+  #findRevision(name: string): { stored: Stored; revision: Revision } {
     const [service = ""] = name.split("/revisions/");
-    const revision = this.#find(service).revisions.get(lastPart(name));
+    const stored = this.#find(service);
+    const revision = stored.revisions.get(lastPart(name));
     if (revision === undefined) throw new GrpcError("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
+    return { stored, revision };
+  }
+
+  #revisionView({ name: service }: Stored, revision: Revision): Message {
     const conditions = [this.#condition("Ready", revision)];
+    const name = `${service}/revisions/${revision.id}`;
     return { ...revision.template, name, service, createTime: revision.createTime, conditions };
+  }
+
+  readonly #getRevision = ({ name }: Message): Message => {
+    const { stored, revision } = this.#findRevision(name);
+    return this.#revisionView(stored, revision);
+  };
+
+  /** "Results are sorted by creation time, descending": revision.proto. */
+  readonly #listRevisions = ({ parent, pageSize, pageToken }: Message): Message => {
+    const stored = this.#find(parent);
+    const all = [...stored.revisions.values()].reverse();
+    const from = Number(pageToken || 0);
+    const to = from + (pageSize || DEFAULT_PAGE);
+    const revisions = all.slice(from, to).map((one) => this.#revisionView(stored, one));
+    return { revisions, nextPageToken: to < all.length ? String(to) : "" };
+  };
+
+  /** The documentation lists the revisions that cannot be deleted: docs/managing/revisions. */
+  readonly #deleteRevision = ({ name }: Message): Message => {
+    this.#countWrite();
+    const { stored, revision } = this.#findRevision(name);
+    const { id } = revision;
+    const targets = [...stored.wanted.traffic, ...stored.traffic].map((target: Message) => target.revision);
+    if (targets.includes(id) || stored.latestCreated === id || stored.latestReady === id)
+      throw new GrpcError("FAILED_PRECONDITION", `Revision '${id}' can receive traffic or is the latest one.`);
+    stored.revisions.delete(id);
+    return { name: `${stored.name.split("/services/")[0]}/operations/${randomUUID()}`, done: true };
   };
 
   #condition(type: string, { state, reason }: Revision): Message {
@@ -536,7 +608,12 @@ const healthOf = ({ startupProbe: startup, livenessProbe: liveness }: Message): 
 };
 
 /** The engine's view of a revision. */
-const engineRevision = (service: string, { id, template }: Revision, image: string): EngineRevision => {
+const engineRevision = (
+  service: string,
+  { id, template }: Revision,
+  image: string,
+  secrets: Readonly<Record<string, string>>,
+): EngineRevision => {
   const [container] = template.containers;
   const probe = container.startupProbe;
   const volumes = new Map<string, Message>((template.volumes ?? []).map((volume: Message) => [volume.name, volume]));
@@ -547,7 +624,7 @@ const engineRevision = (service: string, { id, template }: Revision, image: stri
     image,
     port: container.ports[0]?.containerPort ?? 8080,
     // Run adds K_SERVICE, K_REVISION and K_CONFIGURATION (docs/container-contract#env-vars); an engine adds its own.
-    env: Object.fromEntries(declared),
+    env: { ...Object.fromEntries(declared), ...secrets },
     memory: parseMemory(container.resources?.limits?.memory ?? "512Mi") ?? 0,
     cpu: Number(container.resources?.limits?.cpu ?? 1),
     timeout: Number(template.timeout?.seconds ?? 300),

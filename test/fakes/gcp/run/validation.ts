@@ -33,6 +33,12 @@ const checkMap = (field: string, map: Readonly<Record<string, string>> = {}): vo
 /** Kubernetes' limit for all annotations together, which Run's annotations share (service.proto): 256 KiB. */
 const ANNOTATION_BYTES = 256 * 1024;
 
+const checkAnnotations = (field: string, annotations: Readonly<Record<string, string>> = {}): void => {
+  checkMap(field, annotations);
+  const bytes = Buffer.byteLength(Object.entries(annotations).flat().join(""));
+  if (bytes > ANNOTATION_BYTES) invalid(`${field}: ${bytes} bytes`);
+};
+
 /** Memory with less than one CPU: docs/configuring/services/cpu. */
 const smallSize = (cpu: number): readonly [number, number] | undefined => {
   if (!(cpu >= 0.08 && cpu < 1)) return undefined;
@@ -129,11 +135,8 @@ const checkTraffic = (traffic: readonly Message[], revisions: ReadonlySet<string
 /** @param revisions names of all revisions, including this write's new one */
 export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>, mean: Mean): void => {
   checkMap("labels", service.labels);
-  checkMap("annotations", service.annotations);
-  const bytes = Object.entries(service.annotations ?? {})
-    .flat()
-    .join("").length;
-  if (bytes > ANNOTATION_BYTES) invalid(`annotations: ${bytes} bytes`);
+  checkAnnotations("annotations", service.annotations);
+  checkAnnotations("template.annotations", service.template?.annotations);
   // https://cloud.google.com/resource-manager/docs/creating-managing-labels#requirements
   for (const [key, value] of Object.entries<string>(service.labels ?? {}))
     if (!/^[a-z][a-z0-9_-]{0,62}$/.test(key) || !/^[a-z0-9_-]{0,63}$/.test(value)) invalid(`labels: '${key}'`);

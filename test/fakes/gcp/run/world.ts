@@ -14,6 +14,7 @@ import { FakeIam } from "../iam.ts";
 import { friendly, type Mean } from "../mean.ts";
 import { FakeRegistry } from "../registry.ts";
 import { redirectedAuth } from "../rest-server.ts";
+import { FakeSecrets } from "../secrets/server.ts";
 import { startFakeStorage } from "../storage/index.ts";
 import { gcpConfig, PROJECT } from "../test-project.ts";
 import { runRights } from "./rights.ts";
@@ -41,6 +42,7 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
   const registry = new FakeRegistry();
   const { mean = friendly, clock = createSystemClock() } = options;
   const iam = new FakeIam(mean, clock);
+  const secrets = new FakeSecrets({ iam, clock, mean });
   const storage = await startFakeStorage({ clock });
   storage.world.insertBucket({ name: STAGING });
   const build = new FakeBuild({
@@ -55,6 +57,7 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
     mean,
     clock,
     ...runRights(mean, iam, storage.world),
+    resolveSecret: (...args) => secrets.resolve(...args),
     onSystemLine: (service, revision, text) =>
       lines.push({ service, revision, log: "varlog/system", severity: "ERROR", text }),
   });
@@ -63,6 +66,7 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
     build: await build.open(),
     registry: await registry.open(),
     iam: await iam.open(),
+    secrets: await secrets.open(),
   };
   const clients = {
     services: new v2.ServicesClient(clientOptions(servers.run, PROJECT)),
@@ -70,7 +74,10 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
     builds: new CloudBuildClient(clientOptions(servers.build, PROJECT)),
     registry: new ArtifactRegistryClient(clientOptions(servers.registry, PROJECT)),
     storage: new Storage(storage.storageClientOptions),
-    auth: redirectedAuth(PROJECT, { "https://iam.googleapis.com": servers.iam.origin }),
+    auth: redirectedAuth(PROJECT, {
+      "https://iam.googleapis.com": servers.iam.origin,
+      "https://secretmanager.googleapis.com": servers.secrets.origin,
+    }),
   };
   const lastLines: LastLines = async ({ service, revision }) =>
     lines
@@ -81,6 +88,7 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
     build,
     registry,
     iam,
+    secrets,
     storage,
     lines: lines as readonly RunLine[],
     lastLines,

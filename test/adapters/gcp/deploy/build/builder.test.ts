@@ -78,12 +78,15 @@ const { build, startedBuilds, logger } = buildTests(cloudBuild);
 const PACK = /^gcr\.io\/k8s-skaffold\/pack@sha256:[0-9a-f]{64}$/;
 
 test("builds a source without a Dockerfile with buildpacks and the build identity, and logs to the staging bucket", async () => {
-  const end = (await build()).at(-1);
+  expect((await build()).at(-1)).toEqual({
+    kind: "built",
+    image: expect.stringMatching(/^europe-west1-docker\.pkg\.dev\/[^:]+@sha256:[0-9a-f]{64}$/),
+  });
   const [request] = startedBuilds();
   expect(request).toMatchObject({
     serviceAccount: "projects/test-project/serviceAccounts/builds@test-project.iam.gserviceaccount.com",
     steps: [{ name: expect.stringMatching(PACK) }],
-    images: [end?.kind === "built" ? end.image : ""],
+    images: [expect.stringMatching(/^europe-west1-docker\.pkg\.dev\/[^@]+:[0-9a-f]{64}$/)],
     options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
     logsBucket: `gs://${STAGING}/logs`,
     source: { storageSource: { bucket: STAGING } },

@@ -1,0 +1,59 @@
+/**
+ * Remembers the versions that this process has added and deleted, because a read may not see them yet: "adding a secret
+ * version and then immediately accessing that secret version by version number is a strongly consistent operation. Other
+ * operations within Secret Manager are eventually consistent. Eventually consistent operations typically converge within
+ * minutes": https://docs.cloud.google.com/secret-manager/docs/reference/consistency
+ */
+import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import type { Annotations } from "./versions.ts";
+
+/** Another process may delete a version that this process has added, so the memory must expire. */
+const KEPT_MS = 10 * 60_000;
+
+interface Change {
+  /** The annotation of an added version; undefined for a deleted version. */
+  readonly value: string | undefined;
+  readonly at: Instant;
+}
+
+export class RecentVersions {
+  readonly #clock: Pick<Clock, "now">;
+  /** By the id of the secret, and the key of the annotation. */
+  readonly #changes = new Map<string, Map<string, Change>>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /** Records a write, by the annotations before and after it. */
+  record(id: string, before: Annotations, after: Annotations): void {
+    const changes = this.#current(id);
+    const at = this.#clock.now();
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+      if (before[key] !== after[key]) changes.set(key, { value: after[key], at });
+    this.#changes.set(id, changes);
+  }
+
+  /** Returns the annotations of a read with the recent writes. */
+  apply(id: string, annotations: Annotations = {}): Annotations {
+    const merged: Record<string, string> = { ...annotations };
+    for (const [key, { value }] of this.#current(id)) {
+      delete merged[key];
+      if (value !== undefined) merged[key] = value;
+    }
+    return merged;
+  }
+
+  /** The ids of the secrets with recent writes. */
+  ids(): readonly string[] {
+    return [...this.#changes.keys()].filter((id) => this.#current(id).size > 0);
+  }
+
+  #current(id: string): Map<string, Change> {
+    const changes = this.#changes.get(id) ?? new Map<string, Change>();
+    for (const [key, { at }] of changes) if (plusMillis(at, KEPT_MS) <= this.#clock.now()) changes.delete(key);
+    if (changes.size === 0) this.#changes.delete(id);
+    return changes;
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * `SecretStore` on Secret Manager. A secret of an account is a secret of Secret Manager, and a version is one of its
+ * versions. "SecretVersion IDs in a Secret start at 1 and are incremented for each subsequent version of the secret"
+ * (google/cloud/secretmanager/v1/resources.proto). A deletion destroys the values and keeps the secret itself, so a
+ * number is never used again.
+ *
+ * The annotations of the secret list its versions (versions.ts). The write that adds a version to the list is
+ * conditional on the secret's etag.
+ */
+import { randomBytes } from "node:crypto";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
+import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { SecretStore } from "../../../core/ports/secret-store.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
+import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { secretDigest } from "../../shared/secrets/secret-digest.ts";
+import type { Identities } from "../accounts/identities.ts";
+import type { GoogleRuntimeDeps } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpLocation } from "../location.ts";
+import { DIGEST_KEY_ID, secretIdOf, secretNameOf } from "./names.ts";
+import { RecentVersions } from "./recent-versions.ts";
+import { createSecretAccess } from "./secret-access.ts";
+import { createSecretManager, type ManagedSecret } from "./secret-manager.ts";
+import { type Annotations, MAX_VERSIONS, parseVersions, renderVersion, withoutVersions } from "./versions.ts";
+
+/** What a rollout needs of the secrets of its template. */
+export interface RolloutSecrets {
+  /** Returns a pinned version that does not exist, or undefined. */
+  missing(
+    owner: AccountId,
+    pins: PinnedSecrets,
+    options: CallOptions,
+  ): ResultAsync<PinnedSecrets[string] | undefined, Unavailable>;
+  /** Returns the values of the pinned versions. The caller must not pass them on. */
+  values(owner: AccountId, pins: PinnedSecrets): ResultAsync<readonly string[], Unavailable>;
+  /** Returns the times of this process's grants on the secrets. */
+  grantedAt(owner: AccountId, pins: PinnedSecrets): readonly Instant[];
+}
+
+/** Limits the retries. An attempt fails if another call has written the secret, and a read may be late to see it. */
+const TRIES = 10;
+const PAUSE_MS = 250;
+
+const rejected = (cause: unknown): Unavailable =>
+  unavailable("Secret Manager rejected the request. The operator can find the reason in the server's log.", 60, cause);
+
+/** For `orElse`: a state that has no meaning for the caller is a rejection. */
+const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
+  err(isCallState(error) ? rejected(error.error) : error);
+
+const ifAbsent =
+  <T>(value: T) =>
+  (error: CallState | Unavailable): Result<T, Unavailable> =>
+    isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
+
+export const createGcpSecrets = (
+  location: GcpLocation,
+  clients: ClientSource,
+  runtime: GoogleRuntimeDeps,
+  identities: Pick<Identities, "ensure">,
+): SecretStore & RolloutSecrets => {
+  const { clock } = runtime;
+  const manager = createSecretManager(location, clients, runtime);
+  const access = createSecretAccess(manager, clock);
+  const recent = new RecentVersions(clock);
+  let digestKey: Buffer | undefined;
+
+  const find = (id: string, options: CallOptions): ResultAsync<ManagedSecret | null, Unavailable> =>
+    manager.get(id, options).orElse(ifAbsent<ManagedSecret | null>(null));
+
+  const create = (id: string, labels: Readonly<Record<string, string>>, options: CallOptions) =>
+    manager
+      .create(id, labels, options)
+      .map(() => undefined)
+      .orElse((error) =>
+        isCallState(error) && error.code === "exists" ? ok<undefined, Unavailable>(undefined) : asUnavailable(error),
+      );
+
+  /**
+   * Returns the key of the digests: the value of the first version of a secret of the installation. If two processes
+   * create the key concurrently, both use the first version.
+   */
+  const readDigestKey = (options: CallOptions) =>
+    safeTry<Buffer, Unavailable>(async function* () {
+      if (digestKey !== undefined) return ok(digestKey);
+      const read = () => manager.access(DIGEST_KEY_ID, 1, options).orElse(ifAbsent<Buffer | null>(null));
+      let found = yield* await read();
+      if (found === null) {
+        yield* await create(DIGEST_KEY_ID, {}, options);
+        yield* await manager.addVersion(DIGEST_KEY_ID, randomBytes(32), options).orElse(asUnavailable);
+        found = yield* await read();
+      }
+      if (found === null) return err(unavailable("The key of the digests is not available yet. Try again.", 5));
+      digestKey = found;
+      return ok(found);
+    });
+
+  const annotateOnce = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
+    manager.get(id, options).andThen(({ annotations, etag }) => {
+      const before = recent.apply(id, annotations);
+      const after = change(before);
+      return manager.annotate(id, after, etag, options).andTee(() => recent.record(id, before, after));
+    });
+
+  const annotateUntilWritten = async (
+    ...[id, change, options]: Parameters<typeof annotateOnce>
+  ): Promise<Result<void, Unavailable>> => {
+    let last: unknown;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const written = await annotateOnce(id, change, options);
+      if (written.isOk()) return ok(undefined);
+      if (!isCallState(written.error)) return err(written.error);
+      last = written.error.error;
+      await clock.sleep(PAUSE_MS * tries, options.signal);
+    }
+    return err(rejected(last));
+  };
+
+  /** Changes the annotations. Repeats the read if another call has written the secret since. */
+  const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
+
+  const set: SecretStore["set"] = (owner, name, value, options = {}) =>
+    safeTry<SecretVersion, Unavailable>(async function* () {
+      const id = secretIdOf(owner, name);
+      const email = yield* await identities.ensure(owner, options);
+      const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
+      let found = yield* await find(id, options);
+      if (found === null) {
+        yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
+        found = yield* await find(id, options);
+      }
+      // A grant that was lost by hand is repaired even if the value is unchanged.
+      yield* await access.grant(id, email, options);
+      const versions = parseVersions(recent.apply(id, found?.annotations));
+      const [newest] = versions;
+      if (newest?.digest === digest) return ok(newest);
+      if (versions.length >= MAX_VERSIONS)
+        return err(
+          unavailable(`The secret '${name}' has ${versions.length} versions in use. Delete some of them.`, 60),
+        );
+      const millis = millisOf(clock.now());
+      const version = yield* await manager.addVersion(id, Buffer.from(value), options).orElse(asUnavailable);
+      const added = renderVersion(version, digest, millis);
+      yield* await annotate(id, (annotations) => ({ ...annotations, ...added }), options);
+      return ok(parseVersions(added)[0] as SecretVersion);
+    });
+
+  const list: SecretStore["list"] = (owner, options = {}) =>
+    safeTry<readonly StoredSecret[], Unavailable>(async function* () {
+      const found = new Map<string, Annotations>(recent.ids().map((id) => [id, {}]));
+      let pageToken = "";
+      do {
+        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
+        for (const { name, annotations = {} } of page.secrets ?? [])
+          found.set(name.split("/").at(-1) ?? "", annotations);
+        pageToken = page.nextPageToken ?? "";
+      } while (pageToken !== "");
+      const secrets = [...found].flatMap(([id, annotations]): StoredSecret[] => {
+        const name = secretNameOf(owner, id);
+        const versions = parseVersions(recent.apply(id, annotations));
+        return name === undefined || versions.length === 0 ? [] : [{ name, versions }];
+      });
+      return ok(secrets.sort((a, b) => (a.name < b.name ? -1 : 1)));
+    });
+
+  /** Destroys a version. Secret Manager rejects the request if the version is destroyed already. */
+  const destroy = (id: string, version: number, options: CallOptions) =>
+    manager
+      .destroy(id, version, options)
+      .map(() => undefined)
+      .orElse((error) => (isCallState(error) ? ok<undefined, Unavailable>(undefined) : err(error)));
+
+  const remove: SecretStore["delete"] = (owner, name, version, options = {}) =>
+    safeTry<void, NotFound | Unavailable>(async function* () {
+      const id = secretIdOf(owner, name);
+      const found = yield* await find(id, options);
+      const listed = parseVersions(recent.apply(id, found?.annotations)).map((one) => one.version);
+      const deleted = version === undefined ? listed : listed.filter((one) => one === version);
+      if (deleted.length === 0) return err(notFound(`The secret '${name}' or its version does not exist.`));
+      // A failed `set` may have left a value that is not listed.
+      const unlisted =
+        version === undefined ? yield* await manager.enabledVersions(id, options).orElse(asUnavailable) : [];
+      for (const one of new Set([...deleted, ...unlisted])) yield* await destroy(id, one, options);
+      return annotate(id, (annotations) => withoutVersions(annotations, deleted), options);
+    });
+
+  return {
+    list,
+    set,
+    delete: remove,
+
+    missing: (owner, pins, options) =>
+      safeTry(async function* () {
+        for (const pinned of Object.values(pins)) {
+          const id = secretIdOf(owner, pinned.name);
+          const found = yield* await find(id, options);
+          if (!parseVersions(recent.apply(id, found?.annotations)).some(({ version }) => version === pinned.version))
+            return ok(pinned);
+        }
+        return ok(undefined);
+      }),
+
+    values: (owner, pins) =>
+      safeTry(async function* () {
+        const values: string[] = [];
+        for (const { name, version } of Object.values(pins)) {
+          const value = yield* await manager.access(secretIdOf(owner, name), version, {}).orElse(asUnavailable);
+          values.push(value.toString());
+        }
+        return ok(values);
+      }),
+
+    grantedAt: (owner, pins) =>
+      Object.values(pins).flatMap(({ name }) => access.grantedAt(secretIdOf(owner, name)) ?? []),
+  };
+};

@@ -1,0 +1,196 @@
+/** Secrets on the fake Secret Manager: concurrent writes, faults, deletions, and the values that services see. */
+import { inspect } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { secretIdOf, secretNameOf } from "../../../../adapters/gcp/secrets/names.ts";
+import { MAX_VERSIONS, parseVersions, renderVersion } from "../../../../adapters/gcp/secrets/versions.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { SecretName } from "../../../../core/domain/wire/names.ts";
+import type { FaultKind } from "../../../fakes/faults.ts";
+import { accountOf, nameOf } from "../../../support/http/brands.ts";
+import { type FakeCloudRun, openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
+
+const acme = accountOf("acme");
+const KEY = "KEY" as SecretName;
+const VALUE = "correct horse battery staple";
+
+let run: FakeCloudRun;
+beforeEach(async () => {
+  run = await openFakeCloudRun();
+});
+afterEach(() => run.close());
+
+const set = async (value: string, name = KEY) => (await run.secretStore.set(acme, name, value))._unsafeUnwrap();
+const listed = async () => (await run.secretStore.list(acme))._unsafeUnwrap();
+const using = (version: number, image?: string) => ({
+  ...run.template("app", "acme", image === undefined ? {} : { image }),
+  secrets: { TOKEN: { name: KEY, version, follows: true } },
+});
+const contentsOf = (name = KEY) => run.secrets.contents()[secretIdOf(acme, name)];
+
+test("the id of a secret shows its account and name, and names that differ in case have different ids", () => {
+  const id = secretIdOf(acme, KEY);
+  expect(secretNameOf(acme, id)).toBe(KEY);
+  expect(secretNameOf(accountOf("other"), id)).toBeUndefined();
+  expect(secretNameOf(acme, `${id}0`)).toBeUndefined();
+  expect(secretIdOf(acme, "key" as SecretName).toLowerCase()).not.toBe(id.toLowerCase());
+  expect(secretIdOf(acme, "a".repeat(63) as SecretName).length).toBeLessThanOrEqual(255);
+});
+
+test("the largest number of versions fits into the annotations of a secret", () => {
+  const annotations = Object.assign(
+    {},
+    ...Array.from({ length: MAX_VERSIONS }, (_, at) =>
+      renderVersion(1_000_000 + at, `hmac:${"f".repeat(32)}`, 9_999_999_999_999),
+    ),
+  );
+  expect(Buffer.byteLength(Object.entries(annotations).flat().join(""))).toBeLessThan(16 * 1024);
+  expect(parseVersions(annotations)).toHaveLength(MAX_VERSIONS);
+});
+
+test("the versions that two processes set concurrently are all listed, with the same key for their digests", async () => {
+  const stores = [run.secretStore, run.otherSecretStore()];
+  const values = ["one", "two", "three", "four"];
+  const written = await Promise.all(
+    values.map(async (value, at) => (await stores[at % 2]?.set(acme, KEY, value))?._unsafeUnwrap()),
+  );
+  const [secret] = await listed();
+  expect(secret?.versions.map(({ version }) => version)).toEqual([4, 3, 2, 1]);
+  expect(new Set(secret?.versions.map(({ digest }) => digest))).toEqual(new Set(written.map((one) => one?.digest)));
+  const other = (await run.otherSecretStore().set(acme, "OTHER" as SecretName, "one"))._unsafeUnwrap();
+  expect(await set("one", "OTHER" as SecretName)).toEqual(other);
+});
+
+test("list returns the writes of this process even if Secret Manager's list lags, for ten minutes", async () => {
+  await set("one");
+  await set("one", "GONE" as SecretName);
+  run.secrets.freezeLists();
+  await set("two");
+  await set("one", "NEW" as SecretName);
+  (await run.secretStore.delete(acme, KEY, 1))._unsafeUnwrap();
+  (await run.secretStore.delete(acme, "GONE" as SecretName))._unsafeUnwrap();
+  const numbers = async () =>
+    (await listed()).map(({ name, versions }) => [name, ...versions.map((one) => one.version)]);
+  expect(await numbers()).toEqual([
+    ["KEY", 2],
+    ["NEW", 1],
+  ]);
+  expect((await run.secretStore.list(accountOf("other")))._unsafeUnwrap()).toEqual([]);
+  await run.clock.sleep(10 * 60_000);
+  expect(await numbers()).toEqual([
+    ["GONE", 1],
+    ["KEY", 1],
+  ]);
+});
+
+test("a deletion destroys the values, including one that a failed call left behind", async () => {
+  await set("one");
+  run.secrets.faults.inject({ nth: 1, method: "secrets.patch", kind: "permission_denied" });
+  expect((await run.secretStore.set(acme, KEY, "two")).isErr()).toBe(true);
+  expect((await listed())[0]?.versions.map(({ version }) => version)).toEqual([1]);
+  expect(contentsOf()).toEqual([1, 2]);
+  (await run.secretStore.delete(acme, KEY))._unsafeUnwrap();
+  expect(contentsOf()).toEqual([]);
+  expect((await set("three")).version).toBe(3);
+});
+
+describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
+  "with the fault %s at any call",
+  (kind) => {
+    test("a set stores the value or fails without a trace of it, and a repeat stores it once", async () => {
+      await set("one");
+      run.secrets.faults.clear();
+      await set("two");
+      const calls = run.secrets.faults.log.length;
+      for (let nth = 1; nth <= calls; nth++) {
+        const value = `${VALUE} ${nth}`;
+        run.secrets.faults.inject({ nth, kind });
+        const first = await run.secretStore.set(acme, KEY, value);
+        run.secrets.faults.clear();
+        if (kind !== "permission_denied") expect(first.isOk(), String(nth)).toBe(true);
+        const trace = first.isErr() ? inspect(first.error, { depth: 10 }) : "";
+        expect(trace).not.toContain(Buffer.from(value).toString("base64"));
+        expect(trace).not.toContain(VALUE);
+        const again = await set(value);
+        if (first.isOk()) expect(again).toEqual(first.value);
+        expect((await listed())[0]?.versions[0]).toEqual(again);
+      }
+      expect(run.logged.join("\n")).not.toContain(Buffer.from(VALUE).toString("base64").slice(0, 16));
+      expect(run.logged.join("\n")).not.toContain(VALUE);
+    });
+  },
+);
+
+test("setting an unchanged value restores access that was removed by hand", async () => {
+  const { version } = await set("one");
+  run.secrets.revoke(secretIdOf(acme, KEY));
+  expect(await run.endOf(using(version), "absent")).toMatchObject({ failure: { reason: "secret_unavailable" } });
+  await set("one");
+  expect((await run.endOf(using(version), await run.expectedOf("app")))?.kind).toBe("ready");
+});
+
+test("a rollout waits at most about two minutes until a new grant takes effect", async () => {
+  await run.close();
+  run = await openFakeCloudRun({ mean: new Set(["grant_late"]) });
+  const { version } = await set("one");
+  const before = millisOf(run.clock.now());
+  const events = await run.rollOut(using(version), "absent");
+  expect(events.at(-1)?.kind).toBe("ready");
+  expect(events).toContainEqual({
+    kind: "progress",
+    message: "Waiting until Cloud Run has access to the volumes and secrets",
+  });
+  expect(millisOf(run.clock.now()) - before).toBeLessThan(150_000);
+});
+
+test("a value that was destroyed by hand fails the rollout, and the previous revision serves", async () => {
+  await set("one");
+  const { version } = await set("two");
+  await run.rollOut(using(1), "absent");
+  const auth = await run.clients("auth");
+  const url = `https://secretmanager.googleapis.com/v1/projects/test-project/secrets/${secretIdOf(acme, KEY)}`;
+  await auth.request({ url: `${url}/versions/${version}:destroy`, method: "POST", data: {} });
+  const end = await run.endOf(using(version), await run.expectedOf("app"));
+  expect(end).toMatchObject({ failure: { reason: "secret_unavailable" } });
+  expect((await run.serviceOf("app")).serving[0]?.template.secrets?.["TOKEN"]?.version).toBe(1);
+});
+
+test("the template refers to the version, and the last lines of a failed start do not contain the value", async () => {
+  const { version } = await set("leaving");
+  const end = await run.endOf(using(version, run.image("exits:7")), "absent");
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "crashed", logTail: ["[secret]"] } });
+  const [, ...others] = run.run.revisions("app");
+  expect(others).toEqual([]);
+  const env = run.run.stored("app")?.template.containers[0].env;
+  expect(env).toContainEqual(
+    expect.objectContaining({
+      name: "TOKEN",
+      valueSource: expect.objectContaining({
+        secretKeyRef: { secret: secretIdOf(acme, KEY), version: String(version) },
+      }),
+    }),
+  );
+});
+
+test("without access to the values, a failed start has no last lines", async () => {
+  const { version } = await set("leaving");
+  run.secrets.faults.inject({ nth: 1, method: "secrets.versions.access", kind: "permission_denied" });
+  const end = await run.endOf(using(version, run.image("exits:7")), "absent");
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "crashed" } });
+  expect(end).not.toHaveProperty("failure.logTail");
+});
+
+test("a variable that refers to a secret can become a plain variable, and the reverse", async () => {
+  const { version } = await set("one");
+  await run.rollOut({ ...run.template("app"), env: { TOKEN: "plain" } }, "absent");
+  await run.rollOut(using(version), await run.expectedOf("app"));
+  const names = () =>
+    run.run.stored("app")?.template.containers[0].env.filter(({ name }: { name: string }) => name === "TOKEN");
+  expect(names()).toHaveLength(1);
+  await run.rollOut(run.template("app"), await run.expectedOf("app"));
+  expect(names()).toEqual([]);
+  expect((await run.platform.releases?.({ name: nameOf("app"), owner: acme }))?._unsafeUnwrap()).toMatchObject([
+    { release: 3 },
+    { release: 2, template: { secrets: { TOKEN: { name: KEY, version, follows: true } } } },
+    { release: 1, template: { env: { TOKEN: "plain" } } },
+  ]);
+});
