@@ -141,6 +141,7 @@ export {
 } from "./domain/secrets/secret.ts";
 export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./domain/sql/answer.ts";
 export { type SqlSchema, sqlSchemaSchema } from "./domain/sql/tables.ts";
+export { type CostReport, costReportSchema } from "./domain/usage/cost.ts";
 export {
   freeSubscription,
   type Subscription,

@@ -41,7 +41,7 @@ export const endpointGroups: readonly {
   { name: "SQL", description: "SQL over logs and billing.", endpoints: sqlEndpoints },
   {
     name: "Account",
-    description: "Credentials, quotas and the subscription.",
+    description: "Credentials, quotas, costs and the subscription.",
     endpoints: [...usageEndpoints, ...accountEndpoints],
   },
 ];

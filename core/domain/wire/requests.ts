@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { err, ok } from "../../result.ts";
 import {
+  costLimits,
   deployListLimits,
   fieldLimits,
   logLimits,
@@ -13,8 +14,10 @@ import { readEnvironment } from "../deploy/environment.ts";
 import { messageField, variableShape } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
 import { parseSecretValue } from "../secrets/secret.ts";
+import { type CostKey, costKeys } from "../usage/cost.ts";
 import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
 import { booleanField, integerField, jsonField, parsedField, readField } from "./fields.ts";
+import { type Instant, parseInstant } from "./instant.ts";
 import { type Issue, issue } from "./issue.ts";
 import {
   type DeploymentName,
@@ -153,6 +156,43 @@ export const logsFields = {
     .nullable()
     .optional()
     .meta({ description: "A filter in the Cloud Logging query language.", examples: ["severity>=ERROR"] }),
+} as const;
+
+const instant = (description: string) =>
+  readField<Instant>(
+    (text) => {
+      const value = parseInstant(text);
+      return value === undefined
+        ? {
+            problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
+            type: "datetime_parsing",
+          }
+        : { value };
+    },
+    description,
+    ["2026-01-31T09:00:00Z"],
+  );
+
+const COST_SINCE = `The start of the period; defaults to ${costLimits.defaultDays} days before \`until\`.`;
+const COST_UNTIL = "The exclusive end of the period; defaults to now.";
+
+export const costFields = {
+  since: instant(COST_SINCE).nullable().optional().meta({ description: COST_SINCE }),
+  until: instant(COST_UNTIL).nullable().optional().meta({ description: COST_UNTIL }),
+  by: readField<CostKey>(
+    (text) => {
+      const key = costKeys.find((one) => one === text);
+      return key === undefined
+        ? {
+            problem: `must be ${costKeys.slice(0, -1).join(", ")} or ${costKeys.at(-1)}; got '${text}'`,
+            type: "value_error",
+          }
+        : { value: key };
+    },
+    "The key that groups the costs.",
+    ["day"],
+    { pattern: `^(${costKeys.join("|")})$` },
+  ).default("deployment"),
 } as const;
 
 export const sqlFields = {

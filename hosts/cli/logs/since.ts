@@ -21,19 +21,22 @@ const wholeDateTime = (text: string): string =>
     ? `${text}T00:00:00Z`
     : text.replace(/^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?=$|[Zz+-])/, "$1T$2:00").replace(" ", "T");
 
-/** Returns the `since` of a request. Throws `UsageError` if the text is not a time. */
-export const readSince = (text: string | undefined, now: number): string | undefined => {
+/** Returns the time that an option states. Throws `UsageError` with the option's name if the text is not a time. */
+export const readTime = (option: string, text: string | undefined, now: number): string | undefined => {
   if (text === undefined) return undefined;
   const ago = millisOf(text);
   if (ago !== undefined) {
-    if (ago > now) throw new UsageError(`-s ${text} is before 1970. Pass a shorter duration.`);
+    if (ago > now) throw new UsageError(`${option} ${text} is before 1970. Pass a shorter duration.`);
     return new Date(now - ago).toISOString();
   }
   const whole = wholeDateTime(text);
   if (parseInstant(whole) !== undefined) return whole;
   if (parseInstant(`${whole}Z`) !== undefined)
-    throw new UsageError(`-s ${text} has no time zone. Add Z for UTC, or an offset such as +02:00.`);
+    throw new UsageError(`${option} ${text} has no time zone. Add Z for UTC, or an offset such as +02:00.`);
   throw new UsageError(
-    `-s must be an age (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
+    `${option} must be an age (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
   );
 };
+
+/** Returns the `since` of a request. Throws `UsageError` if the text is not a time. */
+export const readSince = (text: string | undefined, now: number): string | undefined => readTime("-s", text, now);

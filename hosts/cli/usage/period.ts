@@ -1,8 +1,8 @@
 /** The period of `portside cost`: from a time until now, or a month in UTC. */
 
 import { monthOf, parseMonth } from "../../../core/domain/usage/month.ts";
-import { type Instant, instantOfMillis, parseInstant } from "../../../core/domain/wire/instant.ts";
-import { readSince } from "../logs/since.ts";
+import { type Instant, instantOfMillis, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
+import { readSince, readTime } from "../logs/since.ts";
 import { UsageError } from "../terminal/io.ts";
 
 export interface CostPeriod {
@@ -15,14 +15,30 @@ export interface CostPeriod {
 
 const DEFAULT_SINCE = "30d";
 
-/** @param month `""` for the current month */
-export const readPeriod = (since: string | undefined, month: string | undefined, now: number): CostPeriod => {
+/** Returns the period of `-s` and `--until`. The default of `-s` is an age before `--until`. */
+const readRange = (since: string | undefined, until: string | undefined, now: number): CostPeriod => {
   const present = instantOfMillis(now);
-  if (month === undefined) {
-    const text = since ?? DEFAULT_SINCE;
-    return { from: parseInstant(readSince(text, now) as string) as Instant, to: present, label: `since ${text}` };
-  }
+  const end = parseInstant(readTime("--until", until, now) ?? "") ?? present;
+  const isPast = end < present;
+  const to = isPast ? end : present;
+  const text = since ?? DEFAULT_SINCE;
+  const from = parseInstant(readSince(text, since === undefined ? millisOf(to) : now) as string) as Instant;
+  if (from >= to) throw new UsageError("-s must be a time before --until and before now.");
+  const label = since === undefined && until !== undefined ? "" : `since ${text}`;
+  return { from, to, label: [label, until === undefined ? "" : `until ${until}`].filter(Boolean).join(" ") };
+};
+
+/** @param month `""` for the current month */
+export const readPeriod = (
+  since: string | undefined,
+  until: string | undefined,
+  month: string | undefined,
+  now: number,
+): CostPeriod => {
+  const present = instantOfMillis(now);
+  if (month === undefined) return readRange(since, until, now);
   if (since !== undefined) throw new UsageError("Pass either -s or -m, not both.");
+  if (until !== undefined) throw new UsageError("Pass either --until or -m, not both.");
   const name = month === "" ? monthOf(present) : month;
   const period = parseMonth(name);
   if (period === undefined)

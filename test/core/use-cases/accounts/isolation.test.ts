@@ -57,6 +57,10 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   getSubscription: async (controlPlane, other) => {
     expect((await controlPlane.getSubscription(other))._unsafeUnwrap().plan).toBe("free");
   },
+  getCost: async (controlPlane, other) => {
+    const report = (await controlPlane.getCost(other, {}))._unsafeUnwrap();
+    expect(report).toMatchObject({ total: { turns: 0, infrastructure: [] }, groups: [] });
+  },
   getAccountUsage: async (controlPlane, other) => {
     const usage = (await controlPlane.getAccountUsage(other))._unsafeUnwrap();
     expect(Object.values(usage).map(({ used }) => used)).toEqual(Object.values(usage).map(() => 0));
