@@ -142,6 +142,7 @@ export {
 export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./domain/sql/answer.ts";
 export { type SqlSchema, sqlSchemaSchema } from "./domain/sql/tables.ts";
 export { type CostReport, costReportSchema } from "./domain/usage/cost.ts";
+export type { InstancePrices, RunningPrice } from "./domain/usage/instance-price.ts";
 export {
   freeSubscription,
   type Subscription,

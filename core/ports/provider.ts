@@ -1,6 +1,7 @@
 /** The ports of a provider, and all ports that the control plane needs. */
 
 import type { CompilePattern } from "../domain/logs/filter/pattern.ts";
+import type { InstancePrices } from "../domain/usage/instance-price.ts";
 import type { Capabilities } from "../domain/wire/capabilities.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
@@ -34,6 +35,8 @@ export interface Provider {
   readonly logs: LogStore;
   readonly sql: SqlEngine;
   readonly spool: SourceSpool;
+  /** The prices of running instances, for the plan of a deploy. Absent if the operator has set no prices. */
+  readonly instancePrices?: InstancePrices;
   /**
    * Checks the backing services, for `GET /ready`. Fails with `unavailable` if one does not respond. The error may name
    * the failing services in `down`; the names must be safe to publish.
