@@ -20,6 +20,7 @@ import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { CostReport } from "./domain/usage/cost.ts";
+import type { Metrics } from "./domain/usage/metrics.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
@@ -50,6 +51,7 @@ import * as secrets from "./use-cases/secrets/secrets.ts";
 import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
 import { getCost } from "./use-cases/usage/cost.ts";
+import { getMetrics } from "./use-cases/usage/metrics.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
 import * as objects from "./use-cases/volumes/objects.ts";
 import * as volumes from "./use-cases/volumes/volumes.ts";
@@ -173,6 +175,8 @@ export interface ControlPlane {
   getAccountUsage(principal: Principal, options?: CallOptions): Outcome<AccountUsage>;
   /** Adds up the account's costs of models and infrastructure in a period. */
   getCost(principal: Principal, request: RawFields, options?: CallOptions): Outcome<CostReport>;
+  /** Returns time series of the account's deployments: requests, latency, instances, CPU, memory and cold starts. */
+  getMetrics(principal: Principal, request: RawFields, options?: CallOptions): Outcome<Metrics>;
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
@@ -247,6 +251,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     issueToken: bind(credentials.issueToken),
     getAccountUsage: bind(getAccountUsage),
     getCost: bind(getCost),
+    getMetrics: bind(getMetrics),
     getSubscription: bind(getSubscription),
     settle: () => context.deploys.settle(),
     close: () => context.deploys.endAll("interrupted"),

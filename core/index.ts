@@ -143,6 +143,7 @@ export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./d
 export { type SqlSchema, sqlSchemaSchema } from "./domain/sql/tables.ts";
 export { type CostReport, costReportSchema } from "./domain/usage/cost.ts";
 export type { InstancePrices, RunningPrice } from "./domain/usage/instance-price.ts";
+export { type MetricSeries, type Metrics, metricsSchema } from "./domain/usage/metrics.ts";
 export {
   freeSubscription,
   type Subscription,

@@ -49,6 +49,7 @@ import { VolumeRows } from "./state/volumes.ts";
 import { BILLING_FILE } from "./usage/billing-file.ts";
 import { BillingRows } from "./usage/billing-rows.ts";
 import { instancePricesOf } from "./usage/prices.ts";
+import { createMetricStore } from "./usage/rollups.ts";
 import { LocalObjects } from "./volumes/local-objects.ts";
 import { Quarantine } from "./volumes/quarantine.ts";
 import { VolumeRecords } from "./volumes/records.ts";
@@ -183,6 +184,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     logs,
     sql,
     spool: createDiskSpool(at("spool"), ids, false),
+    metrics: createMetricStore(engineFile),
     ...(instancePrices === undefined ? {} : { instancePrices }),
     check: () =>
       ResultAsync.fromSafePromise(findDown()).andThen((down) =>

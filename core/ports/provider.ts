@@ -9,6 +9,7 @@ import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";
 import type { Billing } from "./billing.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { LogStore } from "./log-store.ts";
+import type { MetricStore } from "./metric-store.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SecretStore } from "./secret-store.ts";
 import type { ServicePlatform } from "./service-platform.ts";
@@ -35,6 +36,8 @@ export interface Provider {
   readonly logs: LogStore;
   readonly sql: SqlEngine;
   readonly spool: SourceSpool;
+  /** Must be present if the provider declares a series in `metrics`. */
+  readonly metrics?: MetricStore;
   /** The prices of running instances, for the plan of a deploy. Absent if the operator has set no prices. */
   readonly instancePrices?: InstancePrices;
   /**

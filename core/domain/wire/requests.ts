@@ -195,6 +195,41 @@ export const costFields = {
   ).default("deployment"),
 } as const;
 
+const METRIC_NAMES = "The deployments, separated by commas; defaults to all deployments.";
+const METRIC_SINCE = "The start of the series; defaults to an hour ago.";
+
+export const metricsFields = {
+  names: readField<readonly DeploymentName[] | null>(
+    (text) => {
+      const names = text.split(",").map((name) => normalizeDeploymentName(name.trim()) as DeploymentName);
+      return { value: text === "" ? null : [...new Set(names)] };
+    },
+    METRIC_NAMES,
+    ["my-app,other-app"],
+  )
+    .nullable()
+    .optional()
+    .meta({ description: METRIC_NAMES }),
+  since: instant(METRIC_SINCE).nullable().optional().meta({ description: METRIC_SINCE }),
+  step: parsedField<number | null>(
+    (raw) => {
+      const value = typeof raw === "string" && /^\d{1,6}$/.test(raw) ? Number(raw) : raw;
+      if (value === null || value === "") return ok(null);
+      return typeof value === "number" && value >= 60 && value <= 86_400 && value % 60 === 0
+        ? ok(value)
+        : err([issue([], "must be a multiple of 60 seconds, up to 86400", "value_error")]);
+    },
+    {
+      description: "The length of a step in seconds: a multiple of 60. Defaults to a length with at most 120 steps.",
+      examples: [300],
+      type: ["integer", "null"],
+      minimum: 60,
+      maximum: 86_400,
+      multipleOf: 60,
+    },
+  ).optional(),
+} as const;
+
 export const sqlFields = {
   query: text("One SELECT over `logs` and `billing`, in GoogleSQL.", sqlLimits.chars, "SELECT COUNT(*) AS n FROM logs"),
 } as const;

@@ -1,6 +1,7 @@
 import { costReportSchema } from "../../../core/domain/usage/cost.ts";
+import { metricsSchema } from "../../../core/domain/usage/metrics.ts";
 import { subscriptionSchema } from "../../../core/domain/usage/subscription.ts";
-import { costFields } from "../../../core/domain/wire/requests.ts";
+import { costFields, metricsFields } from "../../../core/domain/wire/requests.ts";
 import { type Endpoint, get } from "../endpoint.ts";
 
 export const usageEndpoints: readonly Endpoint[] = [
@@ -12,6 +13,15 @@ export const usageEndpoints: readonly Endpoint[] = [
     fields: costFields,
     response: costReportSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getCost(principal, request, options),
+  }),
+  get("/v1/metrics", {
+    summary: "Get time series of your deployments.",
+    description:
+      "The series are requests by status class, quantiles of the latency, instances, CPU, memory and cold starts. " +
+      "`metrics` of `/v1/capabilities` states which ones the platform measures.",
+    fields: metricsFields,
+    response: metricsSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.getMetrics(principal, request, options),
   }),
   get("/v1/user/subscription", {
     summary: "Get the subscription of your account.",

@@ -19,6 +19,7 @@ const contract = [
   "GET /v1/deployment/releases",
   "GET /v1/deploys",
   "GET /v1/key/list",
+  "GET /v1/metrics",
   "GET /v1/secret/list",
   "GET /v1/sql/schema",
   "GET /v1/user/subscription",

@@ -41,6 +41,29 @@ test("meters an instance and its requests, and nothing while it is stopped or th
   await second[Symbol.asyncDispose]();
 });
 
+test("records the metrics of a service, which survive a restart", async () => {
+  using folder = folderWith();
+  const open = () => startLocalIn(folder.path, { runner: "process" });
+  const first = await open();
+  const began = new Date().toISOString();
+  const url = await first.up(nodeSource(helloServer()));
+  for (let n = 0; n < 3; n++) expect((await fetch(url)).status).toBe(200);
+  await first[Symbol.asyncDispose]();
+  const second = await open();
+  const request = { names: "app", since: began };
+  const metrics = await second.controlPlane.getMetrics({ account: acme, credentialId: "test" }, request);
+  const totals = metrics
+    ._unsafeUnwrap()
+    .series.map(({ metric, points }): [string, number] => [
+      metric,
+      points.reduce<number>((sum, point) => sum + (point ?? 0), 0),
+    ]);
+  const total = Object.fromEntries(totals);
+  expect([total["requests_2xx"], total["requests_5xx"]]).toEqual([3, 0]);
+  expect(total["latency_p99"]).toBeGreaterThan(0);
+  await second[Symbol.asyncDispose]();
+});
+
 test("the plan of a deploy states the price of the minimum only with the operator's price list", async () => {
   const list = { currency: "EUR", prices: { cpu: "0.0001", memory: "0.00001", requests: "0" } };
   using folder = folderWith({ "prices.json": JSON.stringify(list) });
