@@ -22,6 +22,8 @@ import type { LogHistogram } from "./domain/logs/histogram.ts";
 import type { SecretRow, SetSecretResponse } from "./domain/secrets/secret.ts";
 import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { SqlSchema } from "./domain/sql/tables.ts";
+import type { CostReport } from "./domain/usage/cost.ts";
+import type { Metrics } from "./domain/usage/metrics.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
@@ -54,6 +56,8 @@ import { fireSchedule, type RequestedFire } from "./use-cases/schedules/fire-sch
 import * as secrets from "./use-cases/secrets/secrets.ts";
 import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
+import { getCost } from "./use-cases/usage/cost.ts";
+import { getMetrics } from "./use-cases/usage/metrics.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
 import * as objects from "./use-cases/volumes/objects.ts";
 import * as volumes from "./use-cases/volumes/volumes.ts";
@@ -305,6 +309,18 @@ export interface ControlPlane {
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
   /** Returns the account's quotas, each with the use that counts against it. */
   getAccountUsage(principal: Principal, options?: CallOptions): Outcome<AccountUsage>;
+  /** Adds up the account's costs of models and infrastructure in a period. */
+  getCost(
+    principal: Principal,
+    request: RequestFields<typeof requests.costFields>,
+    options?: CallOptions,
+  ): Outcome<CostReport>;
+  /** Returns time series of the account's deployments: requests, latency, instances, CPU, memory and cold starts. */
+  getMetrics(
+    principal: Principal,
+    request: RequestFields<typeof requests.metricsFields>,
+    options?: CallOptions,
+  ): Outcome<Metrics>;
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
@@ -388,6 +404,8 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     revokeKey: bind(credentials.revokeKey),
     issueToken: bind(credentials.issueToken),
     getAccountUsage: bind(getAccountUsage),
+    getCost: bind(getCost),
+    getMetrics: bind(getMetrics),
     getSubscription: bind(getSubscription),
     endWaits: () => context.heldReads.close(),
     settle: () => context.deploys.settle(),

@@ -144,6 +144,9 @@ export {
 } from "./domain/secrets/secret.ts";
 export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./domain/sql/answer.ts";
 export { type SqlSchema, sqlSchemaSchema } from "./domain/sql/tables.ts";
+export { type CostReport, costReportSchema } from "./domain/usage/cost.ts";
+export type { InstancePrices, RunningPrice } from "./domain/usage/instance-price.ts";
+export { type MetricSeries, type Metrics, metricsSchema } from "./domain/usage/metrics.ts";
 export {
   freeSubscription,
   type Subscription,

@@ -1,7 +1,7 @@
 /** Capabilities of this provider: the features and limits of Cloud Run and other Google Cloud services. */
 
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
-import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { type Capabilities, deadlinesIn, metricsWith, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import type { GcpConfig } from "./config.ts";
 import { PROBE_SECONDS, probeRanges } from "./deploy/probes.ts";
@@ -71,5 +71,6 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   cron: gcpCron,
   logs: gcpLogCapabilities(config),
   sql: { queries: gcpSqlQueries(config), lag_seconds: sqlLagSeconds },
+  metrics: metricsWith(missing("Portside does not read Cloud Monitoring"), 0),
   subscription: offered(),
 });

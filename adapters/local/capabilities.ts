@@ -1,11 +1,19 @@
 /** The capabilities of the local provider on this machine, with reasons. */
 import { availableParallelism, totalmem } from "node:os";
 import { deployLimits, MiB } from "../../core/domain/accounts/limits.ts";
-import { type Capabilities, deadlinesIn, type Feature, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import {
+  type Capabilities,
+  deadlinesIn,
+  type Feature,
+  metricsWith,
+  missing,
+  offered,
+} from "../../core/domain/wire/capabilities.ts";
 import { sqlQueries } from "../shared/sql/process/installed.ts";
 import type { Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import type { ChosenRunner } from "./sandbox/choose-runner.ts";
+import { METRIC_DAYS } from "./usage/rollups.ts";
 
 type Chosen = Omit<ChosenRunner, "mark" | "endOthers" | "close">;
 
@@ -126,5 +134,6 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     retention_days: config.logRetentionDays,
   },
   sql: { queries: sqlQueries(), lag_seconds: 0 },
+  metrics: metricsWith(offered(), METRIC_DAYS),
   subscription: offered(),
 });

@@ -48,6 +48,8 @@ import { StateCopy } from "./state/state-copy.ts";
 import { VolumeRows } from "./state/volumes.ts";
 import { BILLING_FILE } from "./usage/billing-file.ts";
 import { BillingRows } from "./usage/billing-rows.ts";
+import { instancePricesOf } from "./usage/prices.ts";
+import { createMetricStore } from "./usage/rollups.ts";
 import { LocalObjects } from "./volumes/local-objects.ts";
 import { Quarantine } from "./volumes/quarantine.ts";
 import { VolumeRecords } from "./volumes/records.ts";
@@ -158,6 +160,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   await scheduler.open(platform.jobs());
   const findDown = watchHealth({ dataDir, db, losesLogs: () => connection.losesLogs(), logger });
 
+  const instancePrices = instancePricesOf(config.priceList);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: localCapabilities(config, chosen, toolchain),
@@ -181,6 +184,8 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     logs,
     sql,
     spool: createDiskSpool(at("spool"), ids, false),
+    metrics: createMetricStore(engineFile),
+    ...(instancePrices === undefined ? {} : { instancePrices }),
     check: () =>
       ResultAsync.fromSafePromise(findDown()).andThen((down) =>
         down.length === 0 ? okAsync(undefined) : errAsync({ ...unavailable(`Not ready: ${down.join("; ")}.`), down }),

@@ -3,7 +3,7 @@
  * rules about sizes on any machine.
  */
 import { deployLimits } from "../../core/domain/accounts/limits.ts";
-import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { type Capabilities, deadlinesIn, metricsWith, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import { sqlQueries } from "../shared/sql/process/installed.ts";
 
@@ -63,5 +63,6 @@ export const memoryCapabilities: Capabilities = {
     retention_days: 30,
   },
   sql: { queries: sqlQueries(), lag_seconds: 0 },
+  metrics: metricsWith(offered("only what a test adds"), 7),
   subscription: offered(),
 };

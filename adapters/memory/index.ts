@@ -25,6 +25,7 @@ import { createMemoryScheduler } from "./schedules/scheduler.ts";
 import { createMemorySecrets } from "./secrets/secret-store.ts";
 import { createMemorySql } from "./sql/sql-engine.ts";
 import { createMemoryBilling, type MemoryBilling } from "./usage/billing.ts";
+import { createMemoryMetrics, type SimulatedActivity } from "./usage/metrics.ts";
 import { createMemoryStorage } from "./volumes/storage-server.ts";
 import { createMemoryVolumes } from "./volumes/volume-store.ts";
 import { createWorld, resetWorld, type World } from "./world.ts";
@@ -48,6 +49,8 @@ export interface MemoryProvider {
   readonly billing: MemoryBilling;
   /** Adds rows to the account's SQL table `billing`. The provider itself does not meter usage. */
   charge(account: AccountId, ...rows: readonly BillingRow[]): void;
+  /** Adds activity to the current minute of a deployment's metrics. Without it, a deployment has no metrics. */
+  measure(account: AccountId, deployment: string, activity: SimulatedActivity): void;
   /** The ports that `createControlPlane` needs. */
   readonly ports: Ports;
   /** Deletes all state. */
@@ -68,6 +71,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   const sql = createMemorySql(world);
   const storage = createMemoryStorage(world, clock, logger);
   const logs = createMemoryLogs(world, clock, compileRe2);
+  const metrics = createMemoryMetrics(world, clock);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: { ...memoryCapabilities, ...config.capabilities },
@@ -78,6 +82,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     logs,
     secrets: createMemorySecrets(world, clock),
     sql,
+    metrics,
     spool: createMemorySpool(),
     check: () => okAsync(undefined),
   };
@@ -95,6 +100,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     billing,
     ports: { provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 },
     charge: (account, ...rows) => void world.charges.set(account, [...(world.charges.get(account) ?? []), ...rows]),
+    measure: metrics.measure,
     reset: () => {
       resetWorld(world);
       void sql.restart();
@@ -111,4 +117,5 @@ export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../share
 export { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 export type { BillingRow } from "../shared/sql/tables/billing.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
+export type { SimulatedActivity } from "./usage/metrics.ts";
 export type { World } from "./world.ts";

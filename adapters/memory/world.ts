@@ -5,6 +5,7 @@ import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
 import type { LastFire } from "../../core/domain/schedules/fire-policy.ts";
 import type { StoredSecret } from "../../core/domain/secrets/secret.ts";
+import type { Rollup } from "../../core/domain/usage/rollup.ts";
 import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { KeyRecord } from "../shared/accounts/key-record.ts";
@@ -83,6 +84,10 @@ export interface World {
   readonly fires: Map<string, LastFire>;
   /** Charges for running services, by account. */
   readonly charges: Map<AccountId, readonly BillingRow[]>;
+  /** Rollups of metrics, by account and name, then by minute. */
+  readonly rollups: Map<string, Map<number, Rollup>>;
+  /** The minutes that have metrics. */
+  readonly observed: Set<number>;
   /** Incremented by every write; the source of ETags. */
   writes: number;
 }
@@ -99,6 +104,8 @@ export const createWorld = (): World => ({
   schedules: new Map(),
   fires: new Map(),
   charges: new Map(),
+  rollups: new Map(),
+  observed: new Set(),
   writes: 0,
 });
 

@@ -44,6 +44,8 @@ export type { PinnedSecret, PinnedSecrets } from "../domain/secrets/references.t
 export type { SecretVersion, StoredSecret } from "../domain/secrets/secret.ts";
 export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 export type { StatementPart, StatementSummary } from "../domain/sql/statement.ts";
+export { type MetricWindow, type MinuteRollup, sumSteps } from "../domain/usage/metrics.ts";
+export type { Rollup } from "../domain/usage/rollup.ts";
 export {
   freeSubscription,
   mostRelevant,
@@ -90,6 +92,7 @@ export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./
 export type { Billing } from "./billing.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type { EarlierFindings, LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
+export type { MetricScope, MetricStore } from "./metric-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
 export type {
   ConfigIssue,

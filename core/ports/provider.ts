@@ -1,6 +1,7 @@
 /** The ports of a provider, and all ports that the control plane needs. */
 
 import type { CompilePattern } from "../domain/logs/filter/pattern.ts";
+import type { InstancePrices } from "../domain/usage/instance-price.ts";
 import type { Capabilities } from "../domain/wire/capabilities.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
@@ -8,6 +9,7 @@ import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";
 import type { Billing } from "./billing.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { LogStore } from "./log-store.ts";
+import type { MetricStore } from "./metric-store.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SecretStore } from "./secret-store.ts";
 import type { ServicePlatform } from "./service-platform.ts";
@@ -34,6 +36,10 @@ export interface Provider {
   readonly logs: LogStore;
   readonly sql: SqlEngine;
   readonly spool: SourceSpool;
+  /** Must be present if the provider declares a series in `metrics`. */
+  readonly metrics?: MetricStore;
+  /** The prices of running instances, for the plan of a deploy. Absent if the operator has set no prices. */
+  readonly instancePrices?: InstancePrices;
   /**
    * Checks the backing services, for `GET /ready`. Fails with `unavailable` if one does not respond. The error may name
    * the failing services in `down`; the names must be safe to publish.

@@ -35,6 +35,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Manage secrets",
     load: async (words) => (await import("./secrets/secret.ts")).secretCommand(words),
   },
+  metrics: entry("Show the metrics of a deployment", () => import("./usage/metrics.ts")),
   cost: entry("Show the cost of AI models and infrastructure", () => import("./usage/cost.ts")),
   sql: entry("Query your logs and billing with SQL", () => import("./sql/sql.ts")),
   account: entry("Show your account's quotas and their use", () => import("./accounts/account-command.ts")),

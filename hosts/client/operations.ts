@@ -56,6 +56,8 @@ export const operations: Operations = {
   deleteSecret: { method: "POST", path: "/v1/secret/delete", kind: "json", fields: true },
   runSql: { method: "POST", path: "/v1/sql", kind: "json", fields: true },
   getSqlSchema: { method: "GET", path: "/v1/sql/schema", kind: "json", fields: false },
+  getCost: { method: "GET", path: "/v1/cost", kind: "json", fields: true },
+  getMetrics: { method: "GET", path: "/v1/metrics", kind: "json", fields: true },
   getSubscription: { method: "GET", path: "/v1/user/subscription", kind: "json", fields: false },
   capabilities: { method: "GET", path: "/v1/capabilities", kind: "json", fields: false },
   getAccountUsage: { method: "GET", path: "/v1/account/usage", kind: "json", fields: false },

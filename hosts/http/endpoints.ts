@@ -43,7 +43,7 @@ const groups = [
   { name: "SQL", description: "SQL over logs and billing.", endpoints: sqlEndpoints },
   {
     name: "Account",
-    description: "Credentials, quotas and the subscription.",
+    description: "Credentials, quotas, costs and the subscription.",
     endpoints: [...usageEndpoints, ...accountEndpoints],
   },
 ] as const satisfies readonly EndpointGroup[];

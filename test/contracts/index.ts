@@ -21,6 +21,7 @@ export { type IdentitySubject, identityCases } from "./identity.ts";
 export { imageBuilderCases } from "./image-builder.ts";
 export { logSearchCases } from "./log-search.ts";
 export { logStoreCases } from "./log-store.ts";
+export { type MetricSubject, metricStoreCases } from "./metric-store.ts";
 export { providerCases, runningCases, storedCases } from "./provider.ts";
 export { runningServiceCases } from "./running-services.ts";
 export { runningVolumeCases } from "./running-volumes.ts";

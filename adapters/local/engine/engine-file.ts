@@ -12,6 +12,17 @@ const schema = `
     fire TEXT NOT NULL,
     PRIMARY KEY (owner, name)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS rollups (
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- The start of the minute, in seconds since 1970.
+    minute INTEGER NOT NULL,
+    rollup TEXT NOT NULL,
+    PRIMARY KEY (owner, name, minute)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS rollups_by_minute ON rollups (minute);
+  -- The time for which the engine observed its services.
+  CREATE TABLE IF NOT EXISTS observed_minutes (minute INTEGER PRIMARY KEY, millis INTEGER NOT NULL) STRICT;
 `;
 
 export const ENGINE_FILE = "engine.sqlite";
@@ -21,6 +32,6 @@ export const openEngineFile = (dataDir: string, logger: Logger): ReplaceableFile
     dataDir,
     name: ENGINE_FILE,
     schema,
-    whenReplaced: "set aside the engine's damaged file; the latest fires of schedules are lost",
+    whenReplaced: "set aside the engine's damaged file; the latest fires of schedules and the metrics are lost",
     logger,
   });

@@ -30,6 +30,7 @@ import type { Instance, InstanceDeps, InstanceSpec } from "../instances/instance
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
 import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { StoredState } from "../state/stored-state.ts";
+import type { MeasuredInstance } from "../usage/recorder.ts";
 import { type ReportedInstance, reportInstances } from "./instance-report.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
@@ -89,6 +90,8 @@ export interface EngineDeps {
   readonly instances: InstanceDeps;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+  /** Called when an instance was started for waiting requests. */
+  readonly onColdStart: (service: ReleasedService) => void;
   readonly listenMillis: number;
 }
 
@@ -279,6 +282,15 @@ export class LocalEngine implements Engine {
   }
 
   /** Counts the waiting requests, and the instances by state. */
+  /** Returns the instances of the serving revisions, with their services. */
+  pooled(): readonly MeasuredInstance[] {
+    return this.#deps.ingress
+      .serving()
+      .flatMap(({ pool, template: { owner, name } }) =>
+        pool.instances.map(({ instance }) => ({ owner, name, instance })),
+      );
+  }
+
   load(): Omit<Load, "logEntriesWaiting"> {
     const pools = this.#deps.ingress.serving().map(({ pool }) => pool.load);
     const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
@@ -376,6 +388,7 @@ export class LocalEngine implements Engine {
       },
       onStarted: (instance, millis) => {
         telemetry.coldStarted(millis / 1000);
+        this.#deps.onColdStart({ owner, name });
         log("INFO", instance.id, "started", `An instance started in ${millis} ms`, { cold_start_ms: millis });
       },
       onFrozen: (instance) => {

@@ -33,6 +33,7 @@ import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
+import { type MeasuredInstance, Recorder } from "../usage/recorder.ts";
 import { LocalObjects } from "../volumes/local-objects.ts";
 import { type Engine, LocalEngine } from "./engine.ts";
 import { openEngineFile } from "./engine-file.ts";
@@ -215,6 +216,13 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   const toolchain = findToolchain(at("tools", "bin"), environment);
   const meter = new Meter({ clock, write: (increments) => lease.meter(increments) });
   stack.defer(() => meter.close());
+  let measured: () => readonly MeasuredInstance[] = () => [];
+  const recorder = new Recorder({
+    ...{ clock, logger },
+    instances: () => measured(),
+    write: (rows, observedMillis) => lease.record(rows, observedMillis),
+  });
+  stack.defer(() => recorder.close());
   const uidRange = readUidRange(config.uidRange) as UidRange;
   const chosen = await chooseRunner(config.runner, {
     ...{ scope, imageScope: scope, folder: at("sandbox"), uidRange, environment, logger },
@@ -278,6 +286,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     ids,
     log: (entry) => {
       meter.served(entry);
+      recorder.served(entry);
       if (entry.http !== undefined) telemetry.requestServed(entry.http.status, Number.parseFloat(entry.http.latency));
       void lease.log(entry);
     },
@@ -309,8 +318,10 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
     ...{ config, state, timers, ingress, images, instances, logger, telemetry },
+    onColdStart: ({ owner, name }) => recorder.coldStarted(owner, name),
     listenMillis: deployLimits.listenDeadlineMs,
   });
+  measured = () => engine.pooled();
   stack.defer(() => engine.close());
   stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: lease.waiting })));
   const teardown = stack.move();

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Decimal, parseDecimal } from "../../../core/domain/usage/decimal.ts";
+import type { InstancePrices } from "../../../core/domain/usage/instance-price.ts";
 import { type Sku, skus } from "./skus.ts";
 
 export interface Prices {
@@ -63,3 +64,13 @@ const readList = (path: string): PriceList => {
  */
 export const loadPrices = (path: string | undefined): Prices =>
   pricesOf(path === undefined ? shippedPrices : readList(path));
+
+/**
+ * Returns the prices for the plan of a deploy, or undefined if the operator has set no list: the built-in list contains
+ * the prices of another platform.
+ */
+export const instancePricesOf = (path: string | undefined): InstancePrices | undefined => {
+  if (path === undefined) return undefined;
+  const { currency, of } = loadPrices(path);
+  return { currency, cpu: of.cpu, memory: of.memory };
+};

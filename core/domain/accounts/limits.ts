@@ -153,6 +153,18 @@ export const sqlLimits = {
   chars: 20_000,
 } as const;
 
+/** Limits of a cost report. */
+export const costLimits = {
+  /** Maximum length of the period. */
+  days: 366,
+  /** The length of the period if the request omits `since`. */
+  defaultDays: 30,
+  /** Milliseconds after which the search of the logs ends with a partial report. */
+  searchMs: 20_000,
+  /** Usage lines in one page of a log. */
+  page: 1000,
+} as const;
+
 /** Lifetime of signed URLs in minutes. */
 export const grantMinutes = { upload: 60, download: 15 } as const;
 

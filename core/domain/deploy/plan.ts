@@ -5,6 +5,7 @@
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { PinnedSecrets } from "../secrets/references.ts";
+import { describePrice, type InstancePrices, priceOfMinimum } from "../usage/instance-price.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import type { VolumeName } from "../wire/names.ts";
 import type { DeployDeclaration } from "./declaration.ts";
@@ -205,8 +206,8 @@ export const planDeploy = (
   };
 };
 
-/** Returns the plan as sentences. */
-export const describePlan = (plan: DeployPlan): string[] => {
+/** Returns the plan as sentences. `prices` are the platform's prices; without them, no sentence states a price. */
+export const describePlan = (plan: DeployPlan, prices?: InstancePrices): string[] => {
   const { name } = plan.spec;
   return [
     plan.action === "create" ? `Create '${name}'` : `Update '${name}'`,
@@ -216,6 +217,7 @@ export const describePlan = (plan: DeployPlan): string[] => {
     ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data is kept`),
     ...describeSchedule(plan),
     ...describeMinimum(plan.spec),
+    ...describePrice(priceOfMinimum(prices, plan.spec)),
     ...plan.notEnforced,
     ...(plan.idleInstance === undefined ? [] : [plan.idleInstance]),
   ];

@@ -24,7 +24,6 @@ export const addUsage = (sum: UsageSum, { input, output, cached, cost }: Usage):
 });
 
 export const usageKeys = ["user", "chat", "model"] as const;
-export type UsageKey = (typeof usageKeys)[number];
 
 /** The group of a sum, such as a user; null for lines that name no group. */
 export type Group = string | null;

@@ -41,6 +41,12 @@ const healthFeature = z.discriminatedUnion("supported", [
  */
 export type Feature = z.output<typeof feature>;
 
+/** Returns the capabilities of metrics for a provider that supports each series, or none. */
+export const metricsWith = (one: Feature, retentionDays: number) => ({
+  ...{ requests: one, latency: one, instances: one, cpu: one, memory: one, cold_starts: one },
+  retention_days: retentionDays,
+});
+
 /** Returns a supported feature with an optional note about its limits. */
 export const offered = (note?: string): Feature =>
   note === undefined ? { supported: true } : { supported: true, note };
@@ -150,6 +156,17 @@ export const capabilitiesSchema = z
       queries: feature,
       lag_seconds: z.number().meta({ description: "The usual delay until an entry appears in queries, in seconds." }),
     }),
+    metrics: z
+      .object({
+        requests: feature.meta({ description: "Requests by status class." }),
+        latency: feature.meta({ description: "Quantiles of the latency of requests." }),
+        instances: feature.meta({ description: "The number of instances, including frozen ones." }),
+        cpu: feature.meta({ description: "The CPU time of the instances." }),
+        memory: feature.meta({ description: "The memory of the instances." }),
+        cold_starts: feature.meta({ description: "Instances that were started for waiting requests." }),
+        retention_days: z.int().meta({ description: "The number of days for which metrics are stored." }),
+      })
+      .meta({ description: "The series of `GET /v1/metrics`." }),
     subscription: feature,
   })
   .readonly();

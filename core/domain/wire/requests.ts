@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { err, ok } from "../../result.ts";
 import {
+  costLimits,
   deployListLimits,
   fieldLimits,
   logLimits,
@@ -13,8 +14,10 @@ import { type DeclaredVariables, readEnvironment } from "../deploy/environment.t
 import { messageField, type VariableValues, variableShape } from "../deploy/fields.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
 import { parseSecretValue } from "../secrets/secret.ts";
+import { type CostKey, costKeys } from "../usage/cost.ts";
 import { FOLDER_DELIMITER, type ObjectPath, objectPathProblem, objectPathShape } from "../volumes/object-path.ts";
 import { booleanField, integerField, jsonField, parsedField, readField } from "./fields.ts";
+import { type Instant, parseInstant } from "./instant.ts";
 import { type Issue, issue } from "./issue.ts";
 import {
   type DeploymentName,
@@ -194,6 +197,78 @@ export const logValuesFields = {
     .default("")
     .meta({ description: "List only values that begin with this text, in any letter case." }),
   limit: integerField({ min: 1, max: 100, default: 20 }, "The maximum number of values of a field."),
+} as const;
+
+const instant = (description: string) =>
+  readField<Instant>(
+    (text) => {
+      const value = parseInstant(text);
+      return value === undefined
+        ? {
+            problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
+            type: "datetime_parsing",
+          }
+        : { value };
+    },
+    description,
+    ["2026-01-31T09:00:00Z"],
+  );
+
+const COST_SINCE = `The start of the period; defaults to ${costLimits.defaultDays} days before \`until\`.`;
+const COST_UNTIL = "The exclusive end of the period; defaults to now.";
+
+export const costFields = {
+  since: instant(COST_SINCE).nullable().optional().meta({ description: COST_SINCE }),
+  until: instant(COST_UNTIL).nullable().optional().meta({ description: COST_UNTIL }),
+  by: readField<CostKey>(
+    (text) => {
+      const key = costKeys.find((one) => one === text);
+      return key === undefined
+        ? {
+            problem: `must be ${costKeys.slice(0, -1).join(", ")} or ${costKeys.at(-1)}; got '${text}'`,
+            type: "value_error",
+          }
+        : { value: key };
+    },
+    "The key that groups the costs.",
+    ["day"],
+    { pattern: `^(${costKeys.join("|")})$` },
+  ).default("deployment"),
+} as const;
+
+const METRIC_NAMES = "The deployments, separated by commas; defaults to all deployments.";
+const METRIC_SINCE = "The start of the series; defaults to an hour ago.";
+
+export const metricsFields = {
+  names: readField<readonly DeploymentName[] | null>(
+    (text) => {
+      const names = text.split(",").map((name) => normalizeDeploymentName(name.trim()) as DeploymentName);
+      return { value: text === "" ? null : [...new Set(names)] };
+    },
+    METRIC_NAMES,
+    ["my-app,other-app"],
+  )
+    .nullable()
+    .optional()
+    .meta({ description: METRIC_NAMES }),
+  since: instant(METRIC_SINCE).nullable().optional().meta({ description: METRIC_SINCE }),
+  step: parsedField<number | null, number | null>(
+    (raw) => {
+      const value = typeof raw === "string" && /^\d{1,6}$/.test(raw) ? Number(raw) : raw;
+      if (value === null || value === "") return ok(null);
+      return typeof value === "number" && value >= 60 && value <= 86_400 && value % 60 === 0
+        ? ok(value)
+        : err([issue([], "must be a multiple of 60 seconds, up to 86400", "value_error")]);
+    },
+    {
+      description: "The length of a step in seconds: a multiple of 60. Defaults to a length with at most 120 steps.",
+      examples: [300],
+      type: ["integer", "null"],
+      minimum: 60,
+      maximum: 86_400,
+      multipleOf: 60,
+    },
+  ).optional(),
 } as const;
 
 export const sqlFields = {

@@ -52,6 +52,18 @@ export const planSchema = z
         .int()
         .meta({ description: "The maximum duration of one attempt to call the service on schedule, in seconds." }),
     }),
+    min_instances_price: z
+      .object({
+        currency: z.string().meta({ examples: ["USD"] }),
+        per_hour: z.string().meta({ description: "A decimal with up to six places.", examples: ["0.0936"] }),
+        per_month: z.string().meta({ description: "The price of 730 hours, with two places.", examples: ["68.33"] }),
+      })
+      .nullable()
+      .meta({
+        description:
+          "The price of the instances that `min_instances` keeps running. Null if `min_instances` is 0 or the platform " +
+          "has no price list.",
+      }),
     not_enforced: z
       .array(z.string())
       .meta({ description: "The declared limits that the provider does not enforce, as sentences." }),

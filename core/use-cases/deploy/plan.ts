@@ -10,6 +10,7 @@ import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import { type ServiceSpec, shownTemplate } from "../../domain/deploy/service-template.ts";
 import { attemptTimeout } from "../../domain/schedules/fire-policy.ts";
 import type { PinnedSecrets } from "../../domain/secrets/references.ts";
+import { priceOfMinimum } from "../../domain/usage/instance-price.ts";
 import type { RequestFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
@@ -166,7 +167,7 @@ const availableVolumes = ({ context, principal, options }: Caller, { mounts }: D
 export const planResponseOf = ({ ports }: Context, planned: DeployPlan): PlanResponse => ({
   action: planned.action,
   name: planned.spec.name,
-  summary: describePlan(planned),
+  summary: describePlan(planned, ports.provider.instancePrices),
   changes: planned.changes.map((change) => ({ ...change })),
   adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
   volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },
@@ -176,6 +177,7 @@ export const planResponseOf = ({ ports }: Context, planned: DeployPlan): PlanRes
     timezone: planned.spec.schedule?.timezone ?? null,
     max_seconds: attemptTimeout(planned.spec.timeout, ports.provider.capabilities.cron.max_seconds),
   },
+  min_instances_price: priceOfMinimum(ports.provider.instancePrices, planned.spec),
   not_enforced: [...planned.notEnforced],
 });
 

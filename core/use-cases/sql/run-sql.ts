@@ -26,7 +26,8 @@ const formatFailure = (failure: SqlFailure): string => {
 const errorOf = (failure: SqlFailure | Unavailable): ControlPlaneError =>
   failure.kind === "unavailable" ? failure : invalidInput([issue(["query"], formatFailure(failure), "value_error")]);
 
-const collect = async ({ rows }: SqlRows): Promise<Result<(readonly SqlValue[])[], SqlFailure>> => {
+/** Reads the rows of a result to its end. Fails if the statement failed. */
+export const collectRows = async ({ rows }: SqlRows): Promise<Result<(readonly SqlValue[])[], SqlFailure>> => {
   const all: (readonly SqlValue[])[] = [];
   for await (const item of rows) {
     if (isSqlFailure(item)) return err(item);
@@ -43,32 +44,36 @@ const query = ({ context, principal: { account: owner }, options }: Caller, stat
     if (problems.length > 0) return err(invalidInput(problems));
     const result = yield* await sql.run({ owner }, statement, sqlLimits, options).mapErr(errorOf);
     // Iterate even if the rows are not needed, because the end of the iteration frees the engine.
-    const rows = await collect(result);
+    const rows = await collectRows(result);
     const duplicates = columnProblems(result.columns.map(({ name }) => name));
     if (duplicates.length > 0) return err(invalidInput(duplicates));
     return rows.map((all): SqlResponse => ({ columns: result.columns, rows: all })).mapErr(errorOf);
   });
 
+/** Runs `work` as one of the account's concurrent queries. Fails with `rate_limited` if the account has no more. */
+export const asQuery = async <T>(
+  { context: { queries, settings }, principal: { account } }: Caller,
+  work: () => PromiseLike<Result<T, ControlPlaneError>>,
+): Promise<Result<T, ControlPlaneError>> => {
+  if (!queries.isAvailable(account)) {
+    const { sqlAtOnce } = settings.accountLimits;
+    return err(
+      rateLimited(
+        `Your account has reached its limit of concurrent SQL queries (${sqlAtOnce}). Wait until one ends.`,
+        1,
+      ),
+    );
+  }
+  const permit = queries.acquire(account);
+  try {
+    return await work();
+  } finally {
+    permit.release();
+  }
+};
+
 export const runSql = useCase({
   fields: sqlFields,
   requires: (capabilities) => capabilities.sql.queries,
-  run: async (call): Promise<Result<SqlResponse, ControlPlaneError>> => {
-    const { queries, settings } = call.context;
-    const { account } = call.principal;
-    if (!queries.isAvailable(account)) {
-      const { sqlAtOnce } = settings.accountLimits;
-      return err(
-        rateLimited(
-          `Your account has reached its limit of concurrent SQL queries (${sqlAtOnce}). Wait until one ends.`,
-          1,
-        ),
-      );
-    }
-    const permit = queries.acquire(account);
-    try {
-      return await query(call, call.input.query);
-    } finally {
-      permit.release();
-    }
-  },
+  run: (call) => asQuery<SqlResponse>(call, () => query(call, call.input.query)),
 });

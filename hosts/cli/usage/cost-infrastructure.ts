@@ -1,44 +1,46 @@
 /** The platform's charges for running services, if it provides them. */
-import { type Decimal, parseDecimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
-import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import { type ChargeKey, chargeOf, chargesStatement } from "../../../core/domain/usage/cost.ts";
+import { type Decimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
 import type { Client } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
 import type { CostPeriod } from "./period.ts";
 
 export type Infrastructure =
-  | { readonly offered: true; readonly currency: string; readonly costs: ReadonlyMap<string, Decimal> }
+  | {
+      readonly offered: true;
+      readonly key: ChargeKey;
+      readonly currency: string;
+      /** The charges by deployment or by day. */
+      readonly costs: ReadonlyMap<string, Decimal>;
+    }
   | { readonly offered: false; readonly reason: string };
 
 interface Row {
-  readonly deployment: string;
+  readonly charged: string;
   readonly currency: string;
   readonly cost: string | number;
 }
 
 const NOT_OFFERED = 501;
 
-/** Selects every row whose usage overlaps the period. A row covers up to a day. */
-const queryOf = ({ from, to }: CostPeriod): string =>
-  `SELECT resource.name AS deployment, currency, SUM(cost) AS cost FROM billing
-   WHERE usage_end_time > TIMESTAMP '${timestampOf(from)}' AND usage_start_time < TIMESTAMP '${timestampOf(to)}'
-   GROUP BY deployment, currency ORDER BY deployment`;
-
 export const readInfrastructure = async (
   client: Client,
   period: CostPeriod,
+  key: ChargeKey,
   signal: AbortSignal,
 ): Promise<Infrastructure> => {
   let rows: readonly Row[];
   try {
-    rows = (await client.runSql({ query: queryOf(period) }, { signal })).rows as unknown as readonly Row[];
+    rows = (await client.runSql({ query: chargesStatement(period, key) }, { signal }))
+      .rows as unknown as readonly Row[];
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== NOT_OFFERED) throw error;
     return { offered: false, reason: error.message };
   }
   const costs = new Map<string, Decimal>();
-  for (const { deployment, cost } of rows) {
-    const amount = parseDecimal(String(cost));
-    if (amount !== undefined) costs.set(deployment, plus(costs.get(deployment) ?? zero, amount));
+  for (const { charged, currency, cost } of rows) {
+    const charge = chargeOf(key, charged, currency, cost);
+    if (charge !== undefined) costs.set(charge.group, plus(costs.get(charge.group) ?? zero, charge.cost));
   }
-  return { offered: true, currency: rows[0]?.currency ?? "USD", costs };
+  return { offered: true, key, currency: rows[0]?.currency ?? "USD", costs };
 };

@@ -1,36 +1,42 @@
 /** `portside cost [NAME]` */
 
-import { UsageSums, usageKeys } from "../../../core/domain/usage/usage-sums.ts";
+import { type CostKey, costKeys, isComplete } from "../../../core/domain/usage/cost.ts";
+import { UsageSums } from "../../../core/domain/usage/usage-sums.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { printJson, UsageError } from "../terminal/io.ts";
-import { addUsageOf, type CostKey, isComplete } from "./add-usage.ts";
+import { addUsageOf } from "./add-usage.ts";
 import { readInfrastructure } from "./cost-infrastructure.ts";
 import { readPeriod } from "./period.ts";
 import { costJson, printCost } from "./print.ts";
 
 const readKey = (text: string | undefined): CostKey => {
   if (text === undefined) return "deployment";
-  const key = usageKeys.find((one) => one === text);
-  if (key === undefined) throw new UsageError(`-b must be user, chat or model, not '${text}'.`);
+  const key = costKeys.find((one) => one === text);
+  if (key === undefined)
+    throw new UsageError(`-b must be ${costKeys.slice(0, -1).join(", ")} or ${costKeys.at(-1)}, not '${text}'.`);
   return key;
 };
 
 export const command: Command = {
-  usage: "cost [NAME] [-s 30d | -m [YYYY-MM]] [-b user|chat|model] [--json]",
+  usage: "cost [NAME] [-s 30d [--until TIME] | -m [YYYY-MM]] [-b KEY] [--json]",
   options: {
     ...clientOptions,
     since: option("TIME", "Show costs since TIME: an age (default: 30d), a date or a date-time", {
       short: "s",
     }),
+    until: option("TIME", "Show costs before TIME (default: now)"),
     month: option("[YYYY-MM]", "Choose a month in UTC (default: the current one)", { short: "m", optional: /^\d/ }),
-    by: option("KEY", "Group by user, chat or model instead of deployment", { short: "b", choices: usageKeys }),
+    by: option("KEY", `Group by ${costKeys.slice(0, -1).join(", ")} or ${costKeys.at(-1)} (default: deployment)`, {
+      short: "b",
+      choices: costKeys,
+    }),
   },
   positionals: { min: 0, max: 1 },
-  examples: ["cost -m", "cost hello -s 7d -b user"],
+  examples: ["cost -m", "cost hello -s 7d -b user", "cost --since 2026-11-01 --until 2026-11-08 --by day"],
   notes: [
     "Adds up the usage lines in the services' logs, and shows the platform's charges for running the services.",
     "Without NAME, includes all current deployments.",
@@ -38,7 +44,7 @@ export const command: Command = {
   run: async (input, io) => {
     const now = Date.now();
     const by = readKey(input.text("by"));
-    const period = readPeriod(input.text("since"), input.text("month"), now);
+    const period = readPeriod(input.text("since"), input.text("until"), input.text("month"), now);
     const client = clientFor(input, io);
     const { signal } = io;
     const deployments = await client.listDeployments({ signal });
@@ -57,7 +63,9 @@ export const command: Command = {
       complete &&= isComplete(period, deployment, logs.retention_days, now);
     }
     spinner.begin("Reading the cost of infrastructure");
-    const charges = await readInfrastructure(client, period, signal);
+    // The charges by day are those of the whole account.
+    const chargeKey = by === "day" && wanted === undefined ? "day" : "deployment";
+    const charges = await readInfrastructure(client, period, chargeKey, signal);
     const infrastructure = charges.offered
       ? { ...charges, costs: new Map([...charges.costs].filter(([name]) => wanted === undefined || name === wanted)) }
       : charges;

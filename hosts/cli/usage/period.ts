@@ -1,7 +1,7 @@
 /** The period of `portside cost`: from a time until now, or a month in UTC. */
 
 import { monthOf, parseMonth } from "../../../core/domain/usage/month.ts";
-import { type Instant, instantOfMillis, parseInstant } from "../../../core/domain/wire/instant.ts";
+import { type Instant, instantOfMillis, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
 import { readSince } from "../logs/since.ts";
 import { UsageError } from "../terminal/io.ts";
 
@@ -15,14 +15,41 @@ export interface CostPeriod {
 
 const DEFAULT_SINCE = "30d";
 
-/** @param month `""` for the current month */
-export const readPeriod = (since: string | undefined, month: string | undefined, now: number): CostPeriod => {
-  const present = instantOfMillis(now);
-  if (month === undefined) {
+const isAge = (text: string): boolean => /^\d+[a-z]/i.test(text);
+
+/** Describes the period of `-s` and `--until`, such as `in the last 30d`. */
+const labelOf = (since: string | undefined, until: string | undefined): string => {
+  if (until === undefined) {
     const text = since ?? DEFAULT_SINCE;
-    return { from: parseInstant(readSince(text, now) as string) as Instant, to: present, label: `since ${text}` };
+    return isAge(text) ? `in the last ${text}` : `since ${text}`;
   }
+  if (since === undefined) return `in the ${DEFAULT_SINCE} before ${until}`;
+  return `from ${isAge(since) ? `${since} ago` : since} until ${until}`;
+};
+
+/** Returns the period of `-s` and `--until`. The default of `-s` is an age before `--until`. */
+const readRange = (since: string | undefined, until: string | undefined, now: number): CostPeriod => {
+  const present = instantOfMillis(now);
+  const end = parseInstant(readSince(until, now, "--until") ?? "") ?? present;
+  const isPast = end < present;
+  const to = isPast ? end : present;
+  const text = since ?? DEFAULT_SINCE;
+  const from = parseInstant(readSince(text, since === undefined ? millisOf(to) : now) as string) as Instant;
+  if (from >= to) throw new UsageError("-s must be a time before --until and before now.");
+  return { from, to, label: labelOf(since, until) };
+};
+
+/** @param month `""` for the current month */
+export const readPeriod = (
+  since: string | undefined,
+  until: string | undefined,
+  month: string | undefined,
+  now: number,
+): CostPeriod => {
+  const present = instantOfMillis(now);
+  if (month === undefined) return readRange(since, until, now);
   if (since !== undefined) throw new UsageError("Pass either -s or -m, not both.");
+  if (until !== undefined) throw new UsageError("Pass either --until or -m, not both.");
   const name = month === "" ? monthOf(present) : month;
   const period = parseMonth(name);
   if (period === undefined)

@@ -1,4 +1,5 @@
 /** Prints costs: a table with a chart on a terminal, exact numbers in a pipe, or JSON. */
+import { type CostKey, containsDay, daysOf } from "../../../core/domain/usage/cost.ts";
 import {
   compareDecimals,
   type Decimal,
@@ -15,7 +16,6 @@ import { plainText } from "../terminal/control-characters.ts";
 import { type Io, print, say } from "../terminal/io.ts";
 import { printTable } from "../terminal/table.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
-import type { CostKey } from "./add-usage.ts";
 import type { Infrastructure } from "./cost-infrastructure.ts";
 import type { CostPeriod } from "./period.ts";
 
@@ -44,26 +44,47 @@ const jsonSum = ({ turns, input, output, cached, cost, unpriced }: UsageSum) => 
   ...{ cost: decimalText(cost), turns, input: Number(input), output: Number(output), cached: Number(cached), unpriced },
 });
 
-export const costJson = ({ period, by, sums, infrastructure, complete, unreadable }: CostReport): unknown => ({
-  from: timestampOf(period.from),
-  to: timestampOf(period.to),
-  complete,
-  currency: "USD",
-  total: jsonSum(sums.total),
-  by,
-  groups: sums.groups().map(([group, sum]) => ({ [by]: group, ...jsonSum(sum) })),
-  unreadable,
-  infrastructure: infrastructure.offered
-    ? {
-        currency: infrastructure.currency,
-        costs: [...infrastructure.costs].map(([deployment, cost]) => ({ deployment, cost: decimalText(cost) })),
-      }
-    : null,
-});
+/** Returns the groups. Days are in order and include days without usage. */
+const groupsOf = ({ sums, by, period }: CostReport): (readonly [Group, UsageSum])[] => {
+  if (by !== "day") return sums.groups();
+  const used = new Map(sums.groups());
+  return daysOf(period).map((day) => [day, used.get(day) ?? noUsage]);
+};
+
+/** Returns whether the period and the log contain the whole day. */
+const isWhole = ({ period, complete }: CostReport, day: Group): boolean => complete && containsDay(period, day ?? "");
+
+export const costJson = (report: CostReport): unknown => {
+  const { period, by, sums, infrastructure, complete, unreadable } = report;
+  return {
+    from: timestampOf(period.from),
+    to: timestampOf(period.to),
+    complete,
+    currency: "USD",
+    total: jsonSum(sums.total),
+    by,
+    groups: groupsOf(report).map(([group, sum]) => ({
+      [by]: group,
+      ...jsonSum(sum),
+      ...(by === "day" ? { complete: isWhole(report, group) } : {}),
+    })),
+    unreadable,
+    infrastructure: infrastructure.offered
+      ? {
+          currency: infrastructure.currency,
+          costs: [...infrastructure.costs].map(([group, cost]) => ({
+            [infrastructure.key]: group,
+            cost: decimalText(cost),
+          })),
+        }
+      : null,
+  };
+};
 
 /** Returns the groups. If the report is grouped by deployment, adds the deployments that have only platform costs. */
-const rowsOf = ({ sums, by, infrastructure }: CostReport): (readonly [Group, UsageSum])[] => {
-  const groups = sums.groups();
+const rowsOf = (report: CostReport): (readonly [Group, UsageSum])[] => {
+  const { by, infrastructure } = report;
+  const groups = groupsOf(report);
   if (by !== "deployment" || !infrastructure.offered) return groups;
   const silent = [...infrastructure.costs.keys()].filter((name) => !groups.some(([group]) => group === name));
   return [...groups, ...silent.map((name) => [name, noUsage] as const)];
@@ -73,14 +94,14 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
   const { by, infrastructure } = report;
   const onTerminal = io.stdout.isTTY === true;
   const shown = (amount: Decimal): string => (onTerminal ? money(amount) : decimalText(amount));
-  const charges = by === "deployment" && infrastructure.offered ? infrastructure : undefined;
+  const charges = infrastructure.offered && infrastructure.key === by ? infrastructure : undefined;
   const rows = rowsOf(report);
   const most = rows.reduce((max, [, { cost }]) => (compareDecimals(cost, max) > 0 ? cost : max), zero);
   const chart = (cost: Decimal): string[] =>
     canDraw(io, io.stdout) ? [paint(io, "cyan", bar(shareOf(cost, most), CHART_WIDTH))] : [];
   const head = [by.toUpperCase(), "TURNS", "INPUT", "OUTPUT", "CACHED", "MODELS USD"];
   const table = rows.map(([group, sum]) => [
-    plainText(group ?? "-"),
+    plainText(group ?? "-") + (onTerminal && by === "day" && !isWhole(report, group) ? " (incomplete)" : ""),
     ...countsOf(sum),
     shown(sum.cost),
     ...(charges === undefined ? [] : [shown(charges.costs.get(group ?? "") ?? zero)]),

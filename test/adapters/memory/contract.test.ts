@@ -2,6 +2,9 @@
 
 import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
+import { createMemoryMetrics } from "../../../adapters/memory/usage/metrics.ts";
+import { createWorld } from "../../../adapters/memory/world.ts";
+import { secondsOf } from "../../../core/domain/wire/instant.ts";
 import {
   billingCases,
   clockCases,
@@ -9,6 +12,8 @@ import {
   durableCases,
   freshNames,
   identityCases,
+  type MetricSubject,
+  metricStoreCases,
   type ProviderSubject,
   providerCases,
   type Started,
@@ -33,6 +38,17 @@ contractTests(
   },
   memoryCapabilities,
 );
+
+contractTests("memory metrics", metricStoreCases, async () => {
+  const clock = createManualClock("2026-03-01T12:00:00Z");
+  const metrics = createMemoryMetrics(createWorld(), clock);
+  const start = secondsOf(clock.now());
+  const subject: MetricSubject = {
+    ...{ metrics, start, ...freshNames("memory") },
+    add: async ({ owner, name }, minute, rollup) => metrics.add(start + minute, owner, name, rollup),
+  };
+  return { subject, close: nothing };
+});
 
 contractTests("memory identity", identityCases, async () => ({
   subject: { identity: createMemoryProvider().identity, account: freshNames("memory").account },

@@ -10,6 +10,7 @@ import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 const contract = [
   "GET /v1/account/usage",
   "GET /v1/capabilities",
+  "GET /v1/cost",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",
   "GET /v1/deployment/get",
@@ -18,6 +19,7 @@ const contract = [
   "GET /v1/deployment/releases",
   "GET /v1/deploys",
   "GET /v1/key/list",
+  "GET /v1/metrics",
   "GET /v1/secret/list",
   "GET /v1/sql/schema",
   "GET /v1/user/subscription",

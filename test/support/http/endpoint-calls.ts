@@ -64,6 +64,8 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "POST /v1/logs/values": ({ name }) => ({ path: "/v1/logs/values", json: { deployment_name: name } }),
   "POST /v1/sql": () => ({ path: "/v1/sql", json: { query: "SELECT COUNT(*) AS n FROM logs" } }),
   "GET /v1/sql/schema": () => ({ path: "/v1/sql/schema" }),
+  "GET /v1/cost": () => ({ path: "/v1/cost" }),
+  "GET /v1/metrics": () => ({ path: "/v1/metrics" }),
   "GET /v1/user/subscription": () => ({ path: "/v1/user/subscription" }),
   "GET /v1/account/usage": () => ({ path: "/v1/account/usage" }),
   "GET /v1/capabilities": () => ({ path: "/v1/capabilities" }),

@@ -1,7 +1,7 @@
 /** Capability records for tests of rules that depend on what a provider supports. */
 import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts";
-import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
+import { type Capabilities, metricsWith, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 
 /** A provider that supports the whole contract. */
 export const fullCapabilities: Capabilities = {
@@ -45,5 +45,6 @@ export const minimalCapabilities: Capabilities = {
   source_object: missing("no source objects here"),
   cron: { schedules: missing("no schedules here"), fire: missing("no fires here"), max_seconds: 60 },
   sql: { queries: missing("no SQL here"), lag_seconds: 0 },
+  metrics: metricsWith(missing("no metrics here"), 0),
   logs: { ...fullCapabilities.logs, since: missing("no cursors here"), query: missing("no filters here") },
 };

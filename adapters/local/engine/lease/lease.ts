@@ -14,6 +14,7 @@ import type { CronTimers } from "../../schedules/cron-timers.ts";
 import type { PendingFire } from "../../schedules/fire.ts";
 import type { FiredService } from "../../schedules/last-fires.ts";
 import type { Increment } from "../../usage/increments.ts";
+import type { RollupRow } from "../../usage/rollups.ts";
 import { batchSender } from "../socket/batch-sender.ts";
 import type { InputOf } from "../socket/protocol.ts";
 import type { EngineReport } from "../socket/reports.ts";
@@ -48,6 +49,7 @@ const apply = ({ files, timers }: Held, report: EngineReport): Promise<void> | u
   if (report.kind === "entry") return files.logs.push(report.entry, BigInt(report.at) as Instant);
   if (report.kind === "usage")
     files.ledger.write(report.increments.map((one) => ({ ...one, grains: BigInt(one.grains) })));
+  else if (report.kind === "metrics") files.rollups.add(report.rows, 0);
   else if (report.kind === "fire") timers.note(report.service, report.fire);
   else {
     const { scheduled, at, ...rest } = report.fire;
@@ -61,6 +63,7 @@ export class Lease {
   readonly #outbox: Outbox;
   #received = new Map<string, number>();
   #held: Held | undefined;
+  #hasHeld = false;
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
@@ -109,6 +112,18 @@ export class Lease {
       });
   }
 
+  /**
+   * Stores rollups of metrics, or passes them to the engine that has taken over the lease. Returns false if this engine
+   * has not had the lease yet, because an earlier version of Portside may hold it and would reject them.
+   */
+  record(rows: readonly RollupRow[], observedMillis: number): boolean {
+    if (this.#held !== undefined) this.#held.files.rollups.add(rows, observedMillis);
+    else if (this.#hasHeld) {
+      if (rows.length > 0) void this.#outbox.push({ kind: "metrics", rows: [...rows] });
+    } else return false;
+    return true;
+  }
+
   /** Stores the result of a fire's latest attempt. */
   noted(service: FiredService, fire: LastFire): void {
     if (this.#held !== undefined) this.#held.timers.note(service, fire);
@@ -143,6 +158,7 @@ export class Lease {
   take(timers: Held["timers"], handover?: Handover): void {
     const files = this.#deps.open();
     this.#held = { files, timers };
+    this.#hasHeld = true;
     this.#received = new Map(Object.entries(handover?.received ?? {}));
     timers.start(files.lastFires, handover === undefined ? undefined : parseInstant(handover.since));
     this.#outbox.deliverTo((batch) => this.receive(batch));

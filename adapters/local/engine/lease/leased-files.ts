@@ -8,6 +8,7 @@ import { LastFires } from "../../schedules/last-fires.ts";
 import { openBillingFile } from "../../usage/billing-file.ts";
 import { Ledger } from "../../usage/ledger.ts";
 import type { Prices } from "../../usage/prices.ts";
+import { RollupWriter } from "../../usage/rollups.ts";
 import { openEngineFile } from "../engine-file.ts";
 
 export interface LeasedFilesOptions {
@@ -29,6 +30,7 @@ export interface LeasedFiles {
   readonly logs: EngineLogs;
   readonly ledger: Ledger;
   readonly lastFires: LastFires;
+  readonly rollups: RollupWriter;
   /** Replaces damaged files. */
   check(): void;
   close(): Promise<void>;
@@ -49,6 +51,7 @@ export const openLeasedFiles = (options: LeasedFilesOptions): LeasedFiles => {
     logs,
     ledger: new Ledger({ file: billingFile, prices, logger }),
     lastFires,
+    rollups: new RollupWriter(engineFile, clock, logger),
     check: () => {
       for (const one of [billingFile, engineFile]) one.check();
     },

@@ -40,6 +40,7 @@ const integer = z.string().regex(/^-?\d{1,30}$/);
 
 const service = z.strictObject({ owner, name, createdAt: timestamp });
 const increment = z.strictObject({ owner: text, deployment: text, day: text, sku: z.enum(skus), grains: integer });
+const rollupRow = z.strictObject({ minute: z.int(), owner: text, name: text, rollup: z.string().max(5000) });
 const attempts = z.int().nonnegative();
 const fireId = text.optional();
 
@@ -47,6 +48,7 @@ const fireId = text.optional();
 export const report = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("entry"), at: integer, entry }),
   z.strictObject({ kind: z.literal("usage"), increments: z.array(increment) }),
+  z.strictObject({ kind: z.literal("metrics"), rows: z.array(rollupRow) }),
   /** The result of a fire's latest attempt. */
   z.strictObject({
     kind: z.literal("fire"),

@@ -4,11 +4,13 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
+import { ENGINE_FILE } from "../../../../adapters/local/engine/engine-file.ts";
 import { logPath } from "../../../../adapters/local/logs/log-path.ts";
 import type { StoredJob } from "../../../../adapters/local/schedules/cron-timers.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import { minuteOf } from "../../../../core/domain/usage/metrics.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
@@ -54,6 +56,24 @@ test("an engine whose log is full lets its writers continue when it releases the
   await Promise.all([full, engines.move(1, async () => undefined)]);
   await engines.close();
   expect(countOf(engines.dataDir)).toBe(FULL);
+});
+
+test("an engine that has released the lease passes its rollups on, and one that never had it keeps them", async () => {
+  const clock = createManualClock();
+  await using engines = await LeasedEngines.open({ clock });
+  const [first, second, third] = engines.all;
+  const row = { minute: minuteOf(clock.now()), owner, name, rollup: "6:1" };
+  expect(first?.lease.record([row], 10_000)).toBe(true);
+  expect(third?.lease.record([row], 10_000)).toBe(false);
+  await engines.move(1, async () => {
+    expect(first?.lease.record([row], 10_000)).toBe(true);
+  });
+  expect(second?.lease.record([row], 10_000)).toBe(true);
+  await engines.close();
+  using db = new DatabaseSync(join(engines.dataDir, ENGINE_FILE), { readOnly: true });
+  expect(db.prepare("SELECT rollup FROM rollups").all()).toEqual([{ rollup: "6:3" }]);
+  // The engine without the lease observes the same services, so its time does not count.
+  expect(db.prepare("SELECT sum(millis) AS millis FROM observed_minutes").get()).toEqual({ millis: 20_000 });
 });
 
 test("an engine takes a batch only when its full log has room again", async () => {

@@ -1,6 +1,7 @@
 /** Meters running instances from start to exit, across a restart and crashes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -38,6 +39,45 @@ test("meters an instance and its requests, and nothing while it is stopped or th
   await eventually(() => expect(amountOf(billedRows(second.local.billing, acme), "request")).toBe(4));
   expect(amountOf(billedRows(second.local.billing, acme), "vCPU-second")).toBeLessThan(7200 + 1200);
   await second[Symbol.asyncDispose]();
+});
+
+test("records the metrics of a service, which survive a restart", async () => {
+  using folder = folderWith();
+  const open = () => startLocalIn(folder.path, { runner: "process" });
+  const first = await open();
+  const began = new Date().toISOString();
+  const url = await first.up(nodeSource(helloServer()));
+  for (let n = 0; n < 3; n++) expect((await fetch(url)).status).toBe(200);
+  await first[Symbol.asyncDispose]();
+  const second = await open();
+  const request = { names: "app", since: began };
+  const metrics = await second.controlPlane.getMetrics({ account: acme, credentialId: "test" }, request);
+  const totals = metrics
+    ._unsafeUnwrap()
+    .series.map(({ metric, points }): [string, number] => [
+      metric,
+      points.reduce<number>((sum, point) => sum + (point ?? 0), 0),
+    ]);
+  const total = Object.fromEntries(totals);
+  expect([total["requests_2xx"], total["requests_5xx"]]).toEqual([3, 0]);
+  expect(total["latency_p99"]).toBeGreaterThan(0);
+  await second[Symbol.asyncDispose]();
+});
+
+test("the plan of a deploy states the price of the minimum only with the operator's price list", async () => {
+  const list = { currency: "EUR", prices: { cpu: "0.0001", memory: "0.00001", requests: "0" } };
+  using folder = folderWith({ "prices.json": JSON.stringify(list) });
+  const dataDir = join(folder.path, "data");
+  const fields = { function_name: "app", volumes: {}, cpu: 2, memory: "512Mi", min_instances: 2 };
+  const price = async (options: { priceList?: string }) => {
+    await using platform = await startLocalIn(dataDir, { runner: "process", ...options });
+    const plan = await platform.controlPlane.plan({ account: acme, credentialId: "test" }, { fields });
+    return plan._unsafeUnwrap().min_instances_price;
+  };
+  // 2 × (2 × 0.0001 + 0.5 × 0.00001) × 3600
+  const expected = { currency: "EUR", per_hour: "1.476", per_month: "1077.48" };
+  expect(await price({ priceList: join(folder.path, "prices.json") })).toEqual(expected);
+  expect(await price({})).toBeNull();
 });
 
 /** Meters an instance with one vCPU, and prints the stored vCPU-seconds after each write. */

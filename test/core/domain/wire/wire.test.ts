@@ -12,6 +12,8 @@ import { projectFields } from "../../../../core/domain/deploy/project-file.ts";
 import { logPageSchema } from "../../../../core/domain/logs/entry.ts";
 import { sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
 import { sqlSchemaSchema } from "../../../../core/domain/sql/tables.ts";
+import { costReportSchema } from "../../../../core/domain/usage/cost.ts";
+import { metricsSchema } from "../../../../core/domain/usage/metrics.ts";
 import { subscriptionSchema } from "../../../../core/domain/usage/subscription.ts";
 import * as volumes from "../../../../core/domain/volumes/volume.ts";
 import { capabilitiesSchema } from "../../../../core/domain/wire/capabilities.ts";
@@ -25,7 +27,14 @@ const answered: readonly [string, z.ZodType][] = [
   ...schemasIn(answers),
   ...schemasIn(volumes),
   ...schemasIn({ capabilitiesSchema, deployEventSchema, deploymentSchema, logPageSchema }),
-  ...schemasIn({ accountUsageSchema, sqlRowsSchema, sqlSchemaSchema, subscriptionSchema }),
+  ...schemasIn({
+    accountUsageSchema,
+    costReportSchema,
+    metricsSchema,
+    sqlRowsSchema,
+    sqlSchemaSchema,
+    subscriptionSchema,
+  }),
 ];
 
 const asked: readonly [string, z.ZodType][] = Object.entries({ ...requests, deployFields, projectFields })

@@ -66,6 +66,14 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   getSubscription: async (controlPlane, other) => {
     expect((await controlPlane.getSubscription(other))._unsafeUnwrap().plan).toBe("free");
   },
+  getCost: async (controlPlane, other) => {
+    const report = (await controlPlane.getCost(other, {}))._unsafeUnwrap();
+    expect(report).toMatchObject({ total: { turns: 0, infrastructure: [] }, groups: [] });
+  },
+  getMetrics: async (controlPlane, other) => {
+    expect((await controlPlane.getMetrics(other, {}))._unsafeUnwrap().series).toEqual([]);
+    expect((await controlPlane.getMetrics(other, { names: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   getAccountUsage: async (controlPlane, other) => {
     const usage = (await controlPlane.getAccountUsage(other))._unsafeUnwrap();
     expect(Object.values(usage).map(({ used }) => used)).toEqual(Object.values(usage).map(() => 0));

@@ -36,6 +36,7 @@ test("a plan has sentences and data, and needs no source", async () => {
     ],
     volumes: { create: [], detach: [] },
     schedule: { action: "put", cron: "0 9 * * *", timezone: "Europe/Paris", max_seconds: 30 },
+    min_instances_price: null,
     not_enforced: [],
   });
 });
@@ -84,6 +85,28 @@ test("the minimums of an account's services share its limit of instances", async
   expect((await plan({ function_name: "other" })).isOk()).toBe(true);
   expect((await plan({ function_name: "app", min_instances: 5 })).isOk()).toBe(true);
   expect((await plan({ function_name: "their-app", min_instances: 5 }, "other")).isOk()).toBe(true);
+});
+
+test("states the price of the minimum if the platform has prices", async () => {
+  const instancePrices = {
+    currency: "EUR",
+    cpu: { digits: 18n, scale: 6 },
+    memory: { digits: 2n, scale: 6 },
+  };
+  const plan = async (raw: Record<string, unknown>, around?: () => { instancePrices: typeof instancePrices }) => {
+    const platform = startMemory(around === undefined ? {} : { around });
+    const answer = await platform.controlPlane.plan(platform.principal(), { fields: { ...fields, ...raw } });
+    return answer._unsafeUnwrap();
+  };
+  const priced = await plan({ min_instances: 3, cpu: 2, memory: "1Gi" }, () => ({ instancePrices }));
+  // 3 × (2 × 0.000018 + 1 × 0.000002) × 3600
+  expect(priced.min_instances_price).toEqual({ currency: "EUR", per_hour: "0.4104", per_month: "299.59" });
+  expect(priced.summary).toContain("The minimum costs 0.4104 EUR per hour, or 299.59 EUR per month of 730 hours");
+  const unpriced = [await plan({ min_instances: 3 }), await plan({}, () => ({ instancePrices }))];
+  for (const { min_instances_price: price, summary } of unpriced) {
+    expect(price).toBeNull();
+    expect(summary.join()).not.toContain("costs");
+  }
 });
 
 test("rejects HTTP/2 if the deployment keeps a health check that the provider sends over HTTP/1 only", async () => {

@@ -25,7 +25,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ["portside volume restore --i", ["--id"]],
   ["portside sql --format ", ["csv", "json", "table"]],
   ["portside sql --format=j", ["json"]],
-  ["portside cost -b ", ["chat", "model", "user"]],
+  ["portside cost -b ", ["chat", "day", "deployment", "model", "user"]],
   ["portside init -t p", ["python"]],
   ["portside serve --runner b", ["bubblewrap"]],
   ["portside sql -f q", ["query.sql"]],

@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { type BillingRow, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createManualClock } from "../../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { isComplete } from "../../../../core/domain/usage/cost.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import { isComplete } from "../../../../hosts/cli/usage/add-usage.ts";
 import { readPeriod } from "../../../../hosts/cli/usage/period.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { portside } from "../../../support/cli/terminal.ts";
@@ -97,7 +97,7 @@ test("prints exact numbers in a pipe, and a table with a chart and a total on a 
   const { stdout } = await cost([...soon, "-b", "user"], 100);
   expect(stdout).toMatch(/ann.*<0\.0001.*▏/);
   expect(stdout).toMatch(/3\.00.*█{20}/);
-  expect(stdout).toMatch(/3\.00 USD.* on models since 1h, in 2 turns/);
+  expect(stdout).toMatch(/3\.00 USD.* on models in the last 1h, in 2 turns/);
   expect(stdout).not.toContain("\u001b[2J");
 });
 
@@ -125,11 +125,14 @@ test("months are in UTC; -m alone is the current month, and may precede a name",
 });
 
 test.each([
-  [["-b", "colour"], "-b must be user, chat or model"],
+  [["-b", "colour"], "-b must be day, deployment, user, chat or model"],
   [["-m", "2026-13"], "-m must be a month such as 2026-01"],
   [["-m", "2199-01"], "-m 2199-01 is in the future. Pass the current month or an earlier one."],
   [["-m", "2026-01", "-s", "7d"], "Pass either -s or -m, not both."],
   [["-s", "soon"], "-s must be an age"],
+  [["--until", "soon"], "--until must be an age"],
+  [["-m", "2026-01", "--until", "2026-01-09"], "Pass either --until or -m, not both."],
+  [["-s", "2026-01-09", "--until", "2026-01-09"], "-s must be a time before --until and before now."],
 ])("%j is a usage error", async (args, words) => {
   const { code, stderr } = await portside(["cost", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
@@ -165,17 +168,36 @@ test("shows the cost of infrastructure next to the cost of models", async () => 
     currency: "USD",
     costs: [{ deployment: "app", cost: "0.0000001" }],
   });
+  const days = JSON.parse((await cost("-b", "day", "--json")).stdout).infrastructure;
+  expect(days).toEqual({ currency: "USD", costs: [{ day, cost: "2.5000001" }] });
   await close();
+});
+
+test("groups by day, with days without costs, and marks days that are not complete", async () => {
+  const { api, cost } = await spent([{ cost: 1 }, { cost: 0.5 }]);
+  await using _ = api;
+  const today = new Date().toISOString().slice(0, 10);
+  const { stdout } = await cost(["-s", "2d", "--by", "day", "--json"]);
+  const { groups } = JSON.parse(stdout) as { groups: { day: string; cost: string; complete: boolean }[] };
+  expect(groups.map(({ cost, complete }) => [cost, complete])).toEqual([
+    ["0", false],
+    ["0", true],
+    ["1.5", false],
+  ]);
+  expect(groups.at(-1)?.day).toBe(today);
+  expect((await cost(["-s", "2d", "-b", "day"], 100)).stdout).toContain(`${today} (incomplete)`);
 });
 
 describe("a period", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
-  const period = readPeriod("60d", undefined, now);
+  const period = readPeriod("60d", undefined, undefined, now);
   const made = (created_at: string) => ({ created_at });
 
   test("is complete if it begins within the retention time", () => {
-    expect(isComplete(readPeriod("29d", undefined, now), made("2020-01-01T00:00:00+00:00"), 30, now)).toBe(true);
-    expect(isComplete(readPeriod("29d", undefined, now), undefined, 30, now)).toBe(true);
+    expect(isComplete(readPeriod("29d", undefined, undefined, now), made("2020-01-01T00:00:00+00:00"), 30, now)).toBe(
+      true,
+    );
+    expect(isComplete(readPeriod("29d", undefined, undefined, now), undefined, 30, now)).toBe(true);
   });
 
   test("is complete if the deployment is younger than the retention time", () => {
@@ -187,8 +209,15 @@ describe("a period", () => {
     expect(isComplete(period, undefined, 30, now)).toBe(false);
   });
 
+  test("ends at --until, and begins 30 days earlier by default", () => {
+    const { from, to, label } = readPeriod(undefined, "2026-11-10", undefined, now);
+    expect([from, to].map(timestampOf)).toEqual(["2026-10-11T00:00:00+00:00", "2026-11-10T00:00:00+00:00"]);
+    expect(label).toBe("until 2026-11-10");
+    expect(timestampOf(readPeriod("7d", "2027-01-01", undefined, now).to)).toBe("2026-11-21T12:00:00+00:00");
+  });
+
   test("ends when the next month begins, or now in the current month", () => {
-    expect(timestampOf(readPeriod(undefined, "2026-10", now).to)).toBe("2026-11-01T00:00:00+00:00");
-    expect(timestampOf(readPeriod(undefined, "", now).to)).toBe("2026-11-21T12:00:00+00:00");
+    expect(timestampOf(readPeriod(undefined, undefined, "2026-10", now).to)).toBe("2026-11-01T00:00:00+00:00");
+    expect(timestampOf(readPeriod(undefined, undefined, "", now).to)).toBe("2026-11-21T12:00:00+00:00");
   });
 });

@@ -58,6 +58,8 @@ const cases: Readonly<Record<string, Case>> = {
   // Each account has its own secret names, so this creates a secret of the caller. Must follow the other secret cases.
   "POST /v1/secret/set": { own: (answer) => expect(answer).toMatchObject({ version: 1, deploys: [] }) },
   "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
+  "GET /v1/cost": { own: (answer) => expect(answer).toMatchObject({ total: { turns: 0 }, groups: [] }) },
+  "GET /v1/metrics": { own: (answer) => expect(answer).toMatchObject({ series: [] }) },
   "POST /v1/sql": { own: (answer) => expect(answer).toEqual([{ n: 0 }]) },
   "GET /v1/sql/schema": { own: (answer) => expect(answer).toEqual({ tables: sqlTables }) },
   "GET /v1/capabilities": { own: (answer) => expect(JSON.stringify(answer)).not.toContain("owner") },

@@ -32,7 +32,18 @@ const operationOf = (method: string, path: string) => document.paths[pathOf(path
 /** The keywords of JSON Schema 2020-12 that the document uses. */
 const keywords = [
   ...["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf", "allOf", "const"],
-  ...["description", "examples", "default", "format", "minimum", "maximum", "minLength", "maxLength", "pattern"],
+  ...[
+    "description",
+    "examples",
+    "default",
+    "format",
+    "minimum",
+    "maximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+  ],
   ...[
     "exclusiveMinimum",
     "maxProperties",

@@ -1,0 +1,142 @@
+/** Stores the rollups of metrics in the engine's file, which the server reads. */
+import type { DatabaseSync } from "node:sqlite";
+import { type MinuteRollup, minuteOf, sumSteps } from "../../../core/domain/usage/metrics.ts";
+import {
+  addRollup,
+  countObserved,
+  createRollup,
+  parseRollup,
+  type Rollup,
+  renderRollup,
+} from "../../../core/domain/usage/rollup.ts";
+import { plusMillis, secondsOf } from "../../../core/domain/wire/instant.ts";
+import { unavailable } from "../../../core/errors.ts";
+import type { MetricStore } from "../../../core/ports/metric-store.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { errAsync, okAsync } from "../../../core/result.ts";
+import type { ReadOnlyFile } from "../data-folder/read-only-file.ts";
+import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
+import { transaction } from "../state/database.ts";
+import { insert, selectAll, selectFirst } from "../state/sql.ts";
+
+/** The days for which metrics are stored. */
+export const METRIC_DAYS = 7;
+/** The maximum number of rollups in the file. 50 deployments that never sleep have as many in a week. */
+const MAX_ROWS = 500_000;
+const DAY_MS = 86_400_000;
+const HOUR_S = 3600;
+
+/** The rollup of a deployment in a minute. */
+export interface RollupRow {
+  readonly minute: number;
+  readonly owner: string;
+  readonly name: string;
+  /** From `renderRollup`. */
+  readonly rollup: string;
+}
+
+const SELECT_ROLLUP = "SELECT rollup FROM rollups WHERE owner = ? AND name = ? AND minute = ?";
+
+const addRow = (db: DatabaseSync, { minute, owner, name, rollup }: RollupRow): void => {
+  const present = selectFirst<Pick<RollupRow, "rollup">>(db, SELECT_ROLLUP, owner, name, minute);
+  const sum = parseRollup(rollup);
+  if (present !== undefined) addRollup(sum, parseRollup(present.rollup));
+  insert(db, "INSERT OR REPLACE INTO rollups", { owner, name, minute, rollup: renderRollup(sum) });
+};
+
+/** Writes rollups, for the engine with the lease. Deletes those that are too old or too many. */
+export class RollupWriter {
+  readonly #file: Pick<ReplaceableFile, "use">;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #maxRows: number;
+  /** The hour of the last deletion. */
+  #pruned = 0;
+
+  constructor(file: Pick<ReplaceableFile, "use">, clock: Clock, logger: Logger, maxRows = MAX_ROWS) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#maxRows = maxRows;
+  }
+
+  /**
+   * Adds rollups to the stored ones. If the write fails, the rollups are lost.
+   * @param observedMillis how long this engine has observed its services since the last call; 0 for another engine's rows
+   */
+  add(rows: readonly RollupRow[], observedMillis: number): void {
+    const minute = minuteOf(this.#clock.now());
+    try {
+      this.#file.use((db) =>
+        transaction(db, () => {
+          if (observedMillis > 0)
+            db.prepare(
+              `INSERT INTO observed_minutes (minute, millis) VALUES (?, ?)
+               ON CONFLICT DO UPDATE SET millis = millis + excluded.millis`,
+            ).run(minute, Math.round(observedMillis));
+          for (const row of rows) addRow(db, row);
+          this.#prune(db);
+        }),
+      );
+    } catch (cause) {
+      this.#logger.error("could not write metrics; those of the last seconds are lost", { cause });
+    }
+  }
+
+  #prune(db: DatabaseSync): void {
+    const now = this.#clock.now();
+    const hour = Math.floor(secondsOf(now) / HOUR_S);
+    if (hour === this.#pruned) return;
+    const oldest = minuteOf(plusMillis(now, -METRIC_DAYS * DAY_MS)) - HOUR_S;
+    // The row after the newest `maxRows` rows. The earlier minutes are deleted too.
+    const over = selectFirst<{ minute: number }>(
+      db,
+      "SELECT minute FROM rollups ORDER BY minute DESC LIMIT 1 OFFSET ?",
+      this.#maxRows,
+    );
+    db.prepare("DELETE FROM rollups WHERE minute < ?").run(Math.max(oldest, over === undefined ? 0 : over.minute + 1));
+    db.prepare("DELETE FROM observed_minutes WHERE minute < ?").run(oldest);
+    this.#pruned = hour;
+  }
+}
+
+const observed = (millis: number): Rollup => {
+  const rollup = createRollup();
+  countObserved(rollup, millis);
+  return rollup;
+};
+
+/** Reads the rollups, for the server. */
+export const createMetricStore = (file: Pick<ReadOnlyFile, "use">): MetricStore => ({
+  read: ({ owner, name }, window) => {
+    const from = secondsOf(window.from);
+    const to = from + window.step * window.count;
+    try {
+      return okAsync(
+        file.use((db) => {
+          const minutes = selectAll<{ minute: number; millis: number }>(
+            db,
+            "SELECT minute, millis FROM observed_minutes WHERE minute >= ? AND minute < ?",
+            from,
+            to,
+          );
+          const rows = selectAll<Pick<RollupRow, "minute" | "rollup">>(
+            db,
+            "SELECT minute, rollup FROM rollups WHERE owner = ? AND name = ? AND minute >= ? AND minute < ?",
+            owner,
+            name,
+            from,
+            to,
+          );
+          return sumSteps(
+            window,
+            minutes.map(({ minute, millis }): MinuteRollup => [minute, observed(millis)]),
+            rows.map(({ minute, rollup }): MinuteRollup => [minute, parseRollup(rollup)]),
+          );
+        }),
+      );
+    } catch (cause) {
+      return errAsync(unavailable("The metrics cannot be read now. Try again.", 5, cause));
+    }
+  },
+});
