@@ -57,7 +57,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   },
   names: { remembers_freed: offered() },
   secrets: missing("Portside does not store secrets in Secrets Manager"),
-  releases: missing("the AWS provider keeps only the current task definition of a service"),
+  releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: awsVolumes,
   cron: awsCron,
   logs: awsLogCapabilities(config),

@@ -117,6 +117,8 @@ export const needs: Readonly<Record<string, Need>> = {
     policy: "platformPolicyArn",
     calls: {
       DescribeImagesCommand: ["ecr:DescribeImages"],
+      BatchGetImageCommand: ["ecr:BatchGetImage"],
+      PutImageCommand: ["ecr:PutImage"],
       BatchDeleteImageCommand: ["ecr:BatchDeleteImage"],
       DescribeRepositoriesCommand: ["ecr:DescribeRepositories"],
     },

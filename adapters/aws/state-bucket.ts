@@ -29,6 +29,8 @@ export interface StateBucket {
    * names an ETag but the object does not exist.
    */
   put(key: string, text: string, condition: PutCondition, tags: string, retry?: RetryOptions): Called<string>;
+  /** Deletes an object. Succeeds if it does not exist. */
+  remove(key: string, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   /** Returns all objects with the key prefix, sorted by key. Makes one call per thousand objects. */
   list(prefix: string, retry?: RetryOptions): ResultAsync<readonly Listed[], Unavailable>;
 }
@@ -70,6 +72,11 @@ export const stateBucket = (bucket: string, clients: ClientSource, call: Provide
       };
       return send("PutObjectCommand", input, retry).map(({ ETag = "" }) => ETag);
     },
+
+    remove: (Key, retry) =>
+      send("DeleteObjectCommand", { Bucket: bucket, Key }, retry)
+        .map(() => undefined)
+        .mapErr(throwState),
 
     list: (prefix, retry) =>
       safeTry(async function* () {

@@ -18,10 +18,14 @@ import { createBalancer } from "./balancer.ts";
 import { balancerForNew, deploymentsIn, hasRoom, sharedByBalancer } from "./balancers.ts";
 import { ecsServices } from "./ecs-calls.ts";
 import { ecsFault } from "./ecs-faults.ts";
+import { createHeldImages } from "./images/held-images.ts";
+import { createDigestKey } from "./records/digest-key.ts";
 import { noteDeploy } from "./records/note-deploy.ts";
 import type { HeldRecord } from "./records/record.ts";
 import { createRecords, type Found } from "./records/records.ts";
+import { createReleaseObjects } from "./records/releases.ts";
 import { serviceOf } from "./records/service.ts";
+import { storedReleases } from "./records/stored-releases.ts";
 import { heldIn, presentOf, serving } from "./records/writes.ts";
 import { removeService } from "./remove-service.ts";
 import type { PrepareDeps } from "./rollout/prepare.ts";
@@ -29,24 +33,31 @@ import { rollOut } from "./rollout/rollout.ts";
 import type { RolloutDeps } from "./rollout/rollout-attempt.ts";
 import { createScaling } from "./rollout/scaling.ts";
 
-export interface EcsPlatformDeps extends PrepareDeps {
+export interface EcsPlatformDeps extends Omit<PrepareDeps, "images"> {
   readonly lastLines: LastLines;
 }
 
 export const createEcsPlatform = (
-  config: Pick<AwsConfig, "region" | "settleSeconds" | "shared">,
+  config: Pick<AwsConfig, "region" | "releasesKept" | "settleSeconds" | "shared">,
   clients: ClientSource,
   runtime: AwsRuntimeDeps,
   platformDeps: EcsPlatformDeps,
 ): ServicePlatform => {
   const { clock, ids, logger } = runtime;
-  const { region, shared } = config;
+  const { region, releasesKept, shared } = config;
   const call = pacedCalls(awsCalls(runtime, ecsFault), clock);
-  const records = createRecords(stateBucket(shared.stateBucket, clients, awsCalls(runtime)));
+  const bucket = stateBucket(shared.stateBucket, clients, awsCalls(runtime));
+  const records = createRecords(bucket);
+  const releases = createReleaseObjects(bucket);
+  const digestKey = createDigestKey(bucket);
+  const images = createHeldImages(shared, clients, runtime);
   const services = ecsServices(shared.cluster, clients, call);
   const byBalancer = sharedByBalancer(shared).map(
     (own, balancerIndex): RolloutDeps => ({
       records,
+      releases,
+      releasesKept,
+      images,
       services,
       balancerIndex,
       balancer: createBalancer(own.listenerArn, clients, call),
@@ -140,6 +151,14 @@ export const createEcsPlatform = (
         placed.delete(name);
       }
     }),
+
+    releases: ({ name, owner }, { signal } = {}) =>
+      safeTry(async function* () {
+        const held = heldIn(yield* await records.read(name, { signal }));
+        if (held === undefined || held.attempted.owner !== owner) return ok([]);
+        const now = yield* await serving(yield* depsOf(held), held, { signal });
+        return storedReleases({ releases, images, digestKey, releasesKept }, held, now, { signal });
+      }),
 
     remove: (name, expected, options = {}) =>
       depsFor(name, options, () => okAsync(first)).andThen((deps) => removeService(deps, name, expected, options)),

@@ -1,7 +1,7 @@
 /**
  * Removes a deployment. First marks the record with a conditional write: running rollouts then fail, and new rollouts
- * fail until the removal's deadline. Then deletes the deployment's rules and its revisions' resources, and reserves the
- * name for its account. If a removal is interrupted, its mark stays, and the next removal repeats all steps.
+ * fail until the removal's deadline. Then deletes the deployment's rules, its revisions' resources and its releases, and
+ * reserves the name for its account. If a removal is interrupted, its mark stays, and the next removal repeats all steps.
  */
 
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
@@ -23,6 +23,7 @@ import type { Called } from "../call-policy.ts";
 import { hostOf } from "./records/names.ts";
 import { etagOf, type FreedRecord, type HeldRecord } from "./records/record.ts";
 import type { Found } from "./records/records.ts";
+import type { ReleaseObjects } from "./records/releases.ts";
 import { isMoving, knownOf } from "./records/service.ts";
 import { type Decision, heldIn, rewriteRecord, type WriteDeps } from "./records/writes.ts";
 import { type RetireDeps, retire } from "./retire.ts";
@@ -32,7 +33,7 @@ const PAUSE_MS = 500;
 const REMOVAL_TIMEOUT_MS = 3 * 60_000;
 const DAY_MS = 86_400_000;
 
-export type RemoveDeps = WriteDeps & RetireDeps;
+export type RemoveDeps = WriteDeps & RetireDeps & { readonly releases: ReleaseObjects };
 type Expected = Parameters<ServicePlatform["remove"]>[1];
 type Removed<T> = ResultAsync<T, NotFound | Conflict | Unavailable>;
 
@@ -72,6 +73,7 @@ const reserveName = (
   deps: RemoveDeps,
   name: DeploymentName,
   { owner, etag }: Expected,
+  { uid, released }: HeldRecord,
   options: CallOptions,
 ): Removed<void> => {
   const until = timestampOf(plusMillis(deps.clock.now(), freedNameDays * DAY_MS));
@@ -79,7 +81,9 @@ const reserveName = (
     const held = heldIn(found);
     // An earlier write succeeded but its response was lost, or another call has removed the deployment.
     if (held === undefined) return ok({ stop: undefined });
-    return etagOf(held) === etag ? ok({ put: { kind: "freed", name, owner, until } }) : err(changed(name));
+    return etagOf(held) === etag
+      ? ok({ put: { kind: "freed", name, owner, until, uid, released } })
+      : err(changed(name));
   };
   return rewriteRecord(deps, name, decide, options, 0)
     .map(() => undefined)
@@ -99,5 +103,6 @@ export const removeService = (
     const { owner } = expected;
     for (const revision of new Set([...knownOf(marked).map(({ id }) => id), ...marked.retired]))
       yield* await retire(deps, { owner, revision, host, drain: 0, force: true }, options).mapErr(toServiceError);
-    return reserveName(deps, name, expected, options);
+    yield* await deps.releases.removeAll(marked.uid, options);
+    return reserveName(deps, name, expected, marked, options);
   });

@@ -1,7 +1,12 @@
-/** Removes revisions that no longer serve. If a removal fails, the record keeps the revision for the next rollout. */
+/**
+ * Removes revisions that no longer serve, with their stored releases if the record does not list them. If a removal
+ * fails, the record keeps the revision for the next rollout.
+ */
 
 import type { RetryOptions } from "../call-policy.ts";
 import type { HeldRecord } from "./records/record.ts";
+import { releasedIn } from "./records/releases.ts";
+import { servingOf } from "./records/service.ts";
 import { amend } from "./records/writes.ts";
 import { retire } from "./retire.ts";
 import type { RolloutAttempt } from "./rollout/rollout-attempt.ts";
@@ -15,9 +20,13 @@ export const sweep = async (
 ): Promise<void> => {
   const { name, owner } = request.template;
   const removed = new Set<string>();
+  const released = new Set(releasedIn(record, servingOf(record)).map(({ revision }) => revision));
   for (const revision of record.retired) {
     const retired = await retire(deps, { owner, revision, host, drain }, retry);
-    if (retired.isOk() && retired.value === "deleted") removed.add(revision);
+    const isDeleted = retired.isOk() && retired.value === "deleted";
+    const isListed = released.has(revision);
+    if (isDeleted && (isListed || (await deps.releases.remove(record.uid, revision, retry)).isOk()))
+      removed.add(revision);
     else deps.logger.warn("a replaced revision was not removed", { revision });
   }
   if (removed.size === 0) return;

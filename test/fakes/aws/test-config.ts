@@ -12,6 +12,7 @@ export const awsConfig: AwsConfig = {
   sourceSpool: "disk",
   settleSeconds: 0,
   logReadsPerMinute: 1_000_000,
+  releasesKept: 10,
   imageRetentionDays: 30,
   athenaWorkgroup: undefined,
   logTable: undefined,

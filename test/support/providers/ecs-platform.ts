@@ -24,9 +24,8 @@ export const openFakeEcs = async (
     return createEcsPlatform(config, world.clients, deps, { ...world.needs, ...more });
   };
   const image = (engineImage = "hello") => {
-    const reference = `${world.registry.uri}:${engineImage.replace(":", "-")}`;
-    world.registry.push(reference, engineImage);
-    return reference;
+    world.registry.push(`${world.registry.uri}:${engineImage.replace(":", "-")}`, engineImage);
+    return world.registry.byDigest(engineImage);
   };
   return {
     ...world,
@@ -36,6 +35,7 @@ export const openFakeEcs = async (
     clock,
     faultsOf: {
       state: world.state.faults,
+      registry: world.registry.faults,
       ecs: world.ecs.faults,
       balancer: world.balancer.faults,
       scaling: world.scaling.faults,

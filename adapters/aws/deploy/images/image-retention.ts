@@ -1,10 +1,10 @@
 /**
- * Removes images that no deployment uses. The records of deployments name the images that serve or may serve again.
- * Tags that do not have the form of Portside's tags (two digests) are kept.
+ * Removes images that no deployment uses. The records of deployments name the images that serve or may serve again, and
+ * those of kept releases. Tags that do not have the form of Portside's tags (two digests) are kept.
  */
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
-import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
+import type { BuildEvent, ImageBuilder } from "../../../../core/ports/image-builder.ts";
 import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { type AwsRuntimeDeps, awsCalls, commandSender, type RetryOptions, throwState } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
@@ -12,33 +12,40 @@ import type { AwsConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
 import { stateBucket } from "../../state-bucket.ts";
 import { tagOf } from "../build/names.ts";
-import { RECORDS } from "../records/records.ts";
+import { nameInKey, RECORDS } from "../records/records.ts";
+import { createHeldImages } from "./held-images.ts";
 import { createImageMarks } from "./image-marks.ts";
+import { imagesIn, isOwnTag } from "./references.ts";
 
 const DAY_MS = 86_400_000;
 /** Maximum concurrent reads. */
 const CONCURRENCY = 20;
 const REMOVE_TIMEOUT_MS = 20_000;
 
-const TAG = /[0-9a-f]{32}-[0-9a-f]{64}/g;
-const isOurs = (tag: string): boolean => tag.replace(TAG, "") === "";
-
-/** Returns the platform's tags in a text. Also works for a record that this version cannot parse. */
-export const tagsIn = (text: string): readonly string[] => text.match(TAG) ?? [];
-
 interface PushedImage {
+  readonly imageDigest?: string | undefined;
   readonly imageTags?: readonly string[] | undefined;
   readonly imagePushedAt?: Date | undefined;
 }
 
+interface OldTag {
+  readonly tag: string;
+  readonly imageDigest: string;
+}
+
 /** Returns the platform's tags that were pushed before `cutoff`, in milliseconds since 1970. */
-export const oldTags = (images: readonly PushedImage[], cutoff: number): readonly string[] =>
-  images.flatMap(({ imageTags = [], imagePushedAt }) =>
-    imagePushedAt !== undefined && imagePushedAt.getTime() <= cutoff ? imageTags.filter(isOurs) : [],
+const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTag[] =>
+  images.flatMap(({ imageDigest = "", imageTags = [], imagePushedAt }) =>
+    imagePushedAt !== undefined && imagePushedAt.getTime() <= cutoff
+      ? imageTags.filter(isOwnTag).map((tag) => ({ tag, imageDigest }))
+      : [],
   );
 
 export interface ImageRetention {
-  /** Returns a builder that protects the images of its deploys, and removes unused images about once a day. */
+  /**
+   * Returns a builder that protects the images of its deploys, and returns them by a tag that no build moves. Removes unused images about
+   * once a day.
+   */
   keepUsed(builder: ImageBuilder): ImageBuilder;
   /** Removes unused images now. Returns their number. */
   sweep(retry?: RetryOptions): ResultAsync<number, Unavailable>;
@@ -47,7 +54,7 @@ export interface ImageRetention {
 }
 
 export const createImageRetention = (
-  { shared, imageRetentionDays }: Pick<AwsConfig, "shared" | "imageRetentionDays">,
+  { shared, imageRetentionDays, releasesKept }: Pick<AwsConfig, "shared" | "imageRetentionDays" | "releasesKept">,
   clients: ClientSource,
   runtime: AwsRuntimeDeps,
 ): ImageRetention => {
@@ -56,12 +63,13 @@ export const createImageRetention = (
   const ecr = commandSender("registry", "ecr", clients, call);
   const bucket = stateBucket(shared.stateBucket, clients, call);
   const marks = createImageMarks(bucket, clock);
+  const held = createHeldImages(shared, clients, runtime);
   const { repository: repositoryName } = shared;
   const now = (): number => millisOf(clock.now());
 
-  const listOld = (cutoff: number, retry: RetryOptions): ResultAsync<readonly string[], Unavailable> =>
+  const listOld = (cutoff: number, retry: RetryOptions): ResultAsync<readonly OldTag[], Unavailable> =>
     safeTry(async function* () {
-      const tags: string[] = [];
+      const tags: OldTag[] = [];
       let nextToken: string | undefined;
       do {
         const input = { repositoryName, maxResults: 1000, nextToken, filter: { tagStatus: "TAGGED" as const } };
@@ -72,14 +80,18 @@ export const createImageRetention = (
       return ok(tags);
     });
 
+  /** Returns the tags and digests of the images that deployments need. */
   const listUsed = (retry: RetryOptions): ResultAsync<ReadonlySet<string>, Unavailable> =>
     safeTry(async function* () {
       const used = new Set<string>();
       const keys = (yield* await bucket.list(RECORDS, retry)).map(({ key }) => key);
       for (let from = 0; from < keys.length; from += CONCURRENCY) {
-        const some = keys.slice(from, from + CONCURRENCY).map((key) => bucket.get(key, retry));
-        for (const record of yield* await ResultAsync.combine(some))
-          for (const tag of tagsIn(record?.text ?? "")) used.add(tag);
+        const some = keys.slice(from, from + CONCURRENCY);
+        const texts = yield* await ResultAsync.combine(some.map((key) => bucket.get(key, retry)));
+        for (const [index, record] of texts.entries()) {
+          const name = nameInKey(some[index] ?? "");
+          for (const image of imagesIn(name, record?.text ?? "", releasesKept)) used.add(image);
+        }
       }
       return ok(used);
     });
@@ -105,8 +117,8 @@ export const createImageRetention = (
       if (old.length === 0) return ok(0);
       const used = yield* await listUsed(retry);
       let removed = 0;
-      for (const tag of old) {
-        if (used.has(tag)) continue;
+      for (const { tag, imageDigest } of old) {
+        if (used.has(tag) || used.has(imageDigest)) continue;
         if (yield* await marks.removeUnused(tag, cutoff, () => remove(tag, retry), retry)) removed++;
       }
       return ok(removed);
@@ -132,9 +144,18 @@ export const createImageRetention = (
       async *build(request, options = {}) {
         sweepDaily();
         const used = await marks.use(tagOf(request.owner, request.source.digest), options);
-        if (used.isErr() && options.signal?.aborted !== true)
+        if (used.isErr() && options.signal?.aborted !== true) {
           yield { kind: "failed", failure: failureOfUnavailable(used.error) };
-        else yield* builder.build(request, options);
+          return;
+        }
+        for await (const event of builder.build(request, options)) {
+          if (event.kind === "built")
+            yield await held.pin(request.owner, event.image, options).match(
+              (image): BuildEvent => ({ kind: "built", image }),
+              (error) => ({ kind: "failed", failure: failureOfUnavailable(error) }),
+            );
+          else yield event;
+        }
       },
     }),
   };

@@ -1,6 +1,6 @@
 /**
- * The record of a deployment: its owner, the template of every revision that may have traffic, the rollout's step, and
- * the last deploy's status. Portside stores the record as one object in the state bucket, because ECS has no
+ * The record of a deployment: its owner, the template of every revision that may have traffic, the rollout's step, the
+ * list of its releases, and the last deploy's status. Portside stores the record as one object in the state bucket, because ECS has no
  * conditional writes. A template contains environment variables, so only the platform may read the object. Pure.
  */
 import { z } from "zod";
@@ -41,6 +41,9 @@ const heldSchema = z.object({
   attempted: z.unknown(),
   former: z.array(z.object({ id: z.string(), document: z.unknown() })),
   retired: z.array(z.string()),
+  // Earlier versions stored no releases.
+  released: z.int().min(0).default(0),
+  releases: z.array(z.object({ release: z.int(), revision: z.string(), image: z.string().nullable() })).default([]),
   removing: z.string().nullable(),
   lastDeploy: noteSchema.nullable(),
 });
@@ -51,7 +54,18 @@ const freedSchema = z.object({
   name: z.string(),
   owner: z.string(),
   until: z.string(),
+  // Earlier versions stored no releases.
+  uid: z.string().nullable().default(null),
+  released: z.int().min(0).default(0),
 });
+
+/** A release in the list of a deployment's record. `releases.ts` stores the release itself. */
+export interface ReleaseEntry {
+  readonly release: number;
+  readonly revision: string;
+  /** Null if no clean-up keeps the image for this release. */
+  readonly image: string | null;
+}
 
 export interface RevisionTemplate {
   readonly id: string;
@@ -60,7 +74,10 @@ export interface RevisionTemplate {
 
 export interface HeldRecord {
   readonly kind: "held";
-  /** Identifies the deployment. A later deployment of the same name gets another uid. */
+  /**
+   * Identifies the deployment and the sequence of its releases. A later deployment of the same name gets another uid,
+   * unless the name was still reserved.
+   */
   readonly uid: string;
   readonly createdAt: string;
   /** The index of the deployment's load balancer. */
@@ -71,6 +88,10 @@ export interface HeldRecord {
   readonly former: readonly RevisionTemplate[];
   /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];
+  /** The highest number of a release. A failed rollout may have used it. */
+  readonly released: number;
+  /** Oldest first. The release of the attempted revision counts only if the revision serves (`releasedIn`). */
+  readonly releases: readonly ReleaseEntry[];
   /** RFC 3339. The deadline of a removal that has begun. */
   readonly removing: string | null;
   readonly lastDeploy: DeployNote | null;
@@ -82,6 +103,9 @@ export interface FreedRecord {
   readonly name: string;
   readonly owner: AccountId;
   readonly until: string;
+  /** The `uid` and `released` of the deleted deployment. The uid is null if an earlier version deleted it. */
+  readonly uid: string | null;
+  readonly released: number;
 }
 
 export type NameRecord = HeldRecord | FreedRecord;
@@ -102,8 +126,8 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   const raw = parseJson(text);
   const freed = freedSchema.safeParse(raw);
   if (freed.success && freed.data.name === name) {
-    const { owner, until } = freed.data;
-    return { kind: "freed", name, owner: owner as AccountId, until };
+    const { version: _, ...data } = freed.data;
+    return { ...data, owner: data.owner as AccountId };
   }
   const held = heldSchema.safeParse(raw);
   if (!held.success) return undefined;

@@ -47,6 +47,9 @@ const CONCURRENCY = 20;
  */
 export const FREED_TAG = "portside-state=freed";
 
+/** Returns the name of the deployment whose record has this key. */
+export const nameInKey = (key: string): string => key.slice(RECORDS.length, -SUFFIX.length);
+
 const keyOf = (name: string): string => `${RECORDS}${name}${SUFFIX}`;
 const ownersOf = (owner: AccountId): string => `owners/${accountDigest(owner)}/`;
 const listOf = (owner: AccountId): string => `lists/${accountDigest(owner)}${SUFFIX}`;
@@ -102,7 +105,7 @@ export const createRecords = (bucket: StateBucket): Records => {
         const names = new Set(ownNames.map(({ key }) => key.slice(ownersOf(owner).length)));
         const known = new Map(cachedIn(cached?.text ?? "").map((one) => [one[0], one]));
         const present = all
-          .map(({ key, etag }) => ({ name: key.slice(RECORDS.length, -SUFFIX.length), etag }))
+          .map(({ key, etag }) => ({ name: nameInKey(key), etag }))
           .filter(({ name }) => names.has(name));
         const same = present.flatMap(({ name, etag }) => {
           const one = known.get(name);

@@ -23,7 +23,7 @@ import { failureOfUnavailable, type Step } from "../../failures.ts";
 import type { Balancer } from "../balancer.ts";
 import { routedTo } from "../retire.ts";
 import { hostOf } from "./names.ts";
-import { etagOf, type HeldRecord, type NameRecord, type RevisionTemplate } from "./record.ts";
+import { etagOf, type FreedRecord, type HeldRecord, type NameRecord, type RevisionTemplate } from "./record.ts";
 import type { Found, Records } from "./records.ts";
 import { type EcsLocation, isInDoubt, isMoving, isRemoved, knownOf, servingOf } from "./service.ts";
 
@@ -38,15 +38,20 @@ export interface WriteDeps {
 export const heldIn = (found: Found): HeldRecord | undefined =>
   found.kind === "ours" && found.record.kind === "held" ? found.record : undefined;
 
+/** Returns the record of a freed name that is still reserved. */
+export const reservedIn = (found: Found, now: Instant): FreedRecord | undefined => {
+  if (found.kind !== "ours" || found.record.kind !== "freed") return undefined;
+  const until = parseInstant(found.record.until);
+  return until !== undefined && until > now ? found.record : undefined;
+};
+
 /** The state of a name, for a write that starts a rollout or, with `isLaterWrite`, continues one. */
 export const presentOf = (found: Found, now: Instant, isLaterWrite = false): Present => {
   if (found.kind === "none") return { kind: "free" };
   if (found.kind === "foreign") return { kind: "reserved", owner: NOBODY };
   const { record } = found;
-  if (record.kind === "freed") {
-    const until = parseInstant(record.until);
-    return until !== undefined && until > now ? { kind: "reserved", owner: record.owner } : { kind: "free" };
-  }
+  if (record.kind === "freed")
+    return reservedIn(found, now) === undefined ? { kind: "free" } : { kind: "reserved", owner: record.owner };
   const { owner } = record.attempted;
   // A removal ends every rollout that has begun. It blocks new rollouts only until the removal's deadline.
   if (isLaterWrite ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };

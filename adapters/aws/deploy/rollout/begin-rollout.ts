@@ -8,8 +8,9 @@ import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
 import { failureOfUnavailable, type Step } from "../../failures.ts";
 import type { HeldRecord, RevisionTemplate } from "../records/record.ts";
 import type { Found } from "../records/records.ts";
+import { entryOf, releasedIn, unrecordedRelease } from "../records/releases.ts";
 import { knownOf } from "../records/service.ts";
-import { amend, heldIn, serving, writeConditionally } from "../records/writes.ts";
+import { amend, heldIn, reservedIn, serving, writeConditionally } from "../records/writes.ts";
 import { retire } from "../retire.ts";
 import { failRollout } from "./abandon.ts";
 import { failureOfRule, isTaken } from "./listener-rule.ts";
@@ -34,15 +35,39 @@ const claim = (attempt: RolloutAttempt): Step<void> =>
       .mapErr(failureOfRule);
   });
 
+interface Unfinished extends RevisionTemplate {
+  /** The releases if the revision serves. */
+  readonly releases: HeldRecord["releases"];
+}
+
 interface FirstRecord {
   readonly record: HeldRecord;
   /** An earlier attempt that died while it moved traffic. */
-  readonly unfinished: RevisionTemplate | undefined;
+  readonly unfinished: Unfinished | undefined;
 }
+
+type Sequence = Pick<HeldRecord, "uid" | "released" | "releases">;
+
+/** Returns the sequence of the name's releases, including that of a revision that an earlier version deployed. */
+const sequenceOver = (attempt: RolloutAttempt, seen: Found, former: HeldRecord["former"]): Step<Sequence> =>
+  safeTry(async function* () {
+    const { clock, ids, releases } = attempt.deps;
+    const before = heldIn(seen);
+    if (before === undefined) {
+      const freed = reservedIn(seen, clock.now());
+      return ok({ uid: freed?.uid ?? ids.id(), released: freed?.released ?? 0, releases: [] });
+    }
+    const { uid, released } = before;
+    const listed = releasedIn(before, former);
+    const unrecorded = unrecordedRelease(before, former);
+    if (unrecorded === undefined) return ok({ uid, released, releases: listed });
+    yield* await releases.write(unrecorded, attempt.left()).mapErr(failureOfUnavailable);
+    return ok({ uid, released: unrecorded.release, releases: [...listed, entryOf(unrecorded)] });
+  });
 
 const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord> =>
   safeTry(async function* () {
-    const { ids, clock } = attempt.deps;
+    const { clock } = attempt.deps;
     const before = heldIn(seen);
     if (before === undefined) yield* await claim(attempt);
     const former =
@@ -51,10 +76,11 @@ const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord
         : yield* await serving(attempt.deps, before, attempt.left()).mapErr(failureOfUnavailable);
     const known = before === undefined ? [] : knownOf(before);
     const idle = known.map(({ id }) => id).filter((id) => !former.some((one) => one.id === id));
+    const sequence = yield* await sequenceOver(attempt, seen, former);
     const hasMoved = (id: string) => before?.state.step === "moving" && before.state.revision === id;
     const record: HeldRecord = {
       kind: "held",
-      uid: before?.uid ?? ids.id(),
+      ...sequence,
       createdAt: before?.createdAt ?? timestampOf(clock.now()),
       balancer: before?.balancer ?? attempt.deps.balancerIndex,
       state: attempt.state(attempt.write, "rolling", attempt.end),
@@ -64,7 +90,8 @@ const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord
       removing: null,
       lastDeploy: before?.lastDeploy ?? null,
     };
-    return ok({ record, unfinished: known.find(({ id }) => hasMoved(id) && idle.includes(id)) });
+    const unfinished = known.find(({ id }) => hasMoved(id) && idle.includes(id));
+    return ok({ record, unfinished: unfinished && { ...unfinished, releases: before?.releases ?? [] } });
   });
 
 /**
@@ -74,7 +101,7 @@ const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord
 const takeOver = async (
   attempt: RolloutAttempt,
   record: HeldRecord,
-  unfinished: RevisionTemplate,
+  { releases, ...unfinished }: Unfinished,
 ): Promise<Result<HeldRecord, DeployFailure>> => {
   const { deps, host, write } = attempt;
   const { name, owner } = attempt.request.template;
@@ -86,7 +113,7 @@ const takeOver = async (
   if (fenced.value === "deleted") return ok(record);
   const idle = record.former.map(({ id }) => id);
   const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
-  const known = { former: [unfinished], retired };
+  const known = { former: [unfinished], retired, releases };
   // `now` is the current record, which may contain a new note or a removal's mark. Keep them.
   const change = (now: HeldRecord) => (now.state.write === write ? { ...now, ...known } : undefined);
   return amend(deps, name, change, attempt.left()).map(() => ({ ...record, ...known }));
@@ -96,7 +123,7 @@ export const beginRollout = (attempt: RolloutAttempt): Step<HeldRecord> =>
   safeTry(async function* () {
     const { expected, template } = attempt.request;
     const { name, owner } = template;
-    let unfinished: RevisionTemplate | undefined;
+    let unfinished: Unfinished | undefined;
     const change = async (seen: Found) => {
       const first = await firstRecordOver(attempt, seen);
       unfinished = first.isOk() ? first.value.unfinished : undefined;

@@ -7,6 +7,7 @@ import { failed } from "../../../shared/deploy/rollout-ends.ts";
 import type { Step } from "../../failures.ts";
 import { urlOf } from "../records/names.ts";
 import type { HeldRecord } from "../records/record.ts";
+import { retained } from "../records/releases.ts";
 import { sweep } from "../sweep.ts";
 import { RETRY_TIMEOUT_MS, type ReportProgress, type RolloutAttempt } from "./rollout-attempt.ts";
 
@@ -17,17 +18,19 @@ const TRIES = 3;
 /** A clean-up may wait longer for its turn than a call that users wait for. */
 const SWEEP = { timeoutMs: RETRY_TIMEOUT_MS, turnMs: 5 * 60_000 } as const;
 
+type MovedChange = Pick<HeldRecord, "retired" | "releases">;
+
 /** Records that traffic has moved. Retries, because the record would otherwise contradict the listener's rule. */
 const recordMoved = (
   attempt: RolloutAttempt,
   moving: HeldRecord,
-  retired: readonly string[],
+  change: MovedChange,
   tries = TRIES,
 ): Step<HeldRecord> =>
   attempt
-    .writeStep(moving, "moved", { former: [], retired }, { timeoutMs: RETRY_TIMEOUT_MS })
+    .writeStep(moving, "moved", { ...change, former: [] }, { timeoutMs: RETRY_TIMEOUT_MS })
     .orElse((error) =>
-      isLost(error) || tries === 1 ? errAsync(error) : recordMoved(attempt, moving, retired, tries - 1),
+      isLost(error) || tries === 1 ? errAsync(error) : recordMoved(attempt, moving, change, tries - 1),
     );
 
 /**
@@ -47,13 +50,14 @@ export const completeRollout = async (
   report: ReportProgress,
 ): Promise<RolloutEvent> => {
   const { deps, request, revision } = attempt;
-  const retired = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];
-  const moved = await recordMoved(attempt, moving, retired);
+  const replaced = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];
+  const { releases, dropped } = retained(moving.releases, deps.releasesKept);
+  const moved = await recordMoved(attempt, moving, { retired: [...replaced, ...dropped], releases });
   if (moved.isErr()) return failed(moved.error);
   await deletePlaceholderRule(attempt);
   const url = urlOf(deps.location.shared, request.template.name);
   const isReachable = await deps.waitUntilReachable(url, REACH_TIMEOUT_MS, deps.clock);
-  if (retired.length > 0) report("Stopping the previous revision");
+  if (replaced.length > 0) report("Stopping the previous revision");
   await sweep(attempt, moved.value, DRAIN_TIMEOUT_MS, SWEEP);
   if (isReachable) return { kind: "ready", revision, url };
   return failed({

@@ -1,11 +1,17 @@
-/** Points the listener's rule at a ready revision that may serve. From here on, an abort has no effect. */
+/**
+ * Records the release of a ready revision that may serve, and points the listener's rule at the revision. From here on,
+ * an abort has no effect.
+ */
 import { isLost } from "../../../../core/domain/deploy/reason.ts";
+import type { Release } from "../../../../core/domain/deploy/releases/release.ts";
+import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
 import { okAsync } from "../../../../core/result.ts";
 import { failed } from "../../../shared/deploy/rollout-ends.ts";
 import type { Step } from "../../failures.ts";
 import { tagsOf } from "../records/names.ts";
 import type { HeldRecord } from "../records/record.ts";
+import { entryOf } from "../records/releases.ts";
 import { routedTo } from "../retire.ts";
 import { abandonRevision, failRollout, resolveUncertainWrite } from "./abandon.ts";
 import { completeRollout } from "./complete-rollout.ts";
@@ -37,6 +43,15 @@ const isRouted = async ({ deps, revision, host }: RolloutAttempt): Promise<boole
   return rules.isErr() ? undefined : routedTo(rules.value, host, [revision]) !== undefined;
 };
 
+const releaseOf = ({ deps, request, revision }: RolloutAttempt, { uid, released }: HeldRecord): Release => ({
+  ...request.origin,
+  release: released + 1,
+  uid,
+  revision,
+  createdAt: timestampOf(deps.clock.now()),
+  template: request.template,
+});
+
 /** @param group the ARN of the revision's target group */
 export const moveTraffic = async (
   attempt: RolloutAttempt,
@@ -44,9 +59,18 @@ export const moveTraffic = async (
   group: string,
   report: ReportProgress,
 ): Promise<RolloutEvent> => {
-  const moving = await attempt.writeStep(record, "moving", {}, retry);
-  if (moving.isErr())
-    return isLost(moving.error) ? abandonRevision(attempt, moving.error) : resolveUncertainWrite(attempt, moving.error);
+  const { deps, revision } = attempt;
+  const release = releaseOf(attempt, record);
+  const stored = await deps.releases.write(release, retry);
+  if (stored.isErr()) return failRollout(attempt, record, failureOfRule(stored.error));
+  const listed = { released: release.release, releases: [...record.releases, entryOf(release)] };
+  const moving = await attempt.writeStep(record, "moving", listed, retry);
+  if (moving.isErr()) {
+    if (!isLost(moving.error)) return resolveUncertainWrite(attempt, moving.error);
+    const removed = await deps.releases.remove(record.uid, revision, { timeoutMs: FINAL_RETRY_TIMEOUT_MS });
+    if (removed.isErr()) deps.logger.warn("the record of a superseded rollout was not removed", { revision });
+    return abandonRevision(attempt, moving.error);
+  }
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);

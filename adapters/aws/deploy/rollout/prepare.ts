@@ -1,5 +1,6 @@
 /**
  * Creates a revision's prerequisites: the account's role with its permissions, and the mount sources of its volumes.
+ * Protects its image from clean-ups.
  */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -9,6 +10,7 @@ import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
 import type { Identities } from "../../accounts/identities.ts";
 import { failureOfUnavailable, type Step } from "../../failures.ts";
 import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
+import type { HeldImages } from "../images/held-images.ts";
 import type { NewRevision } from "./create-revision.ts";
 
 /** Returns the mount source of a bucket or of its folder `subPath`. Returns undefined if the bucket does not exist. */
@@ -18,6 +20,7 @@ export type Mountable = (
 ) => Promise<Result<MountSource | undefined, Unavailable>>;
 
 export interface PrepareDeps {
+  readonly images: Pick<HeldImages, "hold">;
   readonly identities: Identities;
   readonly mountable: Mountable;
 }
@@ -25,11 +28,16 @@ export interface PrepareDeps {
 export type Prepared = Pick<NewRevision, "taskRole" | "fileSystems">;
 
 export const prepare = (
-  { identities, mountable }: PrepareDeps,
-  { owner, mounts }: Pick<ServiceTemplate, "owner" | "mounts">,
+  { images, identities, mountable }: PrepareDeps,
+  { owner, image, mounts }: Pick<ServiceTemplate, "owner" | "image" | "mounts">,
   options: CallOptions,
 ): Step<Prepared> =>
   safeTry(async function* () {
+    if (!(yield* await images.hold(owner, image, options).mapErr(failureOfUnavailable)))
+      return err<never, DeployFailure>({
+        reason: "image_not_found",
+        message: "The image was removed from the repository. Deploy its source again.",
+      });
     const taskRole = yield* (await identities.ensure(owner, options)).mapErr(failureOfUnavailable);
     const fileSystems = new Map<string, MountSource>();
     for (const { bucket, volume, subPath } of mounts) {

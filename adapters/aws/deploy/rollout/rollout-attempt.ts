@@ -10,6 +10,7 @@ import type { Step } from "../../failures.ts";
 import { hostOf } from "../records/names.ts";
 import { etagOf, type HeldRecord, type RolloutState } from "../records/record.ts";
 import type { Found } from "../records/records.ts";
+import type { ReleaseObjects } from "../records/releases.ts";
 import { heldIn, type WriteDeps, writeConditionally } from "../records/writes.ts";
 import type { RetireDeps } from "../retire.ts";
 import type { RevisionDeps } from "./create-revision.ts";
@@ -19,6 +20,9 @@ import type { VerdictDeps } from "./verdict.ts";
 export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps, PrepareDeps {
   readonly ids: Ids;
   readonly clock: Clock;
+  readonly releases: ReleaseObjects;
+  /** The setting `releasesKept`. */
+  readonly releasesKept: number;
   /** The index of the load balancer to which `balancer`, `scaling` and `location` refer. */
   readonly balancerIndex: number;
   readonly waitUntilReachable: (url: string, millis: number, clock: Clock) => Promise<boolean>;
@@ -84,7 +88,7 @@ export class RolloutAttempt {
   writeStep(
     before: HeldRecord,
     step: "moving" | "moved" | "ended",
-    change: Partial<Pick<HeldRecord, "former" | "retired">>,
+    change: Partial<Pick<HeldRecord, "former" | "retired" | "released" | "releases">>,
     retry: RetryOptions,
   ): Step<HeldRecord> {
     const { clock, ids } = this.deps;

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
+import { expectOk } from "../../../contracts/support.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { ecsRollouts, type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
@@ -14,6 +15,11 @@ beforeEach(async () => {
 afterEach(() => run.close());
 
 raceTests(() => run, ecsRollouts);
+
+const released = async () => {
+  const app = { name: nameOf("app"), owner: accountOf("acme") };
+  return expectOk((run.platform.releases as NonNullable<typeof run.platform.releases>)(app));
+};
 
 /** Checks that only the resources of serving revisions are left in AWS. */
 const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
@@ -157,12 +163,14 @@ test("a stalled writer that resumes before its target group is deleted moves tra
     await dead;
     shown = (await run.serviceOf("app")).serving[0]?.id;
     expect(shown).toBe(run.routed("app"));
+    expect((await released())[0]?.revision).toBe(shown);
     return undefined;
   };
   const next = await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe });
   expect(next.at(-1)?.kind).toBe("ready");
   expect(shown).not.toBe(first);
   expect(run.routed("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
+  expect((await released()).map(({ release }) => release)).toEqual([3, 2, 1]);
 });
 
 test("an interrupted removal ends the deploy too, and the next removal completes it", async () => {

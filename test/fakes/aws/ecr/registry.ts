@@ -1,6 +1,6 @@
 /**
  * A fake ECR repository that maps tags to images, written from the model of client-ecr. The same image under several
- * tags is one image, which keeps the time of its first push.
+ * tags is one image, which keeps the time of its first push. The digest of an image is that of its manifest.
  */
 import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";
@@ -18,6 +18,14 @@ const PAGE = 2;
 /** "Tag: up to 128 characters": userguide/image-push, and the Docker registry's rule for tags. */
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
 
+const MEDIA_TYPE = "application/vnd.docker.distribution.manifest.v2+json";
+
+/** The manifest of an image, given the engine's name of the image. */
+const manifestOf = (image: string): string =>
+  JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPE, config: { digest: image } });
+
+const digestOf = (image: string): string => `sha256:${createHash("sha256").update(manifestOf(image)).digest("hex")}`;
+
 const tagIn = (reference: string): string => reference.slice(reference.lastIndexOf(":") + 1);
 
 export const startFakeRegistry = async (repository = "portside") => {
@@ -26,6 +34,11 @@ export const startFakeRegistry = async (repository = "portside") => {
   const images = new Map<string, string>();
   /** Seconds since 1970 of the first push, by the engine's image name. */
   const pushedAt = new Map<string, number>();
+  /** Returns the engine's image name; undefined if the repository has no such image. */
+  const find = ({ imageTag, imageDigest }: Message): string | undefined =>
+    imageDigest === undefined
+      ? images.get(`${HOST}/${repository}:${imageTag}`)
+      : [...pushedAt.keys()].find((image) => digestOf(image) === imageDigest);
   const check = (name: string): void => {
     if (name !== repository)
       throw new AwsError("RepositoryNotFoundException", `The repository with name '${name}' does not exist`);
@@ -42,7 +55,7 @@ export const startFakeRegistry = async (repository = "portside") => {
       if (imageIds === undefined) {
         const all = [...pushedAt].map(([image, imagePushedAt]) => {
           const imageTags = [...images].flatMap(([reference, one]) => (one === image ? [tagIn(reference)] : []));
-          return { repositoryName, imageTags, imagePushedAt };
+          return { repositoryName, imageDigest: digestOf(image), imageTags, imagePushedAt };
         });
         const from = Number(nextToken ?? 0);
         const next = from + PAGE < all.length ? { nextToken: String(from + PAGE) } : {};
@@ -56,10 +69,52 @@ export const startFakeRegistry = async (repository = "portside") => {
             "ImageNotFoundException",
             `The image with imageId {imageTag:'${imageTag}'} does not exist`,
           );
-        const imageDigest = `sha256:${createHash("sha256").update(image).digest("hex")}`;
-        return { registryId: ACCOUNT, repositoryName, imageTags: [imageTag], imageDigest };
+        return { registryId: ACCOUNT, repositoryName, imageTags: [imageTag], imageDigest: digestOf(image) };
       });
       return { imageDetails };
+    },
+    BatchGetImage: ({ repositoryName, imageIds }: Message) => {
+      check(repositoryName);
+      if (imageIds.length > 100) throw new AwsError("InvalidParameterException", "at most 100 imageIds");
+      const failures = imageIds
+        .filter((imageId: Message) => find(imageId) === undefined)
+        .map((imageId: Message) => ({
+          imageId,
+          failureCode: "ImageNotFound",
+          failureReason: "Requested image not found",
+        }));
+      const found = imageIds.flatMap((imageId: Message) => {
+        const image = find(imageId);
+        if (image === undefined) return [];
+        const described = { ...imageId, imageDigest: digestOf(image) };
+        const imageManifest = manifestOf(image);
+        return [
+          {
+            registryId: ACCOUNT,
+            repositoryName,
+            imageId: described,
+            imageManifest,
+            imageManifestMediaType: MEDIA_TYPE,
+          },
+        ];
+      });
+      return { images: found, failures };
+    },
+    // https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
+    PutImage: ({ repositoryName, imageManifest, imageTag }: Message) => {
+      check(repositoryName);
+      if (!TAG.test(imageTag)) throw new AwsError("InvalidParameterException", `Invalid tag '${imageTag}'`);
+      const image: string = JSON.parse(imageManifest).config.digest;
+      if (!pushedAt.has(image))
+        throw new AwsError("LayersNotFoundException", "The specified layers could not be found");
+      const reference = `${HOST}/${repository}:${imageTag}`;
+      if (images.get(reference) === image)
+        throw new AwsError(
+          "ImageAlreadyExistsException",
+          `Image with digest '${digestOf(image)}' and tag '${imageTag}' already exists`,
+        );
+      images.set(reference, image);
+      return { image: { repositoryName, imageId: { imageTag, imageDigest: digestOf(image) }, imageManifest } };
     },
     // "When you remove the last tag from an image, the image is deleted" (BatchDeleteImage).
     BatchDeleteImage: ({ repositoryName, imageIds }: Message) => {
@@ -85,11 +140,25 @@ export const startFakeRegistry = async (repository = "portside") => {
       images.set(reference, engineImage);
       if (!pushedAt.has(engineImage)) pushedAt.set(engineImage, millis / 1000);
     },
+    /** Removes an image with its tags. */
+    remove: (engineImage: string): void => {
+      for (const [reference, image] of images) if (image === engineImage) images.delete(reference);
+      pushedAt.delete(engineImage);
+    },
     clear: (): void => {
       for (const all of [images, pushedAt]) all.clear();
     },
     tags: (): string[] => [...images.keys()].map(tagIn).sort(),
-    resolve: (reference: string): string | undefined => images.get(reference),
+    /** Returns the reference by digest to an image. */
+    byDigest: (engineImage: string): string => `${HOST}/${repository}@${digestOf(engineImage)}`,
+    resolve: (reference: string): string | undefined => {
+      const [, imageDigest] = reference.split("@");
+      return imageDigest === undefined ? images.get(reference) : find({ imageDigest });
+    },
+    /** Deletes the images without tags, as the repository's lifecycle policy does after some days. */
+    expireUntagged: (): void => {
+      for (const image of pushedAt.keys()) if (![...images.values()].includes(image)) pushedAt.delete(image);
+    },
     close: async () => {
       client.destroy();
       await server.close();

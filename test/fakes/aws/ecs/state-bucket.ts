@@ -1,5 +1,5 @@
 /**
- * A fake S3 bucket with the calls that the platform's state needs: put, get and list, with conditions.
+ * A fake S3 bucket with the calls that the platform's state needs: put, get, delete and list, with conditions.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
  */
 import { createHash } from "node:crypto";
@@ -70,6 +70,12 @@ export const startStateBucket = async (name = STATE_BUCKET) => {
     if (bucket !== name) throw new AwsError("NoSuchBucket", "The specified bucket does not exist", 404);
     if (verb === "PUT") return { method: "PutObject", act: () => replied(put(key, body, headers)) };
     if (verb === "GET" && key === "") return { method: "ListObjectsV2", act: () => replied(list(query)) };
+    // "204": also if the object does not exist (DeleteObject).
+    const remove = () => {
+      objects.delete(key);
+      return { status: 204, headers: {}, body: "" };
+    };
+    if (verb === "DELETE") return { method: "DeleteObject", act: remove };
     const read = () => {
       const found = objects.get(key);
       if (found === undefined) throw notThere();

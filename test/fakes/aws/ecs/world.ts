@@ -145,6 +145,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     gone,
     config: {
       region: REGION,
+      releasesKept: awsConfig.releasesKept,
       settleSeconds: 0,
       shared: {
         ...sharedParts(balancer.port),

@@ -6,6 +6,7 @@ import { clientSource } from "../../../../../adapters/aws/clients.ts";
 import { tagOf } from "../../../../../adapters/aws/deploy/build/names.ts";
 import { createImageMarks } from "../../../../../adapters/aws/deploy/images/image-marks.ts";
 import { createImageRetention } from "../../../../../adapters/aws/deploy/images/image-retention.ts";
+import { keepTagOf } from "../../../../../adapters/aws/deploy/images/references.ts";
 import { type HeldRecord, renderRecord } from "../../../../../adapters/aws/deploy/records/record.ts";
 import { type StateBucket, stateBucket } from "../../../../../adapters/aws/state-bucket.ts";
 import { randomIds } from "../../../../../adapters/shared/runtime/system.ts";
@@ -15,7 +16,7 @@ import type { BuildRequest, ImageBuilder } from "../../../../../core/ports/image
 import { okAsync } from "../../../../../core/result.ts";
 import { serviceTemplate } from "../../../../arbitraries/index.ts";
 import { sourceFrom } from "../../../../clouds/builds.ts";
-import { collect, expectOk } from "../../../../contracts/support.ts";
+import { collect, expectOk, templateFor } from "../../../../contracts/support.ts";
 import { startFakeRegistry } from "../../../../fakes/aws/ecr/registry.ts";
 import { startStateBucket } from "../../../../fakes/aws/ecs/state-bucket.ts";
 import { awsConfig, REGION, STATE_BUCKET } from "../../../../fakes/aws/test-config.ts";
@@ -61,7 +62,11 @@ const retention = () => createImageRetention(awsConfig, clients, runtime);
 const marks = () => createImageMarks(bucket, clock);
 const daysAgo = (days: number): number => START - days * DAY_MS;
 
-const recordOf = (attempted: ServiceTemplate, former: readonly ServiceTemplate[]): HeldRecord => ({
+const recordOf = (
+  attempted: ServiceTemplate,
+  former: readonly ServiceTemplate[],
+  released: readonly string[] = [],
+): HeldRecord => ({
   kind: "held",
   uid: "uid",
   createdAt: "",
@@ -70,6 +75,8 @@ const recordOf = (attempted: ServiceTemplate, former: readonly ServiceTemplate[]
   attempted,
   former: former.map((template, index) => ({ id: `old${index}`, template })),
   retired: [],
+  released: released.length,
+  releases: released.map((image, index) => ({ release: index + 1, revision: `old${index}`, image })),
   removing: null,
   lastDeploy: null,
 });
@@ -89,7 +96,7 @@ const scenario = fc.record({
   images: fc.array(
     fc.record({
       bytes: fc.nat({ max: 2 }),
-      use: fc.constantFrom("attempted", "former", "none" as const),
+      use: fc.constantFrom("attempted", "former", "released", "none" as const),
       mark: fc.constantFrom(...(Object.keys(markTexts) as (keyof typeof markTexts)[])),
     }),
     { minLength: 1, maxLength: MAX_IMAGES },
@@ -110,7 +117,10 @@ const removesUnused = (render: (record: HeldRecord) => string) =>
     const using = (use: string) =>
       made.filter((one) => one.use === use).map(({ tag }) => ({ ...template, image: imageOf(tag) }));
     const former = using("former");
-    const records = [template, ...using("attempted")].map((one, index) => recordOf(one, index === 0 ? former : []));
+    const released = using("released").map(({ image }) => image);
+    const records = [template, ...using("attempted")].map((one, index) =>
+      index === 0 ? recordOf(one, former, released) : recordOf(one, []),
+    );
     for (let index = 0; index <= MAX_IMAGES; index++) {
       const record = records[index];
       state.edit(`services/app-${index}.json`, record === undefined ? "{}" : render(record));
@@ -132,6 +142,46 @@ test("the property finds a sweep that ignores former revisions", async () => {
     { numRuns: 100, endOnFailure: true },
   );
   expect(failed).toBe(true);
+});
+
+test("the property finds a sweep that ignores releases", async () => {
+  const { failed } = await fc.check(
+    removesUnused((record) => renderRecord({ ...record, releases: [] })),
+    { numRuns: 100, endOnFailure: true },
+  );
+  expect(failed).toBe(true);
+});
+
+test("keeps all tags of an image that a template names by digest", async () => {
+  const [used, unused] = [newTag(), newTag()];
+  for (const tag of [used, unused]) registry.push(imageOf(tag), `bytes of ${tag}`, daysAgo(DAYS + 1));
+  const template = templateFor(accountOf("acme"), nameOf("app"), registry.byDigest(`bytes of ${used}`));
+  state.edit("services/app.json", renderRecord(recordOf(template, [])));
+  await expectOk(retention().sweep());
+  expect(registry.tags()).toContain(used);
+  expect(registry.tags()).not.toContain(unused);
+});
+
+test("removes the images of releases beyond the setting", async () => {
+  const images = Array.from({ length: awsConfig.releasesKept + 1 }, () => newTag());
+  for (const tag of images) registry.push(imageOf(tag), tag, daysAgo(DAYS + 1));
+  const template = templateFor(accountOf("acme"), nameOf("app"), "another image");
+  const released = images.map((tag) => registry.byDigest(tag));
+  state.edit("services/app.json", renderRecord(recordOf(template, [], released)));
+  await expectOk(retention().sweep());
+  expect(registry.tags()).toEqual(expect.arrayContaining(images.slice(1)));
+  expect(registry.tags()).not.toContain(images[0]);
+});
+
+test("keeps the images in a record that this version cannot read", async () => {
+  const [tag, other] = [newTag(), newTag()];
+  for (const one of [tag, other]) registry.push(imageOf(one), one, daysAgo(DAYS + 1));
+  state.edit(
+    "services/app.json",
+    JSON.stringify({ version: "portside/v9", images: [imageOf(tag), registry.byDigest(other)] }),
+  );
+  await expectOk(retention().sweep());
+  expect(registry.tags()).toEqual(expect.arrayContaining([tag, other]));
 });
 
 test("leaves tags that are not Portside's", async () => {
@@ -217,6 +267,34 @@ test("marks an image before its build, and sweeps once a day", async () => {
   await build();
   expect(registry.tags()).not.toContain(old);
   expect(millisOf(clock.now())).toBe(START + DAY_MS);
+});
+
+const buildOf = (image: string): ImageBuilder => ({
+  build: async function* () {
+    yield { kind: "built", image };
+  },
+});
+
+test("returns the image of a build by a tag with its digest", async () => {
+  const tag = newTag();
+  registry.push(imageOf(tag), "built");
+  const events = await collect(
+    retention()
+      .keepUsed(buildOf(imageOf(tag)))
+      .build(request),
+  );
+  expect(events).toEqual([{ kind: "built", image: imageOf(keepTagOf(request.owner, registry.byDigest("built"))) }]);
+});
+
+test("without access to the repository, a build fails", async () => {
+  const tag = newTag();
+  registry.push(imageOf(tag), "built");
+  const kept = retention();
+  await collect(kept.keepUsed(buildOf("image")).build(request));
+  await kept.idle();
+  registry.faults.inject({ method: "BatchGetImage", nth: 1, kind: "permission_denied" });
+  const events = await collect(kept.keepUsed(buildOf(imageOf(tag))).build(request));
+  expect(events).toEqual([{ kind: "failed", failure: expect.objectContaining({ reason: "permission" }) }]);
 });
 
 test("without access to the state bucket, a build fails before it starts", async () => {

@@ -32,6 +32,11 @@ const recordOf = (template: ServiceTemplate, former: readonly ServiceTemplate[] 
   attempted: template,
   former: former.map((one, index) => ({ id: `${one.name}-old${index}`, template: one })),
   retired: ["gone"],
+  released: 3,
+  releases: [
+    { release: 1, revision: "gone", image: null },
+    { release: 3, revision: revisionIdOf(template.name, write), image: template.image },
+  ],
   removing: null,
   lastDeploy: { deployId: "d", status: "DONE", reason: null, finishedAt: at, at },
 });
@@ -63,12 +68,25 @@ test("a record survives rendering and parsing", () => {
   );
 });
 
+test("a record of an earlier version has no releases", () => {
+  const record = recordOf(templateFor(accountOf("acme"), nameOf("app"), "image"));
+  const { released: _, releases: __, ...earlier } = JSON.parse(renderRecord(record));
+  expect(parseRecord("app", JSON.stringify(earlier))).toEqual({ ...record, released: 0, releases: [] });
+});
+
+test("the record of a freed name survives rendering and parsing, and one of an earlier version has no uid", () => {
+  const freed = { kind: "freed", name: "app", owner: accountOf("acme"), until: at, uid: "uid", released: 3 } as const;
+  expect(parseRecord("app", renderRecord(freed))).toEqual(freed);
+  const { uid: _, released: __, ...earlier } = JSON.parse(renderRecord(freed));
+  expect(parseRecord("app", JSON.stringify(earlier))).toEqual({ ...freed, uid: null, released: 0 });
+});
+
 test("a record of another name, or with an invalid part, is not Portside's", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const text = renderRecord(recordOf(template));
       expect(parseRecord(`${template.name}x`, text)).toBeUndefined();
-      for (const key of ["version", "state", "attempted", "former", "uid", "retired"])
+      for (const key of ["version", "state", "attempted", "former", "uid", "retired", "releases"])
         expect(parseRecord(template.name, JSON.stringify({ ...JSON.parse(text), [key]: 1 }))).toBeUndefined();
     }),
     runs(50),
