@@ -49,6 +49,7 @@ export const {
   logStoreCases,
   logWord,
   memoryQuantity,
+  metricStoreCases,
   mountDeclaration,
   mountPath,
   mounts,

@@ -21,38 +21,57 @@ const volume = fc.constantFrom("data", "logs");
 const back = fc.nat({ max: 9 });
 const cron = fc.constantFrom(null, "0 9 * * *", "30 4 1 * *");
 
-const written: fc.Arbitrary<Written> = fc.oneof(
-  fc.constantFrom("one", "two"),
+const text: fc.Arbitrary<Written> = fc.constantFrom("one", "two");
+const textOrReference = fc.oneof(
+  text,
   { weight: 2, arbitrary: secret.map((one): Written => ({ secret: one })) },
   fc.record({ secret, version: fc.integer({ min: 1, max: 3 }) }, { noNullPrototype: true }),
 );
-const variables = (...names: string[]): fc.Arbitrary<Readonly<Record<string, Written>>> =>
+const variables = (
+  written: fc.Arbitrary<Written>,
+  ...names: string[]
+): fc.Arbitrary<Readonly<Record<string, Written>>> =>
   fc
     .subarray(names)
     .chain((chosen) => fc.tuple(...chosen.map((one) => fc.tuple(fc.constant(one), written))))
     .map((all) => Object.fromEntries(all));
 const unset = fc.subarray(["A", "B", "TOKEN"], { maxLength: 2 });
 
-const commands: readonly fc.WeightedArbitrary<ReleaseCommand>[] = [
+const commandsWith = (written: fc.Arbitrary<Written>): readonly fc.WeightedArbitrary<ReleaseCommand>[] => [
   {
     weight: 5,
     arbitrary: fc
-      .tuple(name, variables("A", "TOKEN", "OLD"), fc.uniqueArray(volume, { maxLength: 2 }), cron)
+      .tuple(name, variables(written, "A", "TOKEN", "OLD"), fc.uniqueArray(volume, { maxLength: 2 }), cron)
       .map((all) => deployRelease(...all)),
   },
   { weight: 5, arbitrary: fc.tuple(name, fc.option(back)).map((all) => rollBack(...all)) },
   { weight: 2, arbitrary: name.map(restart) },
-  { weight: 3, arbitrary: fc.tuple(name, variables("A", "B", "TOKEN"), unset).map((all) => changeEnv(...all)) },
   {
-    weight: 5,
-    arbitrary: fc.tuple(secret, fc.constantFrom("v1", "v2", "v3", "v4"), fc.boolean()).map((all) => setSecret(...all)),
+    weight: 3,
+    arbitrary: fc.tuple(name, variables(written, "A", "B", "TOKEN"), unset).map((all) => changeEnv(...all)),
   },
-  { weight: 2, arbitrary: fc.tuple(secret, fc.option(fc.nat({ max: 3 }))).map((all) => deleteSecret(...all)) },
   { weight: 2, arbitrary: volume.map(trashVolume) },
   { weight: 2, arbitrary: volume.map(restoreVolume) },
   { weight: 1, arbitrary: name.map(removeDeployment) },
 ];
 
-/** Sequences of at most `max` commands. */
-export const releaseLife = (max = 30): fc.Arbitrary<Iterable<fc.AsyncCommand<ReleaseModel, ReleaseSystem>>> =>
-  fc.commands([fc.oneof(...commands)], { maxCommands: max, size: "max" });
+const secretCommands: readonly fc.WeightedArbitrary<ReleaseCommand>[] = [
+  {
+    weight: 5,
+    arbitrary: fc.tuple(secret, fc.constantFrom("v1", "v2", "v3", "v4"), fc.boolean()).map((all) => setSecret(...all)),
+  },
+  { weight: 2, arbitrary: fc.tuple(secret, fc.option(fc.nat({ max: 3 }))).map((all) => deleteSecret(...all)) },
+];
+
+/**
+ * Sequences of at most `max` commands.
+ * @param hasSecrets whether the provider supports secrets
+ */
+export const releaseLife = (
+  max = 30,
+  hasSecrets = true,
+): fc.Arbitrary<Iterable<fc.AsyncCommand<ReleaseModel, ReleaseSystem>>> =>
+  fc.commands(
+    [fc.oneof(...(hasSecrets ? [...commandsWith(textOrReference), ...secretCommands] : commandsWith(text)))],
+    { maxCommands: max, size: "max" },
+  );

@@ -155,6 +155,7 @@ export const expectReleases = async (model: ReleaseModel, system: ReleaseSystem)
     }),
   );
   for (const name of model.deployments.keys()) await agreeOn(model, system, name);
+  if (!controlPlane.capabilities().secrets.supported) return;
   const secrets = (await call(controlPlane.listSecrets(principal)))._unsafeUnwrap();
   const versions = [...model.secrets]
     .filter(([, { values }]) => values.size > 0)

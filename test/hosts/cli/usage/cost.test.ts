@@ -212,7 +212,7 @@ describe("a period", () => {
   test("ends at --until, and begins 30 days earlier by default", () => {
     const { from, to, label } = readPeriod(undefined, "2026-11-10", undefined, now);
     expect([from, to].map(timestampOf)).toEqual(["2026-10-11T00:00:00+00:00", "2026-11-10T00:00:00+00:00"]);
-    expect(label).toBe("until 2026-11-10");
+    expect(label).toBe("in the 30d before 2026-11-10");
     expect(timestampOf(readPeriod("7d", "2027-01-01", undefined, now).to)).toBe("2026-11-21T12:00:00+00:00");
   });
 
