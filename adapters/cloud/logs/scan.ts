@@ -31,9 +31,14 @@ export type List = (range: Range, order: Order, size: number, token: string | un
 
 export interface Scan {
   readonly list: List;
-  /** The entries that pass the part of the filter that the cloud evaluates; `nothing` if no entry can match. */
+  /**
+   * The entries that a narrowed listing contains. `everything`: all entries, because the cloud evaluates no part of the
+   * filter. `some`: those that may match. `nothing`: none, because no entry can match.
+   */
   readonly pushed: "everything" | "some" | "nothing";
   readonly matches: (entry: LogEntry) => boolean;
+  /** Whether `matches` returns true for every entry. */
+  readonly matchesAll: boolean;
   readonly limit: number;
   readonly until: Instant | undefined;
   /** False if the caller does not use `seen`, which may cost a call. */
@@ -52,11 +57,11 @@ const PEEK = 25;
 const placeOf = ({ instant, code }: LogPosition): LogPosition => ({ instant, code });
 
 /**
- * Returns the page size. If the cloud evaluates the whole filter, one entry more than the limit suffices to see the end
- * of a group.
+ * Returns the page size. If every entry matches, one entry more than the limit suffices to see the end of a group.
+ * Otherwise, large pages need fewer calls to find the matches.
  */
-const sizeFor = ({ pushed, limit, maxPageEntries }: Scan): number =>
-  pushed === "everything" ? Math.min(limit + 1, maxPageEntries) : maxPageEntries;
+const sizeFor = ({ matchesAll, limit, maxPageEntries }: Scan): number =>
+  matchesAll ? Math.min(limit + 1, maxPageEntries) : maxPageEntries;
 
 interface Group {
   readonly entries: readonly LogEntry[];

@@ -3,6 +3,7 @@ import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { isWritable } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
+import { isEverything } from "../../../core/domain/logs/filter/tree.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
@@ -50,6 +51,7 @@ export const createCloudLogs = (
       },
       pushed: search.pushed,
       matches: matcherOf(query.filter, compileRe2),
+      matchesAll: isEverything(query.filter),
       limit: query.limit,
       until: query.until,
       needsSeen: options.forDeploy !== true,
