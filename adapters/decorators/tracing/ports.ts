@@ -17,8 +17,7 @@ export const tracePorts = (ports: Ports): Ports => {
   return {
     ...ports,
     provider: {
-      contractVersion: provider.contractVersion,
-      capabilities: provider.capabilities,
+      ...provider,
       services: traced("services", provider.services),
       builder: traced("builder", provider.builder),
       volumes: traced("volumes", provider.volumes),
@@ -27,6 +26,7 @@ export const tracePorts = (ports: Ports): Ports => {
       logs: traced("logs", provider.logs),
       sql: traced("sql", provider.sql),
       spool: traced("spool", provider.spool),
+      ...(provider.metrics === undefined ? {} : { metrics: traced("metrics", provider.metrics) }),
       check: (options) => provider.check(options),
     },
     identity: {

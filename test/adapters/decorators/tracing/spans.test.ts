@@ -6,6 +6,7 @@ import { faulty } from "../../../../adapters/decorators/faulty.ts";
 import { traceControlPlane, tracePorts } from "../../../../adapters/decorators/tracing/index.ts";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { zero } from "../../../../core/domain/usage/decimal.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import { okAsync } from "../../../../core/result.ts";
 import { recordSpans } from "../../../support/logs/spans.ts";
@@ -140,4 +141,13 @@ test("without an SDK a call goes directly to the port", () => {
   const services = { ...ports.provider.services, list: () => answer };
   const traced = tracePorts({ ...ports, provider: { ...ports.provider, services } });
   expect(traced.provider.services.list("acme" as AccountId)).toBe(answer);
+});
+
+test("the traced provider has every member of the provider", () => {
+  const { ports } = createMemoryProvider();
+  const instancePrices = { currency: "USD", cpu: zero, memory: zero };
+  const provider = { ...ports.provider, instancePrices };
+  const traced = tracePorts({ ...ports, provider }).provider;
+  expect(Object.keys(traced).sort()).toEqual(Object.keys(provider).sort());
+  expect(traced).toMatchObject({ instancePrices, capabilities: provider.capabilities });
 });
