@@ -106,7 +106,10 @@ export class LogSearches {
     return untilAborted(found, signal, cancelled);
   }
 
-  /** Searches backwards from a position. Not for followers, which read forwards. */
+  /**
+   * Searches backwards from a position. Equal searches do not share a result: it does not contain the position up to
+   * which it is complete, so a later caller could return a cursor after entries that the search did not see.
+   */
   searchBefore(
     scope: LogScope,
     query: LogQuery,
@@ -114,10 +117,7 @@ export class LogSearches {
     { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
     if (signal?.aborted === true) return errAsync(cancelled);
-    const found = isSettled(query)
-      ? this.#shareSearch(scope, query, place, true)
-      : this.#read(scope, query, place, { signal, backwards: true });
-    return untilAborted(found, signal, cancelled);
+    return untilAborted(this.#read(scope, query, place, { signal, backwards: true }), signal, cancelled);
   }
 
   /** Returns the newest entries, for a deploy. */
@@ -141,14 +141,12 @@ export class LogSearches {
     scope: LogScope,
     query: SettledQuery,
     place: LogPosition | undefined,
-    backwards = false,
   ): Promise<Result<LogFindings, Unavailable>> {
-    const question = [backwards, place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
+    const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
     const key = keyOf(scope) + JSON.stringify(question);
     const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
     const search = async () => {
-      const found = await this.#read(scope, query, place, { backwards });
-      if (backwards) return found;
+      const found = await this.#read(scope, query, place, {});
       return found.map((findings) => this.#followers?.learn(scope, place, query, findings) ?? findings);
     };
     return this.#shared.read(key, query.until, search, isGood);

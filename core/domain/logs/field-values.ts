@@ -44,22 +44,38 @@ const MAX_VALUES = 1000;
 /** Longer values are not useful for completion. */
 const MAX_VALUE_CHARS = 200;
 
+/** Leaves of an entry that are examined. A line of a service may contain any number. */
+const MAX_LEAVES = 1000;
+/** Longer paths are not useful for completion. */
+const MAX_PATH_CHARS = 200;
+
 /** Fields whose values are different in almost every entry. */
 const uniqueFields: ReadonlySet<string> = new Set(["timestamp", "insertId", "textPayload"]);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Yields the path and the value of every leaf. An element of a list has the path of the list. */
-export function* leavesOf(record: object): Generator<readonly [FieldPath, Leaf]> {
+const lengthOf = (path: readonly string[]): number => path.reduce((chars, key) => chars + key.length + 1, 0);
+
+/**
+ * Yields the path and the value of each leaf, up to `MAX_LEAVES`. Skips paths longer than `MAX_PATH_CHARS`. An element of a
+ * list has the path of the list.
+ */
+function* leavesOf(record: object): Generator<readonly [FieldPath, Leaf]> {
   // Not recursive, because values may nest deeply.
   const left: [string[], unknown][] = [[[], record]];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+  let room = MAX_LEAVES;
+  for (let next = left.pop(); next !== undefined && room > 0; next = left.pop()) {
     const [path, value] = next;
-    if (Array.isArray(value)) for (const element of value.toReversed()) left.push([path, element]);
-    else if (isObject(value))
-      for (const [key, inner] of Object.entries(value).toReversed()) left.push([[...path, key], inner]);
-    else if (value !== undefined) yield [path as unknown as FieldPath, value as Leaf];
+    if (Array.isArray(value)) for (const element of value.slice(0, room).toReversed()) left.push([path, element]);
+    else if (isObject(value)) {
+      const most = MAX_PATH_CHARS - lengthOf(path);
+      const inner = Object.entries(value).filter(([key]) => key.length <= most);
+      for (const [key, one] of inner.slice(0, room).toReversed()) left.push([[...path, key], one]);
+    } else if (value !== undefined) {
+      room -= 1;
+      yield [path as unknown as FieldPath, value as Leaf];
+    }
   }
 }
 

@@ -21,7 +21,10 @@ export interface PagePart {
   readonly partial: boolean;
 }
 
-/** What a search found: its entries in the order of the log. A search that `seen` ends can continue from there. */
+/**
+ * What a search found: its entries in the order of the log. `seen` is the position up to which the search has read, and
+ * from which the next one continues.
+ */
 interface Findings {
   readonly entries: readonly LogEntry[];
   readonly seen?: LogPosition | undefined;

@@ -58,9 +58,14 @@ const lastReport = async (caller: Caller, name: DeploymentName, { last_deploy }:
 const servingRelease = (caller: Caller, service: Service): ResultAsync<number | null, ControlPlaneError> => {
   if (!caller.context.ports.provider.capabilities.releases.supported) return okAsync(null);
   const serving = service.serving[0]?.id;
-  return findReleases(caller, service).map(
-    (releases) => releases.find(({ revision }) => revision === serving)?.release ?? null,
-  );
+  return findReleases(caller, service)
+    .map((releases) => releases.find(({ revision }) => revision === serving)?.release ?? null)
+    .orElse((error) => {
+      if (error.kind !== "unavailable") return err(error);
+      const { name } = service;
+      caller.context.ports.logger.warn("the releases of a deployment could not be read", { name, cause: error.cause });
+      return ok(null);
+    });
 };
 
 const findInstances = (

@@ -1,11 +1,8 @@
 /** Holds requests that wait for a log entry. Limits them per account, and ends them when the control plane closes. */
 import type { AccountId } from "../../domain/accounts/account.ts";
-import { plusMillis } from "../../domain/wire/instant.ts";
+import { pauseAfter as quietPause } from "../../domain/logs/follow-log.ts";
 import type { Clock } from "../../ports/system.ts";
 import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
-
-/** The pause between two reads of the log. An entry is at most this late. */
-const PAUSE_MS = 200;
 
 export interface HeldRead<T> {
   readonly account: AccountId;
@@ -37,15 +34,15 @@ export class HeldReads {
   /** Reads repeatedly until a result ends the wait. The caller must check `isAvailable` first. */
   async hold<T>(first: T, { account, signal, waitMs, pauseAfter, read }: HeldRead<T>): Promise<T> {
     const permit = this.#permits.acquire(account);
-    const ends = plusMillis(this.#clock.now(), waitMs);
+    const began = this.#clock.now();
     const closing = this.#closing.signal;
     const ended = signal === undefined ? closing : AbortSignal.any([signal, closing]);
     try {
       let result = first;
       for (let pause = pauseAfter(result); pause !== undefined; pause = pauseAfter(result)) {
-        const left = Number(ends - this.#clock.now()) / 1e6;
-        if (left <= 0 || ended.aborted) return result;
-        await this.#clock.sleep(Math.min(Math.max(pause, PAUSE_MS), left), ended);
+        const waited = Number(this.#clock.now() - began) / 1e6;
+        if (waited >= waitMs || ended.aborted) return result;
+        await this.#clock.sleep(Math.min(Math.max(pause, quietPause(waited)), waitMs - waited), ended);
         if (ended.aborted) return result;
         result = await read(result);
       }

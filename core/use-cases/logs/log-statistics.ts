@@ -21,6 +21,9 @@ import { checkLog, checkSearch, queryOf, searchBackwards } from "./log-search.ts
 /** The range of a histogram without `since`. */
 const DEFAULT_RANGE_MS = 3_600_000;
 
+/** Entries that are examined between two turns of the event loop. */
+const YIELD_EVERY = 20;
+
 interface Input extends PageRange {
   readonly deployment_name: DeploymentName;
   readonly filter: LogFilter;
@@ -54,7 +57,11 @@ const examine = async (
     });
     if (found.isErr()) return err(found.error);
     const { entries, cursor, isEnd } = descendingPart(found.value, { ...range, until: position }, start);
-    for (const entry of entries) add(entry);
+    for (const [index, entry] of entries.entries()) {
+      add(entry);
+      // Other requests need their turn, because an entry may take a millisecond.
+      if (index % YIELD_EVERY === YIELD_EVERY - 1) await clock.sleep(0);
+    }
     left -= entries.length;
     position = cursor;
     if (isEnd) return ok(undefined);

@@ -47,7 +47,7 @@ export const explainLines = (seen: readonly number[], from: number, to: number):
     repeated.length === 0 ? "" : `${pluralize(repeated.length, "line")} repeated (first: ${repeated[0]})`,
     others.length === 0 ? "" : `${pluralize(others.length, "line")} outside this range (first: ${others[0]})`,
   ].filter((problem) => problem !== "");
-  return problems.length === 0 ? undefined : `Of the lines ${from} to ${to}, ${problems.join("; ")}.`;
+  return problems.length === 0 ? undefined : `Expected the lines ${from} to ${to}: ${problems.join("; ")}.`;
 };
 
 const expectLines = (how: string, seen: readonly number[], from: number, to: number): void => {

@@ -1,4 +1,4 @@
-/** The period of `portside cost`: from a time until now, or a month in UTC. */
+/** The period of `portside cost`: a range that ends at `--until` or now, or a month in UTC. */
 
 import { monthOf, parseMonth } from "../../../core/domain/usage/month.ts";
 import { type Instant, instantOfMillis, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
@@ -23,8 +23,8 @@ const labelOf = (since: string | undefined, until: string | undefined): string =
     const text = since ?? DEFAULT_SINCE;
     return isAge(text) ? `in the last ${text}` : `since ${text}`;
   }
-  if (since === undefined) return `in the ${DEFAULT_SINCE} before ${until}`;
-  return `from ${isAge(since) ? `${since} ago` : since} until ${until}`;
+  const [from, to] = [since, until].map((text) => (text !== undefined && isAge(text) ? `${text} ago` : text));
+  return from === undefined ? `in the ${DEFAULT_SINCE} before ${to}` : `from ${from} until ${to}`;
 };
 
 /** Returns the period of `-s` and `--until`. The default of `-s` is an age before `--until`. */
