@@ -177,7 +177,7 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.setEnvironmentFields>,
     options?: CallOptions,
   ): Outcome<DeployRun>;
-  /** Starts a fire of a deployment's schedule. Does not wait for its outcome. */
+  /** Runs a deployment's schedule now. Does not wait for the outcome. */
   fireSchedule(
     principal: Principal,
     request: RequestFields<typeof requests.fireFields>,
@@ -189,7 +189,10 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.deleteFields>,
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
-  /** Returns a page of a deployment's log. With `wait`, may wait for an entry, until the signal aborts or `close`. */
+  /**
+   * Returns a page of a deployment's log. If the request has `wait` and no entry matches, waits for one. The wait ends
+   * early if the signal aborts, or after `endWaits`.
+   */
   readLogs(
     principal: Principal,
     request: RequestFields<typeof requests.logsFields>,
@@ -330,7 +333,7 @@ export interface ControlPlane {
   settle(): Promise<void>;
   /**
    * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
-   * Calls `endWaits`. Resolves when all deploys have ended.
+   * Also calls `endWaits`. Resolves when all deploys have ended.
    */
   close(): Promise<void>;
 }

@@ -83,7 +83,7 @@ const mountRefused: DeployFailure = {
     "Cloud Run does not yet have permission to mount one of the service's volumes. Deploy again in a few minutes.",
 };
 
-/** True if a permission is missing that may not have taken effect yet. */
+/** True if a required permission may not have taken effect yet. */
 export const isAccessRefused = ({ reason }: DeployFailure): boolean =>
   reason === mountRefused.reason || reason === "secret_unavailable";
 

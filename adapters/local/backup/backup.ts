@@ -75,8 +75,8 @@ const contentOf = (path: string) => {
 };
 
 /**
- * Returns the key check value from a copy of the state: undefined if the state has no secrets, and an empty text if it
- * has secrets but no check value.
+ * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has no secrets, and
+ * an empty string if it has secrets but no check value.
  */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);

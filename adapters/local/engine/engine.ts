@@ -281,7 +281,6 @@ export class LocalEngine implements Engine {
     return true;
   }
 
-  /** Counts the waiting requests, and the instances by state. */
   /** Returns the instances of the serving revisions, with their services. */
   pooled(): readonly MeasuredInstance[] {
     return this.#deps.ingress
@@ -291,6 +290,7 @@ export class LocalEngine implements Engine {
       );
   }
 
+  /** Counts the waiting requests, and the instances by state. */
   load(): Omit<Load, "logEntriesWaiting"> {
     const pools = this.#deps.ingress.serving().map(({ pool }) => pool.load);
     const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);

@@ -41,7 +41,7 @@ const healthFeature = z.discriminatedUnion("supported", [
  */
 export type Feature = z.output<typeof feature>;
 
-/** Returns the capabilities of metrics for a provider that supports each series, or none. */
+/** Returns the capabilities `metrics` of a provider that supports either all series or none. */
 export const metricsWith = (one: Feature, retentionDays: number) => ({
   ...{ requests: one, latency: one, instances: one, cpu: one, memory: one, cold_starts: one },
   retention_days: retentionDays,

@@ -4,7 +4,7 @@ import { plusMillis } from "../../domain/wire/instant.ts";
 import type { Clock } from "../../ports/system.ts";
 import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 
-/** The pause between two reads of the log. An entry is at most this late. */
+/** The minimum pause between two reads of the log, in milliseconds. The store may require a longer one. */
 const PAUSE_MS = 200;
 
 export interface HeldRead<T> {

@@ -55,7 +55,7 @@ export const settledUntil = ({ ports }: Context): Instant | undefined => {
   return settle === 0 ? undefined : plusMillis(ports.clock.now(), -settle);
 };
 
-/** Returns the store's query for the entries up to `until`, of those that are visible. */
+/** Returns the store's query for the visible entries up to `until`. */
 export const queryOf = (
   context: Context,
   {

@@ -26,7 +26,7 @@ interface Input extends PageRange {
   readonly filter: LogFilter;
 }
 
-/** The position before which the search did not look, or undefined if it examined the whole range. */
+/** The position after which the search examined all entries, or undefined if it examined the whole range. */
 type Reached = LogPosition | undefined;
 
 /**
