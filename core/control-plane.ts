@@ -71,8 +71,8 @@ export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
  * The operations of a control plane: one method per endpoint, and methods for hosts, such as `check` and `close`.
  *
  * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A request
- * contains the fields of the endpoint under their wire names, as JSON values. If a request has several issues, the error
- * lists all of them.
+ * contains the fields of the endpoint under their wire names, as JSON values. If a request has several issues, the
+ * error lists all of them.
  */
 export interface ControlPlane {
   readonly settings: Settings;
@@ -107,8 +107,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
   /**
-   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`, is
-   * the last item.
+   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`,
+   * is the last item.
    */
   followDeploy(
     principal: Principal,
@@ -199,8 +199,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<LogPage>;
   /**
-   * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is unavailable.
-   * Any other error is the last item. Without `since`, begins with the newest entries.
+   * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is
+   * unavailable. Any other error is the last item. Without `since`, begins with the newest entries.
    */
   followLogs(
     principal: Principal,

@@ -19,8 +19,8 @@ const RUN = "run.googleapis.com";
 /** CPUs of a build machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
 /**
- * The writes of a deploy to a service: the new revision, its traffic, and the deletion of the oldest kept revision, whose
- * release the new one replaces.
+ * The writes of a deploy to a service: the new revision, its traffic, and the deletion of the revision whose release is
+ * no longer kept.
  */
 const WRITES_PER_DEPLOY = 3;
 /**

@@ -110,9 +110,9 @@ export interface LogStore {
    * Returns the last matching entries up to and including a position, oldest first. Required if
    * `capabilities.logs.descending` is supported.
    *
-   * `seen` must be `justBefore` the oldest match if the search reached its limit, and `justBefore` the last examined entry
-   * if the timeout ended it. If the matches exceed the page size, the store must omit the oldest; the next call returns
-   * them. If `signal` aborts, the search must fail promptly with `unavailable`.
+   * `seen` must be `justBefore` the oldest match if the search reached its limit, and `justBefore` the last examined
+   * entry if the timeout ended it. If the matches exceed the page size, the store must omit the oldest; the next call
+   * returns them. If `signal` aborts, the search must fail promptly with `unavailable`.
    */
   before?(
     scope: LogScope,

@@ -61,10 +61,11 @@ type Methods = { readonly [E in KnownEndpoint as E["operation"]]: Method<E> };
 type FollowRequest = Omit<NonNullable<Parameters<Methods["readLogs"]>[0]>, "until" | "order" | "wait">;
 
 /**
- * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A method
- * throws a `PortsideError` if the request fails. A method that starts a deploy resolves to the deploy's records when the
- * platform has accepted the deploy, which continues if its client disconnects. `followDeploy` yields the records of a
- * deploy, starting at any record. If the connection breaks, an iteration reconnects and continues after the last record.
+ * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A
+ * method throws a `PortsideError` if the request fails. A method that starts a deploy resolves to the deploy's records
+ * when the platform has accepted the deploy, which continues if its client disconnects. `followDeploy` yields the
+ * records of a deploy, starting at any record. If the connection breaks, an iteration of records reconnects and
+ * continues after the last one received.
  */
 export interface Client extends Methods {
   /**

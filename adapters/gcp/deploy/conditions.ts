@@ -96,8 +96,8 @@ const unhealthy = ({ path }: HealthCheck, status: string | undefined): DeployFai
 };
 
 /**
- * Determines how a container failed its startup probe. The log shows whether the container ended, never listened, or did
- * not pass its health check.
+ * Determines how a container failed its startup probe. The log shows whether the container ended, never listened, or
+ * did not pass its health check.
  */
 export const failureOfHealthCheck = (
   lines: readonly RevisionLine[],

@@ -1,8 +1,8 @@
 /**
  * Remembers the versions that this process has added and deleted, because a read may not see them yet: "adding a secret
- * version and then immediately accessing that secret version by version number is a strongly consistent operation. Other
- * operations within Secret Manager are eventually consistent. Eventually consistent operations typically converge within
- * minutes": https://docs.cloud.google.com/secret-manager/docs/reference/consistency
+ * version and then immediately accessing that secret version by version number is a strongly consistent operation.
+ * Other operations within Secret Manager are eventually consistent. Eventually consistent operations typically converge
+ * within minutes": https://docs.cloud.google.com/secret-manager/docs/reference/consistency
  */
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";

@@ -44,7 +44,7 @@ export interface RolloutSecrets {
   grantedAt(owner: AccountId, pins: PinnedSecrets): readonly Instant[];
 }
 
-/** Maximum attempts. An attempt fails if another call has written the secret and the read did not return that write yet. */
+/** Maximum attempts. An attempt fails if another call has written the secret and the read did not see that write. */
 const TRIES = 10;
 const PAUSE_MS = 250;
 

@@ -35,8 +35,8 @@ export interface RecorderDeps {
   /** Returns all running instances. */
   readonly instances: () => readonly MeasuredInstance[];
   /**
-   * Receives the rollups since the last stored ones, and the milliseconds for which services were observed since the last
-   * call. Returns false if it cannot store them yet; the next call then contains the rollups again.
+   * Receives the rollups since the last stored ones, and the milliseconds for which services were observed since the
+   * last call. Returns false if it cannot store them yet; the next call then contains the rollups again.
    */
   readonly write: (rows: readonly RollupRow[], observedMillis: number) => boolean;
 }

@@ -62,8 +62,8 @@ export class RollupWriter {
 
   /**
    * Adds rollups to the stored ones. If the write fails, the rollups are lost.
-   * @param observedMillis the time for which this engine observed its services since the last call; 0 for rows of another
-   * engine
+   * @param observedMillis the time for which this engine observed its services since the last call; 0 for rows of
+   * another engine
    */
   add(rows: readonly RollupRow[], observedMillis: number): void {
     const minute = minuteOf(this.#clock.now());

@@ -42,8 +42,8 @@ export const before = (instant: Instant): LogPosition => behind(instant > FIRST 
 export const LAST: LogPosition = behind(parseInstant("9999-12-31T23:59:59.999999999Z") as Instant);
 
 /**
- * Returns a position before an entry and after all earlier entries. No entry has a code between the result and the given
- * code: ordinals have a fixed width, and the three digits of a byte in a name are at most 255.
+ * Returns a position before an entry and after all earlier entries. No entry has a code between the result and the
+ * given code: ordinals have a fixed width, and the three digits of a byte in a name are at most 255.
  */
 export const justBefore = ({ instant, code }: LogPosition): LogPosition => {
   const [rest, last] = [code.slice(0, -1), Number(code.at(-1))];

@@ -152,7 +152,7 @@ export const seriesOf = (
       points: steps.map((rollup) => (rollup === null ? null : rounded(measure(rollup)))),
     }));
 
-/** Returns a supported feature if the provider supports any series, and otherwise an unsupported one with its reason. */
+/** Returns a supported feature if the provider supports any series, and otherwise an unsupported one. */
 export const anyMetric = ({ metrics: { retention_days: _days, ...series } }: Capabilities): Feature => {
   const features = Object.values(series);
   return features.find(({ supported }) => supported) ?? (features[0] as Feature);

@@ -25,8 +25,8 @@ const SIZE = LATENCY + LATENCY_BUCKETS;
 
 /**
  * Counters of a deployment: the milliseconds for which the platform observed it, the sums over these milliseconds of
- * its number of instances and of their memory in KiB, its CPU time in milliseconds, its cold starts, its requests by status class,
- * and a histogram of their latency.
+ * its number of instances and of their memory in KiB, its CPU time in milliseconds, its cold starts, its requests by
+ * status class, and a histogram of their latency.
  */
 export type Rollup = Float64Array;
 

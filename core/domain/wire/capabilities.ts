@@ -135,7 +135,7 @@ export const capabilitiesSchema = z
     }),
     cron: z.object({
       schedules: feature,
-      fire: feature.meta({ description: "A client can start a fire at any time." }),
+      fire: feature.meta({ description: "A client can run a schedule at any time." }),
       max_seconds: z
         .int()
         .meta({ description: "The maximum duration of one attempt to call a service on schedule, in seconds." }),

@@ -1,4 +1,4 @@
-/** Counts over a deployment's log: the histogram, and the fields with their values. Both search the newest entries first. */
+/** The histogram of a deployment's log, and its fields with their values. Both search the newest entries first. */
 import { fieldLimits } from "../../domain/accounts/limits.ts";
 import { behind, LAST, type LogPosition } from "../../domain/logs/cursor.ts";
 import type { LogEntry } from "../../domain/logs/entry.ts";

@@ -56,8 +56,8 @@ export class LogReader {
   }
 
   /**
-   * Returns a page. The platform may wait for an entry. After a temporary error, returns undefined, and reports the error
-   * once.
+   * Returns a page. The platform may wait for an entry. After a temporary error, returns undefined, and reports the
+   * error once.
    */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {

@@ -48,7 +48,10 @@ interface FirstRecord {
 
 type Sequence = Pick<HeldRecord, "uid" | "released" | "releases">;
 
-/** Returns the releases of the name. First stores the missing release of a revision that an earlier version deployed. */
+/**
+ * Returns the releases of the name. If an earlier version of Portside deployed the serving revision, first stores the
+ * missing release of that revision.
+ */
 const sequenceOver = (attempt: RolloutAttempt, seen: Found, former: HeldRecord["former"]): Step<Sequence> =>
   safeTry(async function* () {
     const { clock, ids, releases } = attempt.deps;

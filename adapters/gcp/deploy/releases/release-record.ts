@@ -1,6 +1,6 @@
 /**
- * Stores releases on Cloud Run, in two annotations. The annotation of a revision contains the template and the origin of
- * its release. The annotation of the service lists the revisions that received traffic, so the write that moves the
+ * Stores releases on Cloud Run, in two annotations. The annotation of a revision contains the template and the origin
+ * of its release. The annotation of the service lists the revisions that received traffic, so the write that moves the
  * traffic records the release. `releasesIn` combines the two. Pure functions.
  *
  * The annotations of a template become those of its revision, and follow "Kubernetes annotations' namespacing, limits,
