@@ -104,8 +104,8 @@ class Gathering {
 }
 
 /**
- * Yields groups of entries of the same moment, sorted. Each group is complete, unless `mayCutGroup` is true and `isOver`
- * ends the search within the last group.
+ * Yields groups of entries of the same moment, sorted. Each group is complete, unless `mayCutGroup` is true and
+ * `isOver` ends the search within the last group.
  */
 async function* groups(
   { list, grain }: Pick<Scan, "list" | "grain">,
