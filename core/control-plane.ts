@@ -71,8 +71,8 @@ export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
  * The operations of a control plane: one method per endpoint, and methods for hosts, such as `check` and `close`.
  *
  * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A request
- * contains the fields of the endpoint under their wire names, as JSON values. If a request has several issues, the error
- * lists all of them.
+ * contains the fields of the endpoint under their wire names, as JSON values. If a request has several issues, the
+ * error lists all of them.
  */
 export interface ControlPlane {
   readonly settings: Settings;
@@ -107,8 +107,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
   /**
-   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`, is
-   * the last item.
+   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`,
+   * is the last item.
    */
   followDeploy(
     principal: Principal,
@@ -177,7 +177,7 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.setEnvironmentFields>,
     options?: CallOptions,
   ): Outcome<DeployRun>;
-  /** Starts a fire of a deployment's schedule. Does not wait for its outcome. */
+  /** Runs a deployment's schedule now. Does not wait for the outcome. */
   fireSchedule(
     principal: Principal,
     request: RequestFields<typeof requests.fireFields>,
@@ -189,15 +189,18 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.deleteFields>,
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
-  /** Returns a page of a deployment's log. With `wait`, may wait for an entry, until the signal aborts or `close`. */
+  /**
+   * Returns a page of a deployment's log. If the request has `wait` and no entry matches, waits for one. The wait ends
+   * early if the signal aborts, or after `endWaits`.
+   */
   readLogs(
     principal: Principal,
     request: RequestFields<typeof requests.logsFields>,
     options?: CallOptions,
   ): Outcome<LogPage>;
   /**
-   * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is unavailable.
-   * Any other error is the last item. Without `since`, begins with the newest entries.
+   * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is
+   * unavailable. Any other error is the last item. Without `since`, begins with the newest entries.
    */
   followLogs(
     principal: Principal,
@@ -330,7 +333,7 @@ export interface ControlPlane {
   settle(): Promise<void>;
   /**
    * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
-   * Calls `endWaits`. Resolves when all deploys have ended.
+   * Also calls `endWaits`. Resolves when all deploys have ended.
    */
   close(): Promise<void>;
 }

@@ -147,9 +147,9 @@ const limits = (): string => {
     ["period in which a deleted volume can be restored", `${trashDays} days`],
   ];
   const fires = [
-    ["delays before the retries of a failed fire", fireLimits.retryDelays.map(seconds).join(", ")],
-    ["maximum delay of a fire; a later fire is skipped", seconds(fireLimits.lateness)],
-    ["requested fires of a schedule that have not ended", String(fireLimits.requested)],
+    ["delays before the retries of a failed scheduled call", fireLimits.retryDelays.map(seconds).join(", ")],
+    ["maximum delay of a scheduled call; a later one is skipped", seconds(fireLimits.lateness)],
+    ["requested runs of a schedule that have not ended", String(fireLimits.requested)],
   ];
   return `# Limits
 

@@ -19,8 +19,8 @@ const RUN = "run.googleapis.com";
 /** CPUs of a build machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
 /**
- * A deploy that changes a service writes the new revision, and then its traffic. It then deletes the revision of the
- * release that is no longer kept.
+ * The writes of a deploy to a service: the new revision, its traffic, and the deletion of the revision whose release is
+ * no longer kept.
  */
 const WRITES_PER_DEPLOY = 3;
 /**

@@ -63,6 +63,6 @@ export const memoryCapabilities: Capabilities = {
     retention_days: 30,
   },
   sql: { queries: sqlQueries(), lag_seconds: 0 },
-  metrics: metricsWith(offered("only what a test adds"), 7),
+  metrics: metricsWith(offered("only the activity that a test adds"), 7),
   subscription: offered(),
 };

@@ -38,7 +38,7 @@ export interface LogQuery {
   readonly isBrief?: boolean;
 }
 
-/** The result of a search forwards, or of the newest entries. */
+/** The result of a forward search, or of a search for the newest entries. */
 export interface LogFindings {
   /** Oldest first. May contain fewer than `limit` entries, because a page has a maximum size (`fitting`). */
   readonly entries: readonly LogEntry[];
@@ -60,10 +60,10 @@ export interface LogFindings {
   readonly pollAfterMs?: number;
 }
 
-/** The result of a search backwards. */
+/** The result of a backward search. */
 export interface EarlierFindings extends Omit<LogFindings, "seen" | "pollAfterMs"> {
   /**
-   * The position from which the next search backwards continues, before all entries that this search covered. Absent
+   * The position from which the next backward search continues, before all entries that this search covered. Absent
    * if the search covered the oldest entry.
    */
   readonly seen?: LogPosition;
@@ -110,9 +110,9 @@ export interface LogStore {
    * Returns the last matching entries up to and including a position, oldest first. Required if
    * `capabilities.logs.descending` is supported.
    *
-   * `seen` is `justBefore` the oldest match if the search reached its limit, and `justBefore` the last examined entry
-   * if the timeout ended it. If the matches exceed the page size, the store must omit the oldest; the next call returns
-   * them. If `signal` aborts, the search must fail promptly with `unavailable`.
+   * `seen` must be `justBefore` the oldest match if the search reached its limit, and `justBefore` the last examined
+   * entry if the timeout ended it. If the matches exceed the page size, the store must omit the oldest; the next call
+   * returns them. If `signal` aborts, the search must fail promptly with `unavailable`.
    */
   before?(
     scope: LogScope,

@@ -22,7 +22,7 @@ export interface MetricStore {
    * Returns one rollup for each step of the window: the sum of the deployment's rollups in that step. A step must be
    * null if the platform observed nothing in it, and must not be null if the platform ran but the deployment was idle.
    *
-   * A rollup must appear within one minute. Fails with `unavailable` if the store cannot be read.
+   * Activity must appear in the rollups within one minute. Fails with `unavailable` if the store cannot be read.
    */
   read(
     scope: MetricScope,

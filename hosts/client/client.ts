@@ -19,7 +19,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Reads the results of the endpoints that return a part of the result in headers. */
+/** Read the responses of the endpoints that return a part of the result in headers. */
 const readers = {
   readLogs: (body: unknown, headers: Headers): LogPage => {
     const pollAfter = headers.get("x-poll-after");
@@ -57,14 +57,15 @@ type Method<E extends KnownEndpoint> = keyof E["fields"] extends never
 
 type Methods = { readonly [E in KnownEndpoint as E["operation"]]: Method<E> };
 
-/** A request that follows a log reads forward, without an end, and chooses its own waits. */
+/** A request to follow a log. It has no end and ascending order, and `followLogs` sets `wait`. */
 type FollowRequest = Omit<NonNullable<Parameters<Methods["readLogs"]>[0]>, "until" | "order" | "wait">;
 
 /**
- * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A method
- * throws a `PortsideError` if the request fails. Methods that start a deploy resolve when the platform has accepted it,
- * to its records; the deploy continues without its client. `followDeploy` yields the records of a deploy from any
- * record. If the connection breaks, records continue after the last one received.
+ * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A
+ * method throws a `PortsideError` if the request fails. A method that starts a deploy resolves to the deploy's records
+ * when the platform has accepted the deploy, which continues if its client disconnects. `followDeploy` yields the
+ * records of a deploy, starting at any record. If the connection breaks, an iteration of records reconnects and
+ * continues after the last one received.
  */
 export interface Client extends Methods {
   /**

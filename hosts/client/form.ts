@@ -23,7 +23,7 @@ async function* joined(
 const blobOf = (source: Exclude<Source, { readonly stream: () => AsyncIterable<Uint8Array> }> | Blob): Blob =>
   source instanceof Blob ? source : new Blob([source]);
 
-/** Fields that are not text are sent as JSON. Absent fields are omitted. */
+/** Returns the form. Sends fields that are not text as JSON, and omits undefined fields. */
 export const formBody = (
   fields: Readonly<Record<string, unknown>>,
   source: Source | undefined,

@@ -1,6 +1,6 @@
 /**
- * The endpoints as the client needs them at run time. The type is that of the endpoint table, so the two cannot differ. The
- * client does not import the table itself, which contains the schemas.
+ * The routes of the endpoints. Their types derive from the endpoint table, so the compiler rejects a difference. The
+ * client does not import the table itself, because the table contains the schemas.
  */
 import type { KnownEndpoint } from "../http/endpoints.ts";
 

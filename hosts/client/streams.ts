@@ -3,7 +3,7 @@ import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import { isFinal } from "../../core/domain/deploy/outcome.ts";
 import { ApiError, ConnectionError } from "./errors.ts";
 
-/** The number of consecutive reconnects without a record. */
+/** The maximum number of consecutive reconnects without a new record. */
 const RECONNECTS = 5;
 const RECONNECT_MS = 500;
 
@@ -38,7 +38,7 @@ async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
   }
 }
 
-/** The place from which a stream continues. */
+/** The position from which a stream continues. */
 export interface StreamPosition {
   readonly deploy_id: string;
   /** The `seq` of the last record received. */
@@ -57,8 +57,8 @@ const streamLost = (position: StreamPosition | undefined, cause: unknown): Conne
 /**
  * Yields a deploy's records up to the last one. If the connection breaks, reconnects and continues after the last
  * record received.
- * @param first the response whose records come first
- * @param position where `first` begins; undefined until its first record
+ * @param first the first response, with records after `position`
+ * @param position undefined for a new deploy, whose id is in its first record
  */
 export async function* followRecords(
   resume: (position: StreamPosition) => Promise<Response>,

@@ -243,8 +243,8 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
 };
 
 /**
- * Finds the path or, if it does not exist, its nearest existing ancestor. Returns that path if it is a file, and
- * undefined otherwise.
+ * Looks at the path or, if it does not exist, at its nearest existing ancestor. Returns the path of the one that exists
+ * if it is a file, and undefined if it is a directory.
  */
 const fileIn = (path: string): string | undefined => {
   // Undefined if the path does not exist or an ancestor is a file.

@@ -85,7 +85,7 @@ type RedeployDefinition<O extends string, F extends Fields, R extends z.ZodType>
     ) => ResultAsync<DeployRun, ControlPlaneError>;
   };
 
-// The casts to the types of the interfaces: the use case validates the request.
+// The casts below are safe, because the use case validates the request.
 const json =
   <const M extends "GET" | "POST">(method: M) =>
   <const O extends string, const P extends string, R extends z.ZodType, F extends Fields = Record<never, never>>(

@@ -102,7 +102,7 @@ const crash = async (seed: number, folder: string): Promise<void> => {
   }
 };
 
-describe("after kill -9 during a rollback and a new value of a secret, the list names what serves", () => {
+describe("after kill -9 during a rollback and a new value of a secret, the list names the serving release", () => {
   test.each(Array.from({ length: count }, (_, n) => ({ seed: first + n })))(
     "seed $seed",
     { timeout: 180_000 },

@@ -1,7 +1,8 @@
 /**
  * Removes a deployment. First marks the record with a conditional write: running rollouts then fail, and new rollouts
- * fail until the removal's deadline. Then deletes the deployment's rules, its revisions' resources and its releases, and
- * reserves the name for its account. If a removal is interrupted, its mark stays, and the next removal repeats all steps.
+ * fail until the removal's deadline. Then deletes the deployment's rules, its revisions' resources and its releases,
+ * and reserves the name for its account. If a removal is interrupted, its mark stays, and the next removal repeats all
+ * steps.
  */
 
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";

@@ -1,6 +1,6 @@
 /**
- * Removes revisions that no longer serve, with their stored releases if the record does not list them. If a removal
- * fails, the record keeps the revision for the next rollout.
+ * Removes the retired revisions. Also removes the stored release of each revision that the record does not list as a
+ * release. If a removal fails, the record keeps the revision for the next rollout.
  */
 
 import type { RetryOptions } from "../call-policy.ts";

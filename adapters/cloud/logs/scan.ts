@@ -109,8 +109,8 @@ class Gathering {
 }
 
 /**
- * Yields groups of entries of the same moment, sorted. Each group is complete, except the last one of a search for the
- * newest entries that must end.
+ * Yields groups of entries of the same moment, sorted. Each group is complete, unless `mayCutGroup` is true and
+ * `isOver` ends the search within the last group.
  */
 async function* groups(
   { list, grain }: Pick<Scan, "list" | "grain">,

@@ -83,7 +83,7 @@ const mountRefused: DeployFailure = {
     "Cloud Run does not yet have permission to mount one of the service's volumes. Deploy again in a few minutes.",
 };
 
-/** True if a permission is missing that may not have taken effect yet. */
+/** True if a required permission may not have taken effect yet. */
 export const isAccessRefused = ({ reason }: DeployFailure): boolean =>
   reason === mountRefused.reason || reason === "secret_unavailable";
 
@@ -96,8 +96,8 @@ const unhealthy = ({ path }: HealthCheck, status: string | undefined): DeployFai
 };
 
 /**
- * Determines how a container failed its startup probe. The log shows whether the container ended, never listened, or did
- * not pass its health check.
+ * Determines how a container failed its startup probe. The log shows whether the container ended, never listened, or
+ * did not pass its health check.
  */
 export const failureOfHealthCheck = (
   lines: readonly RevisionLine[],

@@ -1,8 +1,8 @@
 /**
  * Data that Portside stores on a Run service in addition to Run's own fields: the owner, every declaration that may
- * have traffic, the rollout's progress, the list of releases, and the last deploy's status. Portside stores the data in annotations, because
- * Run preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit of 256 KiB: they rarely
- * contain more than two declarations, each with up to 32 KiB of environment variables.
+ * have traffic, the rollout's progress, the list of releases, and the last deploy's status. Portside stores the data in
+ * annotations, because Run preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit
+ * of 256 KiB: they rarely contain more than two declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
 import { releaseLimits } from "../../../core/domain/accounts/limits.ts";

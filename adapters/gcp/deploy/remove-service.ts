@@ -30,7 +30,10 @@ const waitUntilDeleted = (
 
 const IMAGES_TIMEOUT_MS = 5000;
 
-/** Cloud Run deletes the revisions of a service with it. A failure leaves tags, which only use storage. */
+/**
+ * Removes the tags of a deleted service's images. Cloud Run itself deletes the revisions. If the call fails, the images
+ * only use storage.
+ */
 const releaseImages = async (
   { images, logger }: RetentionDeps,
   service: ReleasedService,

@@ -169,9 +169,9 @@ export const renderTemplate = (
 };
 
 /**
- * Returns the service's minimum of instances, or nothing if neither the template nor a former one has a minimum: then the
- * service keeps a minimum that was set by hand. A minimum of the service, unlike one of a revision, follows the traffic
- * and creates no revision: https://docs.cloud.google.com/run/docs/configuring/min-instances
+ * Returns the service's minimum of instances, or nothing if neither the template nor a former one has a minimum: then
+ * the service keeps a minimum that was set by hand. A minimum of the service, unlike one of a revision, follows the
+ * traffic and creates no revision: https://docs.cloud.google.com/run/docs/configuring/min-instances
  */
 export const renderMinimum = (
   { minInstances = 0 }: ServiceTemplate,

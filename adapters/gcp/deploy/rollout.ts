@@ -126,7 +126,7 @@ export class Rollout {
     return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
   }
 
-  /** Removes the values of secrets from the last lines of the service. */
+  /** Removes the values of secrets from the service's last lines, or all lines if the values cannot be read. */
   async #withoutSecrets(failure: DeployFailure): Promise<DeployFailure> {
     const { owner, secrets = {} } = this.#request.template;
     const { logTail, ...rest } = failure;

@@ -5,8 +5,8 @@ import { maxFireSeconds } from "./job.ts";
 export const gcpCron: Capabilities["cron"] = {
   schedules: offered(
     "by Cloud Scheduler: X-CloudScheduler-ScheduleTime holds the scheduled time, because a job's headers are fixed; " +
-      "a fire waits for the previous run, and any response other than 2xx causes a retry",
+      "a run waits for the previous one, and any response other than 2xx causes a retry",
   ),
-  fire: missing("the Google Cloud provider starts fires only at their scheduled times"),
+  fire: missing("the Google Cloud provider runs schedules only at their times"),
   max_seconds: maxFireSeconds,
 };

@@ -7,7 +7,7 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 /** The secret with the key of the digests. */
 export const DIGEST_KEY_ID = "portside-digest-key";
 
-/** Tells names apart that differ only in case, even if Secret Manager does not. */
+/** Distinguishes names that differ only in case, even if Secret Manager ignores case. */
 const nameDigest = (name: SecretName): string => createHash("sha256").update(name).digest("hex").slice(0, 8);
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Remembers the versions that this process has added and deleted, because a read may not see them yet: "adding a secret
- * version and then immediately accessing that secret version by version number is a strongly consistent operation. Other
- * operations within Secret Manager are eventually consistent. Eventually consistent operations typically converge within
- * minutes": https://docs.cloud.google.com/secret-manager/docs/reference/consistency
+ * version and then immediately accessing that secret version by version number is a strongly consistent operation.
+ * Other operations within Secret Manager are eventually consistent. Eventually consistent operations typically converge
+ * within minutes": https://docs.cloud.google.com/secret-manager/docs/reference/consistency
  */
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -19,7 +19,7 @@ interface Change {
 
 export class RecentVersions {
   readonly #clock: Pick<Clock, "now">;
-  /** By the id of the secret, and the key of the annotation. */
+  /** By the id of the secret, then by the key of the annotation. */
   readonly #changes = new Map<string, Map<string, Change>>();
 
   constructor(clock: Pick<Clock, "now">) {
@@ -35,7 +35,7 @@ export class RecentVersions {
     this.#changes.set(id, changes);
   }
 
-  /** Returns the annotations of a read with the recent writes. */
+  /** Returns the annotations that a read returned, with the recent writes applied. */
   apply(id: string, annotations: Annotations = {}): Annotations {
     const merged: Record<string, string> = { ...annotations };
     for (const [key, { value }] of this.#current(id)) {

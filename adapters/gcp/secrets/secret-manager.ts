@@ -47,7 +47,7 @@ interface RestFailure {
   readonly response?: { readonly headers?: unknown; readonly data?: unknown };
 }
 
-/** The error of a call, without its request. */
+/** Returns the error of a call without its request. */
 const withoutRequest = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   const { code, response } = error as RestFailure;
@@ -120,7 +120,7 @@ export const createSecretManager = (
       );
     },
 
-    /** Returns the numbers of the versions that contain a value. */
+    /** Returns the numbers of the versions whose values are not destroyed. */
     enabledVersions: (id: string, options: CallOptions): Called<number[]> => {
       const query = new URLSearchParams({ filter: "state:ENABLED", pageSize: String(PAGE_SIZE) });
       const request = { method: "GET", path: `${parent}/${id}/versions?${query}` } as const;

@@ -30,7 +30,7 @@ import { createSecretAccess } from "./secret-access.ts";
 import { createSecretManager, type ManagedSecret } from "./secret-manager.ts";
 import { type Annotations, MAX_VERSIONS, parseVersions, renderVersion, withoutVersions } from "./versions.ts";
 
-/** What a rollout needs of the secrets of its template. */
+/** The operations on secrets that a rollout needs. */
 export interface RolloutSecrets {
   /** Returns a pinned version that does not exist, or undefined. */
   missing(
@@ -44,14 +44,14 @@ export interface RolloutSecrets {
   grantedAt(owner: AccountId, pins: PinnedSecrets): readonly Instant[];
 }
 
-/** Limits the retries. An attempt fails if another call has written the secret, and a read may be late to see it. */
+/** Maximum attempts. An attempt fails if another call has written the secret and the read did not see that write. */
 const TRIES = 10;
 const PAUSE_MS = 250;
 
 const rejected = (cause: unknown): Unavailable =>
   unavailable("Secret Manager rejected the request. The operator can find the reason in the server's log.", 60, cause);
 
-/** For `orElse`: a state that has no meaning for the caller is a rejection. */
+/** For `orElse`: converts every error to `unavailable`. */
 const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
   err(isCallState(error) ? rejected(error.error) : error);
 
@@ -123,7 +123,7 @@ export const createGcpSecrets = (
     return err(rejected(last));
   };
 
-  /** Changes the annotations. Repeats the read if another call has written the secret since. */
+  /** Changes the annotations. Reads and writes again if another call has written the secret in between. */
   const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
 
   const set: SecretStore["set"] = (owner, name, value, options = {}) =>
@@ -136,7 +136,7 @@ export const createGcpSecrets = (
         yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
         found = yield* await find(id, options);
       }
-      // A grant that was lost by hand is repaired even if the value is unchanged.
+      // Grant access even if the value is unchanged, because an operator may have removed the grant.
       yield* await access.grant(id, email, options);
       const versions = parseVersions(recent.apply(id, found?.annotations));
       const [newest] = versions;

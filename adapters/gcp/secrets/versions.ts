@@ -8,8 +8,8 @@ import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.
 export type Annotations = Readonly<Record<string, string>>;
 
 /**
- * "The total size of annotation keys and values must be less than 16KiB": google/cloud/secretmanager/v1/resources.proto.
- * A version needs at most 56 bytes.
+ * "The total size of annotation keys and values must be less than 16KiB":
+ * google/cloud/secretmanager/v1/resources.proto. A version needs at most 56 bytes.
  */
 export const MAX_VERSIONS = 280;
 

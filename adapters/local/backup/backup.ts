@@ -75,8 +75,8 @@ const contentOf = (path: string) => {
 };
 
 /**
- * Returns the key check value from a copy of the state: undefined if the state has no secrets, and an empty text if it
- * has secrets but no check value.
+ * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has no secrets,
+ * and an empty string if it has secrets but no check value.
  */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);
@@ -315,8 +315,8 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
  * The file contains the services' environment variables and the content of volumes. Treat the file as a secret. It
  * contains the secrets in encrypted form, and their key only if `withSecretsKey` is set.
  *
- * Throws a `DataFolderError` if the data folder cannot be read, or does not contain the requested key. Throws a `BackupError` if the file is in the data
- * folder, or if it exists and `replace` is not set.
+ * Throws a `DataFolderError` if the data folder cannot be read, or does not contain the requested key. Throws a
+ * `BackupError` if the file is in the data folder, or if it exists and `replace` is not set.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
   const {

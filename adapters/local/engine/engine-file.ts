@@ -21,7 +21,7 @@ const schema = `
     PRIMARY KEY (owner, name, minute)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS rollups_by_minute ON rollups (minute);
-  -- The time for which the engine observed its services.
+  -- The milliseconds of each minute for which an engine observed its services.
   CREATE TABLE IF NOT EXISTS observed_minutes (minute INTEGER PRIMARY KEY, millis INTEGER NOT NULL) STRICT;
 `;
 

@@ -63,7 +63,7 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
-/** Copying the contents of an entry to another thread is expensive. */
+/** Omits the contents of an entry, because copying them to another thread is expensive. */
 const briefOf = ({ owner, service, instant, code, severity, logName }: LogEntry): LogEntry => ({
   ...{ owner, service, instant, code, severity, logName },
 });
@@ -106,7 +106,7 @@ const reach = ({ query, place, backwards }: LogSearch): { readonly from: Key; re
   return { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
 };
 
-/** Returns a key after a position's own entry, because a search leaves out the entry at which it starts. */
+/** Returns the key after that of an entry, because a search excludes the key at which it starts. */
 const firstBehind = ({ ns, ord }: Key): Key => ({ ns, ord: ord + 1n });
 
 /** Examines the log window by window until a limit or the end of the log ends the search. */

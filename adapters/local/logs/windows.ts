@@ -33,7 +33,7 @@ export class Windows {
   #size: number;
   #began: number | undefined;
 
-  /** @param isBrief whether to leave out the contents of entries that the SQL selects exactly */
+  /** @param isBrief whether to omit the contents of entries if the SQL expresses the whole filter */
   constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause, isBrief: boolean) {
     this.#service = service;
     this.#where = where;

@@ -58,7 +58,7 @@ export class LocalScheduler implements Scheduler {
     const fired = ResultAsync.fromPromise(this.#deps.engine.fire({ owner, name }, fireId), (cause) => {
       if (cause instanceof TooManyFires)
         return unavailable(
-          `The schedule of '${name}' already has ${fireLimits.requested} requested fires that have not ended. Try again when one has ended.`,
+          `The schedule of '${name}' already has ${fireLimits.requested} requested runs that have not ended. Try again when one has ended.`,
         );
       this.#deps.logger.error("could not start a fire", { name, cause });
       return unavailable(

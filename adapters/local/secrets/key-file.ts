@@ -155,7 +155,7 @@ const createKey = (path: string): SecretCipher => {
   return cipherAt(path) as SecretCipher;
 };
 
-/** Warns if the mode of a key file outside of the data folder lets other users read or change the key. */
+/** Warns if the mode of a key file outside the data folder lets other users read or change the key. */
 const checkMode = (path: string, logger: Logger | undefined): void => {
   const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
   if ((mode & 0o077) === 0) return;

@@ -19,7 +19,7 @@ import type { ResourceUse } from "../sandbox/runner.ts";
 import type { RollupRow } from "./rollups.ts";
 
 const TICK_MS = 10_000;
-/** A longer time between two measurements is not time under observation: the machine was suspended. */
+/** If more time passes between two measurements, the machine was suspended, and the rest does not count as observed. */
 const MAX_TICK_MS = 60_000;
 
 /** A running instance. */
@@ -35,8 +35,8 @@ export interface RecorderDeps {
   /** Returns all running instances. */
   readonly instances: () => readonly MeasuredInstance[];
   /**
-   * Receives the rollups since the last call, and the time under observation in milliseconds. Returns false if it cannot
-   * store them yet; the recorder then passes them again.
+   * Receives the rollups since the last stored ones, and the milliseconds for which services were observed since the
+   * last call. Returns false if it cannot store them yet; the next call then contains the rollups again.
    */
   readonly write: (rows: readonly RollupRow[], observedMillis: number) => boolean;
 }
@@ -102,7 +102,7 @@ export class Recorder {
     }
   }
 
-  /** Passes on the rollups, as those of the current minute. */
+  /** Writes the rollups, as rollups of the current minute. */
   #write(observedMillis: number): void {
     const minute = minuteOf(this.#deps.clock.now());
     const rows: RollupRow[] = [];

@@ -21,7 +21,7 @@ import { insert, selectAll, selectFirst } from "../state/sql.ts";
 
 /** The days for which metrics are stored. */
 export const METRIC_DAYS = 7;
-/** The maximum number of rollups in the file. 50 deployments that never sleep have as many in a week. */
+/** The maximum number of rollups in the file. 50 deployments that never sleep reach it in a week. */
 const MAX_ROWS = 500_000;
 const DAY_MS = 86_400_000;
 const HOUR_S = 3600;
@@ -44,13 +44,13 @@ const addRow = (db: DatabaseSync, { minute, owner, name, rollup }: RollupRow): v
   insert(db, "INSERT OR REPLACE INTO rollups", { owner, name, minute, rollup: renderRollup(sum) });
 };
 
-/** Writes rollups, for the engine with the lease. Deletes those that are too old or too many. */
+/** Writes rollups, for the engine with the lease. Deletes rollups that are too old or exceed the maximum number. */
 export class RollupWriter {
   readonly #file: Pick<ReplaceableFile, "use">;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #maxRows: number;
-  /** The hour of the last deletion. */
+  /** The hour of the last deletion, in hours since 1970. */
   #pruned = 0;
 
   constructor(file: Pick<ReplaceableFile, "use">, clock: Clock, logger: Logger, maxRows = MAX_ROWS) {
@@ -62,7 +62,8 @@ export class RollupWriter {
 
   /**
    * Adds rollups to the stored ones. If the write fails, the rollups are lost.
-   * @param observedMillis how long this engine has observed its services since the last call; 0 for another engine's rows
+   * @param observedMillis the time for which this engine observed its services since the last call; 0 for rows of
+   * another engine
    */
   add(rows: readonly RollupRow[], observedMillis: number): void {
     const minute = minuteOf(this.#clock.now());
@@ -88,7 +89,7 @@ export class RollupWriter {
     const hour = Math.floor(secondsOf(now) / HOUR_S);
     if (hour === this.#pruned) return;
     const oldest = minuteOf(plusMillis(now, -METRIC_DAYS * DAY_MS)) - HOUR_S;
-    // The row after the newest `maxRows` rows. The earlier minutes are deleted too.
+    // The newest row beyond `maxRows`. Its minute and all earlier ones are deleted.
     const over = selectFirst<{ minute: number }>(
       db,
       "SELECT minute FROM rollups ORDER BY minute DESC LIMIT 1 OFFSET ?",

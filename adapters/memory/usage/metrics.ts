@@ -1,4 +1,4 @@
-/** In-memory metrics. The simulated services have none, so a test adds them. */
+/** In-memory metrics. The simulated services produce none, so tests add them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type MinuteRollup, minuteOf, sumSteps } from "../../../core/domain/usage/metrics.ts";
 import {
@@ -18,7 +18,7 @@ import { okAsync } from "../../../core/result.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import type { World } from "../world.ts";
 
-/** What the instances of a deployment did in a minute. */
+/** The activity of a deployment within a minute. */
 export interface SimulatedActivity {
   readonly requests?: readonly { readonly status: number; readonly millis: number }[];
   readonly instances?: readonly InstanceUse[];

@@ -127,13 +127,13 @@ export const logLimits = {
   timeoutMs: 20_000,
   /** Maximum characters of a filter. */
   filterChars: 20_000,
-  /** Maximum seconds for which a request may wait for an entry. */
+  /** Maximum time for which a request may wait for an entry, in seconds. */
   waitSeconds: 25,
-  /** Maximum number of requests of an account that wait for an entry. Further ones are answered immediately. */
+  /** Maximum number of requests of an account that wait for an entry. Further requests do not wait. */
   waitingAtOnce: 20,
   /** Maximum number of buckets of a histogram. */
   buckets: 500,
-  /** Maximum number of entries from which a list of values is made. */
+  /** Maximum number of entries that a list of values examines. */
   valueEntries: 10_000,
 } as const;
 

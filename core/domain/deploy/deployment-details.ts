@@ -34,9 +34,9 @@ export const deploymentDetailsSchema = deploymentSchema
       .object({
         next_fires: z
           .array(z.string().meta({ format: "date-time" }))
-          .meta({ description: "The scheduled times of the next fires." }),
+          .meta({ description: "The times of the next runs." }),
         last: lastFireSchema.nullable().meta({
-          description: "The latest fire; null before the first, or if the platform does not record fires.",
+          description: "The latest run; null before the first, or if the platform does not record runs.",
         }),
       })
       .nullable()

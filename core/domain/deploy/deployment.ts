@@ -21,7 +21,7 @@ export const lastFireSchema = z.object({
   fire_id: z
     .string()
     .nullable()
-    .meta({ description: "The id of a fire that a client requested; null for a scheduled one." }),
+    .meta({ description: "The id of a run that a client requested; null for a scheduled one." }),
   at: time.meta({ description: "The scheduled time." }),
   status: z.int().nullable().meta({ description: "The status of the service's response; null if it did not respond." }),
   attempts: z.int().meta({ description: "The number of attempts, including the first." }),
@@ -64,10 +64,10 @@ export const deploymentSchema = z
     schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
     cron: z
       .object({
-        last: lastFireSchema.nullable().meta({ description: "The latest fire; null before the first." }),
+        last: lastFireSchema.nullable().meta({ description: "The latest run; null before the first." }),
       })
       .optional()
-      .meta({ description: "Present if the deployment has a schedule and the platform records its fires." }),
+      .meta({ description: "Present if the deployment has a schedule and the platform records its runs." }),
     env: z.array(z.string()).meta({ description: "The names of the variables. The API never returns their values." }),
     health: healthCheckSchema
       .nullable()

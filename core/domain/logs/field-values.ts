@@ -70,8 +70,11 @@ function* leavesOf(record: object): Generator<readonly [FieldPath, Leaf]> {
     if (Array.isArray(value)) for (const element of value.slice(0, room).toReversed()) left.push([path, element]);
     else if (isObject(value)) {
       const most = MAX_PATH_CHARS - lengthOf(path);
-      const inner = Object.entries(value).filter(([key]) => key.length <= most);
-      for (const [key, one] of inner.slice(0, room).toReversed()) left.push([[...path, key], one]);
+      const inner: [string[], unknown][] = [];
+      for (const key of Object.keys(value))
+        if (inner.length === room) break;
+        else if (key.length <= most) inner.push([[...path, key], value[key]]);
+      left.push(...inner.toReversed());
     } else if (value !== undefined) {
       room -= 1;
       yield [path as unknown as FieldPath, value as Leaf];

@@ -8,7 +8,7 @@ import type { LogPage } from "./entry.ts";
 export const WAIT_SECONDS = 20;
 
 /**
- * Returns a page of up to `limit` entries, or undefined if the platform does not respond. Should request the page with
+ * Returns a page of up to `limit` entries, or undefined if the platform does not respond. The request should have
  * `wait: WAIT_SECONDS`.
  */
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
@@ -37,7 +37,7 @@ const QUIET_MS = 1000;
 const IDLE_MS = 10_000;
 const IDLE_AGAIN_MS = 60_000;
 
-/** Returns the pause before the next page, after `idle` milliseconds without an entry. Grows after ten seconds. */
+/** Returns the milliseconds to pause after `idle` milliseconds without an entry. The pause grows after ten seconds. */
 export const pauseAfter = (idle: number): number => Math.min(QUIET_MS, Math.max(PAUSE_MS, idle / (IDLE_MS / PAUSE_MS)));
 
 /** Yields each entry once, in order, until the signal aborts. */
@@ -50,7 +50,7 @@ export async function* followLog(read: ReadPage, options: FollowOptions): AsyncG
     const begun = now();
     const page = await read(since);
     if (signal.aborted) return;
-    // The platform waits for an entry, so a page without entries may take long. The pause includes this time.
+    // The platform waits for an entry, so a page without entries may take long. This time counts towards the pause.
     const waited = now() - begun;
     if (page !== undefined) {
       since = page.cursor;

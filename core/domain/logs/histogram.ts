@@ -24,10 +24,10 @@ export const logHistogramSchema = z
   })
   .readonly();
 
-/** The entries of a log over time. */
+/** The number of a log's entries over time. */
 export type LogHistogram = z.output<typeof logHistogramSchema>;
 
-/** Counts entries in buckets of equal width, from after `since` up to and including `until`. */
+/** Counts the entries after `since`, up to and including `until`, in buckets of equal width. */
 export class HistogramCounter {
   readonly #since: Instant;
   readonly #until: Instant;
@@ -51,7 +51,7 @@ export class HistogramCounter {
     if (bucket !== undefined) bucket[severity] = (bucket[severity] ?? 0) + 1;
   }
 
-  /** @param reached the time down to which all entries are counted; undefined if all are */
+  /** @param reached the time after which all entries are counted; undefined if all entries of the range are counted */
   histogram(reached: Instant | undefined): LogHistogram {
     const edge = (index: number): Instant => {
       const at = (this.#since + BigInt(index) * this.#width) as Instant;

@@ -21,22 +21,19 @@ export interface PagePart {
   readonly partial: boolean;
 }
 
-/**
- * What a search found: its entries in the order of the log. `seen` is the position up to which the search has read, and
- * from which the next one continues.
- */
+/** The result of a search, with its entries in the order of the log. The next search continues from `seen`. */
 interface Findings {
   readonly entries: readonly LogEntry[];
   readonly seen?: LogPosition | undefined;
   readonly partial: boolean;
 }
 
-/** Adds the condition that entries are not older than a position, so that a search backwards can end there. */
+/** Adds the condition that entries are not older than a position, so that a backward search can end there. */
 export const notBefore = (filter: LogFilter, { instant }: LogPosition): LogFilter =>
   joined("and", [{ kind: "compare", path: ["timestamp"], op: ">=", literal: { text: timestampOf(instant) } }, filter]);
 
 /**
- * Returns the page of a search forwards. Leaves out the entries after `until`.
+ * Returns the page of a forward search. Omits the entries after `until`.
  * @param start the position to return if the search examined nothing
  */
 export const ascendingPart = (found: Findings, { until }: PageRange, start: LogPosition): PagePart => {
@@ -47,7 +44,7 @@ export const ascendingPart = (found: Findings, { until }: PageRange, start: LogP
 };
 
 /**
- * Returns the page of a search backwards, for a client that continues backwards. Leaves out the entries up to `since`.
+ * Returns the page of a backward search, for a client that continues backwards. Omits the entries up to `since`.
  * After the last page (`isEnd`), the cursor is the start of the range.
  * @param start the position to return if the range has no entries and no bounds
  */

@@ -18,7 +18,9 @@ const pinsIn = ({ secrets = {} }: Pick<ServiceTemplate, "secrets">, name: Secret
 export const versionsIn = (template: Pick<ServiceTemplate, "secrets">, name: SecretName): readonly number[] =>
   pinsIn(template, name).map(({ version }) => version);
 
-/** The templates whose instances may start: those of revisions that receive traffic, and the one that is rolling out. */
+/**
+ * The templates whose instances may start: those of revisions that receive traffic, and the one that is rolling out.
+ */
 const usedTemplates = ({ serving, rollingOut }: Service): ServiceTemplate[] => [
   ...serving.map(({ template }) => template),
   ...(rollingOut === null ? [] : [rollingOut]),

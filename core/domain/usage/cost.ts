@@ -143,7 +143,7 @@ export type CostReport = z.output<typeof costReportSchema>;
 
 /** The costs that a report summarizes. */
 export interface Costs {
-  /** Ends now or earlier. */
+  /** Must not end in the future. */
   readonly period: Period;
   readonly by: CostKey;
   readonly sums: UsageSums;
@@ -160,7 +160,7 @@ export interface Costs {
 
 type Amounts = readonly z.output<typeof amountSchema>[];
 
-/** Adds charges by currency, sorted. */
+/** Adds up the charges in each currency. Sorts the sums by currency. */
 const amountsOf = (charges: readonly Charge[]): Amounts => {
   const sums = new Map<string, Decimal>();
   for (const { currency, cost } of charges) sums.set(currency, plus(sums.get(currency) ?? zero, cost));
@@ -174,7 +174,7 @@ const sumOf = ({ cost, turns, input, output, cached, unpriced }: UsageSum, infra
   infrastructure: infrastructure === null ? null : [...infrastructure],
 });
 
-/** Returns the groups in the order of the report. Includes groups that have only charges, and all days. */
+/** Returns the groups in the order of the report. Includes groups with only charges and, by day, days without costs. */
 const groupsOf = ({ by, sums, charges, period }: Costs): (readonly [Group, UsageSum])[] => {
   const used = sums.groups();
   if (by === "day") {

@@ -18,7 +18,7 @@ export interface RunningPrice {
   readonly per_month: string;
 }
 
-/** The average month: 365 days are 8760 hours. */
+/** The hours of an average month: a twelfth of a year's 8760 hours. */
 const HOURS_PER_MONTH = 730n;
 const SECONDS_PER_HOUR = 3600n;
 const HOUR_PLACES = 6;

@@ -57,15 +57,15 @@ export interface MetricWindow {
 
 /** The steps from which `windowOf` chooses, in seconds. */
 const STEPS = [60, 300, 900, 3600, 21_600, 86_400];
-/** A chosen step has at most this many points. */
+/** The maximum number of points in a series if `windowOf` chooses the step. */
 const CHOSEN_POINTS = 120;
-/** A requested step has at most this many points. */
+/** The maximum number of points in a series if the client chooses the step. */
 export const MAX_POINTS = 1500;
 
 /**
- * Returns the window of a request, which contains the step of `now`. Fails with the smallest valid step if `step` has
- * too many points.
- * @param step undefined for the smallest step that has at most 120 points
+ * Returns the window from the step that contains `since` to the step that contains `now`. If the window would have too
+ * many points, returns the smallest step of `STEPS` that is valid.
+ * @param step in seconds; undefined selects the smallest step of `STEPS` with at most 120 points
  */
 export const windowOf = (
   since: Instant,
@@ -86,7 +86,7 @@ export type MinuteRollup = readonly [minute: number, rollup: Rollup];
 
 /**
  * Adds up rollups by step. A step without a rollup is null.
- * @param observed for each minute in which the platform observed deployments, its `observed` time
+ * @param observed one rollup for each minute in which the platform observed deployments, with only the observed time
  * @param own the rollups of a deployment, which has none for a minute without activity
  */
 export const sumSteps = (
@@ -133,7 +133,7 @@ export const metricsSchema = z
 export type Metrics = z.output<typeof metricsSchema>;
 export type MetricSeries = Metrics["series"][number];
 
-/** Removes digits that the measurement does not have. */
+/** Rounds to three decimal places, because the measurements are not more precise. */
 const rounded = (value: number | null): number | null => (value === null ? null : Math.round(value * 1000) / 1000);
 
 const isSupported = (capabilities: Capabilities["metrics"], feature: MetricFeature): boolean =>
@@ -152,7 +152,7 @@ export const seriesOf = (
       points: steps.map((rollup) => (rollup === null ? null : rounded(measure(rollup)))),
     }));
 
-/** Returns a supported feature if the provider supports a series, and otherwise the reason why it supports none. */
+/** Returns a supported feature if the provider supports any series, and otherwise an unsupported one. */
 export const anyMetric = ({ metrics: { retention_days: _days, ...series } }: Capabilities): Feature => {
   const features = Object.values(series);
   return features.find(({ supported }) => supported) ?? (features[0] as Feature);

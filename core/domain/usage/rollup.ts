@@ -1,5 +1,5 @@
 /**
- * Rollups: what a deployment did within one minute, as counters. Rollups add up: the sum of the rollups of several
+ * Rollups. A rollup has counters for the activity of a deployment within one minute. The sum of the rollups of several
  * minutes, or of several engines, is a rollup too.
  */
 
@@ -11,7 +11,7 @@ export const statusClasses = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 /** Each doubling of the latency has this many buckets, so a quantile is at most 19 percent too high. */
 const PER_DOUBLING = 4;
-/** The last bucket has no upper bound. Its lower bound is more than an hour, the longest request. */
+/** The last bucket has no upper bound. Its lower bound is more than an hour, which no request exceeds. */
 export const LATENCY_BUCKETS = 90;
 
 const OBSERVED = 0;
@@ -25,8 +25,8 @@ const SIZE = LATENCY + LATENCY_BUCKETS;
 
 /**
  * Counters of a deployment: the milliseconds for which the platform observed it, the sums over these milliseconds of
- * its instances and their memory in KiB, its CPU time in milliseconds, its cold starts, its requests by status class,
- * and a histogram of their latency.
+ * its number of instances and of their memory in KiB, its CPU time in milliseconds, its cold starts, its requests by
+ * status class, and a histogram of their latency.
  */
 export type Rollup = Float64Array;
 

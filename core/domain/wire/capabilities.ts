@@ -41,7 +41,7 @@ const healthFeature = z.discriminatedUnion("supported", [
  */
 export type Feature = z.output<typeof feature>;
 
-/** Returns the capabilities of metrics for a provider that supports each series, or none. */
+/** Returns the capabilities `metrics` of a provider that supports either all series or none. */
 export const metricsWith = (one: Feature, retentionDays: number) => ({
   ...{ requests: one, latency: one, instances: one, cpu: one, memory: one, cold_starts: one },
   retention_days: retentionDays,
@@ -135,7 +135,7 @@ export const capabilitiesSchema = z
     }),
     cron: z.object({
       schedules: feature,
-      fire: feature.meta({ description: "A client can start a fire at any time." }),
+      fire: feature.meta({ description: "A client can run a schedule at any time." }),
       max_seconds: z
         .int()
         .meta({ description: "The maximum duration of one attempt to call a service on schedule, in seconds." }),

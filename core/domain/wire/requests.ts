@@ -88,7 +88,7 @@ export const rollbackPlanFields = { name: rollbackFields.name, release: rollback
 
 export const restartFields = { name: anyName("The deployment.") } as const;
 
-export const fireFields = { name: anyName("The deployment whose schedule fires.") } as const;
+export const fireFields = { name: anyName("The deployment whose schedule to run.") } as const;
 
 /** Parses the names of variables. Accepts any text, because the request fails for a variable that is not set. */
 const readVariableNames = (raw: unknown): { readonly value: readonly string[]; readonly issues: readonly Issue[] } =>

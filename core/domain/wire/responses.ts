@@ -79,7 +79,7 @@ export const rollbackPlanSchema = planSchema
 /** The response to a request for a fire. */
 export const fireSchema = z
   .object({
-    fire_id: z.string().meta({ description: "The id of the fire, in `cron.last` and in the log." }),
+    fire_id: z.string().meta({ description: "The id of the run, in `cron.last` and in the log." }),
   })
   .readonly();
 

@@ -49,13 +49,13 @@ export const checkSearch = (
   return ok({ filter: filter.value, since: since ?? undefined, until: until ?? undefined });
 };
 
-/** Returns the time of the newest entries that a search may return, or undefined if new entries are visible immediately. */
+/** Returns the maximum time of the entries that a search may return. Undefined if new entries appear immediately. */
 export const settledUntil = ({ ports }: Context): Instant | undefined => {
   const settle = ports.provider.capabilities.logs.settle_seconds * 1000;
   return settle === 0 ? undefined : plusMillis(ports.clock.now(), -settle);
 };
 
-/** Returns the store's query for the entries up to `until`, of those that are visible. */
+/** Returns the store's query for the visible entries up to `until`. */
 export const queryOf = (
   context: Context,
   {

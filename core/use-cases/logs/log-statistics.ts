@@ -1,4 +1,4 @@
-/** Counts over a deployment's log: the histogram, and the fields with their values. Both search the newest entries first. */
+/** The histogram of a deployment's log, and its fields with their values. Both search the newest entries first. */
 import { fieldLimits } from "../../domain/accounts/limits.ts";
 import { behind, LAST, type LogPosition } from "../../domain/logs/cursor.ts";
 import type { LogEntry } from "../../domain/logs/entry.ts";
@@ -29,7 +29,7 @@ interface Input extends PageRange {
   readonly filter: LogFilter;
 }
 
-/** The position before which the search did not look, or undefined if it examined the whole range. */
+/** The position after which the search examined all entries, or undefined if it examined the whole range. */
 type Reached = LogPosition | undefined;
 
 /**

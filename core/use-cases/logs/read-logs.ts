@@ -28,7 +28,7 @@ type Input = Omit<Values<typeof logsFields>, "since" | "until"> & PageRange & { 
 /** A page that `logPageOf` has not formatted yet. */
 type Part = PagePart & {
   readonly pollAfterMs?: number | undefined;
-  /** True if the search found nothing, not even entries that do not match. */
+  /** True if the log may have no entries. Then the deployment may not exist. */
   readonly isBlank: boolean;
 };
 
@@ -97,10 +97,10 @@ const readPart = (call: Call<Input>, scope: LogScope): ResultAsync<Part, Control
   return position === undefined ? readNewest(call, scope) : readForwards(call, scope, position);
 };
 
-/** Milliseconds after which a follower should read again, if it may not wait. */
+/** Milliseconds after which a client should read again if its request may not wait. */
 const RETRY_MS = 1000;
 
-/** Waits until an entry matches. */
+/** Waits until an entry matches or the wait ends. */
 const holdPart = async (call: Call<Input>, scope: LogScope, first: Part): Promise<Result<Part, ControlPlaneError>> => {
   const { context, principal, input, options } = call;
   if (input.wait === 0 || first.entries.length > 0 || first.partial) return ok(first);

@@ -34,9 +34,9 @@ const turnOf = ({ redeploys, names }: RunningDeploys, owner: AccountId, name: De
 
 /**
  * Starts a redeploy of each deployment that follows the secret and has an older version than `version`. The account's
- * redeploys run one after another, and each waits for the running deploys of its name. A waiting
- * redeploy uses the newest version when it begins, so a later version does not queue another one. A failed redeploy does
- * not stop the next.
+ * redeploys run one after another, and each waits for the running deploys of its name. A waiting redeploy uses the
+ * newest version when it begins, so a later version does not queue another one. A failed redeploy does not stop the
+ * next.
  */
 export const redeployBehind = (caller: Caller, secret: SecretName, version: number) => {
   const { context, principal, options } = caller;

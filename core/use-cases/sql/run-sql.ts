@@ -50,7 +50,7 @@ const query = ({ context, principal: { account: owner }, options }: Caller, stat
     return rows.map((all): SqlResponse => ({ columns: result.columns, rows: all })).mapErr(errorOf);
   });
 
-/** Runs `work` as one of the account's concurrent queries. Fails with `rate_limited` if the account has no more. */
+/** Runs `work` as one of the account's concurrent queries. Fails with `rate_limited` at the account's limit. */
 export const asQuery = async <T>(
   { context: { queries, settings }, principal: { account } }: Caller,
   work: () => PromiseLike<Result<T, ControlPlaneError>>,

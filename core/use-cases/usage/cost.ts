@@ -68,7 +68,7 @@ interface Search {
   readonly filter: LogFilter;
   readonly by: CostInput["by"];
   readonly sums: UsageSums;
-  /** The time at which the search ends with what it has found. */
+  /** The time at which the search stops, with partial sums. */
   readonly deadline: Instant;
 }
 

@@ -1,4 +1,4 @@
-/** Lists and deletes the objects of a volume, and creates signed URLs. Uploads and downloads do not go through the API. */
+/** Lists and deletes the objects of a volume, and creates signed URLs. Uploads and downloads bypass the API. */
 import { grantMinutes } from "../../domain/accounts/limits.ts";
 import type { SourceObject } from "../../domain/deploy/fields.ts";
 import { comparePaths, type ObjectPath } from "../../domain/volumes/object-path.ts";

@@ -20,7 +20,7 @@ export const command: Command = {
     const deployments = await clientFor(input, io).listDeployments();
     const anyScheduled = deployments.some(({ schedule }) => schedule !== null);
     return printList(input, io, deployments, {
-      head: [...HEAD, ...(anyScheduled ? ["NEXT FIRE", "LAST FIRE"] : [])],
+      head: [...HEAD, ...(anyScheduled ? ["NEXT RUN", "LAST RUN"] : [])],
       row: (deployment) => {
         const { name, url, revision, cpu, memory, updated_at, schedule, cron } = deployment;
         const status = shownStatus(deployment);

@@ -56,8 +56,8 @@ export class LogReader {
   }
 
   /**
-   * Returns a page, for which the platform may wait for an entry. Returns undefined after a temporary error, which it
-   * reports once.
+   * Returns a page. The platform may wait for an entry. After a temporary error, returns undefined, and reports the
+   * error once.
    */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {

@@ -40,5 +40,3 @@ export const readSince = (text: string | undefined, now: number, option = "-s"):
     `${option} must be an age (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
   );
 };
-
-/** Returns the `since` of a request. Throws `UsageError` if the text is not a time. */

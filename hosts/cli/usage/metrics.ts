@@ -24,7 +24,7 @@ const summaryOf = ({ points }: MetricSeries): { last: number | null; max: number
 
 const isActive = ({ points }: MetricSeries): boolean => points.some((point) => point !== null && point !== 0);
 
-/** Prints one row for each series, and leaves out the status classes that did not occur. */
+/** Prints one row for each series. Omits the status classes without requests. */
 const printCharts = async (io: Io, { series, since, step }: Metrics): Promise<void> => {
   const shown = series.filter((one) => !one.metric.startsWith("requests_") || isActive(one));
   const rows = shown.map((one) => {

@@ -31,7 +31,7 @@ export const deploymentEndpoints = [
     summary: "Read a deployment with its instances, its last deploy and its schedule.",
     description:
       "Has the fields of the list, and in addition the release that serves, the instances with their states, the " +
-      "outcome of the last deploy in words, and the next fires of the schedule.",
+      "outcome of the last deploy in words, and the next times of the schedule.",
     fields: getDeploymentFields,
     response: deploymentDetailsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),

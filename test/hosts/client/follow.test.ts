@@ -60,7 +60,7 @@ test("a deploy's records continue after the last one if the connection breaks", 
   ]);
 });
 
-test("throws that the stream is lost if the server has no records of the deploy, or responds with none", async () => {
+test("throws `stream_lost` if the server has no records of the deploy, or responds with none", async () => {
   const lost = { code: "stream_lost", message: expect.stringContaining("'d1'"), cause: { status: 404 } };
   const { client } = clientOf(broken(record(1, "BUILDING")), detail(404));
   await expect(Array.fromAsync(await client.restartDeployment({ name: "app" }))).rejects.toMatchObject(lost);

@@ -1,7 +1,7 @@
 /**
- * Protects the images of rollouts. A template names its image by a tag that contains the digests of the account and of
- * the image, or by digest. Without this tag, the image would expire as untagged (docs/providers/aws-template.yaml) after
- * a second build of the same source has moved the source's tag.
+ * Protects the images of rollouts. A template refers to its image by digest, or by a tag that contains the digests of
+ * the account and of the image. A second build of the same source moves the source's tag. Without the other tag, the
+ * first image would then expire as untagged (docs/providers/aws-template.yaml).
  * https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -30,7 +30,10 @@ export interface HeldImages {
   pin(owner: AccountId, image: string, retry?: RetryOptions): ResultAsync<string, Unavailable>;
   /** Protects the account's image from clean-ups. Returns false if the image does not exist. */
   hold(owner: AccountId, image: string, retry?: RetryOptions): ResultAsync<boolean, Unavailable>;
-  /** Returns those of the images that exist. The platform's builder must have built them. At most 100. */
+  /**
+   * Returns the images that exist, and all images that the platform's builder did not build. The caller must pass at
+   * most 100 images.
+   */
   existing(images: readonly string[], retry?: RetryOptions): ResultAsync<ReadonlySet<string>, Unavailable>;
 }
 
@@ -82,7 +85,7 @@ export const createHeldImages = (
         const id = imageIdOf(image);
         if (id === undefined) return ok(true);
         const tag = "imageTag" in id ? id.imageTag : keepTagOf(owner, id.imageDigest);
-        // Marked before the read. Otherwise, a removal could delete the image after the read.
+        // Mark the image before the read. Otherwise, a removal could delete the image after the read.
         yield* await marks.use(tag, retry);
         const { images = [] } = yield* await get([id], retry);
         const [found] = images;

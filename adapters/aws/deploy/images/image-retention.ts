@@ -1,6 +1,6 @@
 /**
  * Removes images that no deployment uses. The records of deployments name the images that serve or may serve again, and
- * those of kept releases. Tags that do not have the form of Portside's tags (two digests) are kept.
+ * the images of kept releases. Tags that do not have the form of Portside's tags (two digests) are kept.
  */
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
@@ -43,8 +43,8 @@ const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTa
 
 export interface ImageRetention {
   /**
-   * Returns a builder that protects the images of its deploys, and returns them by a tag that no build moves. Removes unused images about
-   * once a day.
+   * Returns a builder that protects the images of its deploys, and refers to them by a tag that no later build moves.
+   * It also removes unused images about once a day.
    */
   keepUsed(builder: ImageBuilder): ImageBuilder;
   /** Removes unused images now. Returns their number. */

@@ -10,7 +10,7 @@ const DIGEST = "sha256:[0-9a-f]{64}";
 /** True if Portside created the tag, which consists of an account's digest and the digest of a source or an image. */
 export const isOwnTag = (tag: string): boolean => new RegExp(`^${TAG}$`).test(tag);
 
-/** How ECR identifies an image. */
+/** An identifier of an image in ECR. */
 export type ImageId = { readonly imageDigest: string } | { readonly imageTag: string };
 
 /** Returns ECR's id of an image. Returns undefined if Portside did not build the image. */

@@ -1,7 +1,8 @@
 /**
  * The record of a deployment: its owner, the template of every revision that may have traffic, the rollout's step, the
- * list of its releases, and the last deploy's status. Portside stores the record as one object in the state bucket, because ECS has no
- * conditional writes. A template contains environment variables, so only the platform may read the object. Pure.
+ * list of its releases, and the last deploy's status. Portside stores the record as one object in the state bucket,
+ * because ECS has no conditional writes. A template contains environment variables, so only the platform may read the
+ * object. Pure.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -63,7 +64,7 @@ const freedSchema = z.object({
 export interface ReleaseEntry {
   readonly release: number;
   readonly revision: string;
-  /** Null if no clean-up keeps the image for this release. */
+  /** Null if clean-ups no longer keep the image for this release. */
   readonly image: string | null;
 }
 
@@ -88,7 +89,7 @@ export interface HeldRecord {
   readonly former: readonly RevisionTemplate[];
   /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];
-  /** The highest number of a release. A failed rollout may have used it. */
+  /** The highest release number in use. It may belong to a failed rollout. */
   readonly released: number;
   /** Oldest first. The release of the attempted revision counts only if the revision serves (`releasedIn`). */
   readonly releases: readonly ReleaseEntry[];

@@ -107,8 +107,8 @@ export const entryOf = ({ release, revision, template: { image } }: Release): Re
 });
 
 /**
- * Applies the retention to the releases of a deployment, oldest first. Forgets the images that no rollback needs, and
- * drops the releases whose records are too old.
+ * Applies the retention to the releases of a deployment, oldest first. Sets the image of a release to null if no
+ * rollback needs the image, and drops the releases that are too old to be listed.
  * @param kept the setting `releasesKept`
  */
 export const retained = (

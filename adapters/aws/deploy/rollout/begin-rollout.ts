@@ -36,7 +36,7 @@ const claim = (attempt: RolloutAttempt): Step<void> =>
   });
 
 interface Unfinished extends RevisionTemplate {
-  /** The releases if the revision serves. */
+  /** The deployment's releases if this revision serves. */
   readonly releases: HeldRecord["releases"];
 }
 
@@ -48,7 +48,10 @@ interface FirstRecord {
 
 type Sequence = Pick<HeldRecord, "uid" | "released" | "releases">;
 
-/** Returns the sequence of the name's releases, including that of a revision that an earlier version deployed. */
+/**
+ * Returns the releases of the name. If an earlier version of Portside deployed the serving revision, first stores the
+ * missing release of that revision.
+ */
 const sequenceOver = (attempt: RolloutAttempt, seen: Found, former: HeldRecord["former"]): Step<Sequence> =>
   safeTry(async function* () {
     const { clock, ids, releases } = attempt.deps;

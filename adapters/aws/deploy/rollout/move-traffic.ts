@@ -1,6 +1,6 @@
 /**
- * Records the release of a ready revision that may serve, and points the listener's rule at the revision. From here on,
- * an abort has no effect.
+ * Records the release of a ready revision, and points the listener's rule at the revision. From here on, an abort has
+ * no effect.
  */
 import { isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { Release } from "../../../../core/domain/deploy/releases/release.ts";

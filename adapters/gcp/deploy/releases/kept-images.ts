@@ -96,8 +96,8 @@ export const createKeptImages = (config: RepositoryConfig, clients: ClientSource
 
   return {
     /**
-     * Tags the images that a deployment keeps, and removes the tags of its other images. Fails if a call failed; the
-     * next call with the deployment's images repairs the tags.
+     * Tags the images that a deployment keeps, and removes the tags of its other images. If a call to Artifact Registry
+     * fails, `keep` fails too, and its next call for the deployment repairs the tags.
      */
     keep: (service: ReleasedService, images: Iterable<string>, retry: RetryOptions) =>
       safeTry<void, CallState | Unavailable>(async function* () {

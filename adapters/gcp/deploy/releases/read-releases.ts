@@ -28,7 +28,7 @@ export const readReleases = (
         options,
       )
       .orElse((error) => {
-        // A rollback to a release without an image then fails with `image_not_found`.
+        // Treat the images as present. A rollback to a release without an image then fails with `image_not_found`.
         deps.logger.warn("could not check which images of releases exist", { name: service.name, error });
         return ok<ReadonlySet<string>, Unavailable>(new Set());
       });

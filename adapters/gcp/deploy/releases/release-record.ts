@@ -1,7 +1,7 @@
 /**
- * Stores releases on Cloud Run. The annotation of a revision contains everything that the rollout knew when it created
- * the revision. The annotation of its service lists the revisions that received traffic, so the write that moves the
- * traffic records the release. Pure functions; `releasesIn` returns what the two annotations contain.
+ * Stores releases on Cloud Run, in two annotations. The annotation of a revision contains the template and the origin
+ * of its release. The annotation of the service lists the revisions that received traffic, so the write that moves the
+ * traffic records the release. `releasesIn` combines the two. Pure functions.
  *
  * The annotations of a template become those of its revision, and follow "Kubernetes annotations' namespacing, limits,
  * and rules": revision_template.proto.
@@ -79,7 +79,7 @@ export const addRelease = (
   return { newest: release, served: [{ release, revision, at }, ...served].slice(0, kept) };
 };
 
-/** Removes the release of a revision that could not be made public. Its number is not used again. */
+/** Removes the release of a revision that could not be made public. No later release gets its number. */
 export const removeRelease = ({ newest, served }: ReleaseIndex, revision: string): ReleaseIndex => ({
   newest,
   served: served.filter((one) => one.revision !== revision),
@@ -95,9 +95,7 @@ const UNKNOWN: ReleaseOrigin = {
 
 /**
  * Returns the releases, newest first. Omits a release whose revision was deleted.
- *
  * @param uid the uid of the service
- *
  * @param templates the templates of revisions without an annotation, which an earlier version of Portside created
  */
 export const releasesIn = (

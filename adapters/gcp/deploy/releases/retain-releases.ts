@@ -22,9 +22,9 @@ export interface RetentionDeps {
   readonly logger: Logger;
 }
 
-/** The client waits for the end of the rollout. */
+/** The timeout is short, because the client waits for the end of the rollout. */
 const RETRY: RetryOptions = { timeoutMs: 5000 };
-/** Deletions in one rollout. Each is a write, and Cloud Run limits the writes per minute. */
+/** Maximum deletions in one rollout. Each is a write, and Cloud Run limits the writes per minute. */
 const MAX_DELETIONS = 3;
 
 /** Ids of the revisions that Cloud Run needs. A revision with a tag has a URL, even without traffic. */

@@ -13,7 +13,7 @@ export const MAX_BODY = 16 * 1024 * 1024;
 
 const candidate = z.strictObject({ name, createdAt: timestamp, revision: text });
 
-/** `fire` returns this if too many requested fires of the schedule are still running. Otherwise it returns a boolean. */
+/** The result of `fire` if too many requested fires of the schedule have not ended. Otherwise, a boolean. */
 export const TOO_MANY_FIRES = "too_many_fires";
 
 /** All calls, with their inputs. The callers are the server, an engine without the lease, and `portside upgrade`. */

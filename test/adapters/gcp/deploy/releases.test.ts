@@ -171,7 +171,7 @@ test("a failed clean-up does not fail the rollout, and the next rollout complete
   expect(revisionsOf("app")).toHaveLength(2);
 });
 
-test("the revision of a deployment from before releases is release 1 until a rollout replaces its record", async () => {
+test("a revision from a version without releases is release 1 until a rollout replaces its record", async () => {
   const legacy = await deployed("app", imageOfSource("a1"));
   await run.run.edit("app", (wanted) => {
     delete wanted.annotations[RELEASES];
@@ -205,7 +205,7 @@ test("a revision that another server of an earlier version rolled out is the new
   ]);
 });
 
-test("a list of releases that a manual edit has broken makes the service one of another system", async () => {
+test("a service whose list of releases a manual edit has broken does not count as Portside's", async () => {
   await deployed("app", imageOfSource("a1"));
   await run.run.edit("app", (wanted) => {
     wanted.annotations[RELEASES] = "{";

@@ -36,7 +36,7 @@ test("the id of a secret shows its account and name, and names that differ in ca
   expect(secretIdOf(acme, "a".repeat(63) as SecretName).length).toBeLessThanOrEqual(255);
 });
 
-test("the largest number of versions fits into the annotations of a secret", () => {
+test("the maximum number of versions fits into the annotations of a secret", () => {
   const annotations = Object.assign(
     {},
     ...Array.from({ length: MAX_VERSIONS }, (_, at) =>
@@ -96,7 +96,7 @@ test("a deletion destroys the values, including one that a failed call left behi
 describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
   "with the fault %s at any call",
   (kind) => {
-    test("a set stores the value or fails without a trace of it, and a repeat stores it once", async () => {
+    test("`set` stores the value or fails without a trace of it, and a repeat stores it once", async () => {
       await set("one");
       run.secrets.faults.clear();
       await set("two");

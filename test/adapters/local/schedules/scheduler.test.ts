@@ -146,7 +146,7 @@ test("limits the requested fires of a schedule that have not ended, but not its 
   for (let count = 1; count <= 10; count++) (await scheduler.fire(job(""), `f${count}`))._unsafeUnwrap();
   const refused = {
     kind: "unavailable",
-    message: "The schedule of 'app' already has 10 requested fires that have not ended. Try again when one has ended.",
+    message: "The schedule of 'app' already has 10 requested runs that have not ended. Try again when one has ended.",
     retryAfterSeconds: 5,
   };
   expect((await scheduler.fire(job(""), "f11"))._unsafeUnwrapErr()).toMatchObject(refused);

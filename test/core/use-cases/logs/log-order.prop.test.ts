@@ -101,7 +101,7 @@ test("a page in ascending order up to a future time does not skip entries that a
   }
 });
 
-test("rejects an until before since, an unknown order, and a wait for entries that cannot come", async () => {
+test("rejects `until` before `since`, an unknown order, and `wait` if no entry can follow", async () => {
   const { controlPlane, principal } = await withBatches([1]);
   const issues = async (request: Record<string, unknown>) => {
     const answer = await controlPlane.readLogs(principal(), { deployment_name: "app", ...request });

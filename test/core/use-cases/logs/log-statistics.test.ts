@@ -106,7 +106,7 @@ describe("the histogram", () => {
     expect(buckets.flatMap(({ counts }) => counts.INFO ?? [])).toEqual([3500]);
   });
 
-  test("is partial if its time ends the search, and states from when its counts are complete", async () => {
+  test("is partial if the search reaches its time limit, and states the time after which its counts are complete", async () => {
     const clock = createManualClock();
     // Examines four entries per search.
     const logs = createMemoryLogs(createWorld(), clock, compileRe2, 4);
@@ -207,7 +207,7 @@ test.each(["getLogHistogram", "listLogValues"] as const)("%s returns 404 for an 
   expect(answer._unsafeUnwrapErr().kind).toBe("not_found");
 });
 
-test("a provider that lacks a capability refuses, with the reason", async () => {
+test("rejects the request with the reason if the provider lacks the capability", async () => {
   const none = missing("It reads in one direction.");
   const logs = { ...memoryCapabilities.logs, descending: none, histogram: none, values: none };
   const { call, controlPlane, principal } = await withEntries([], { capabilities: { logs } });

@@ -110,7 +110,7 @@ test("reports all issues of the period and the step", async () => {
   ]);
 });
 
-test("omits the series that the provider does not support, and fails without any", async () => {
+test("omits the series that the provider does not support, and fails if it supports none", async () => {
   const some = { ...metricsWith(missing("no metrics"), 7), latency: offered() };
   const { series } = await metrics(await start({ capabilities: { metrics: some } }));
   expect(series.map(({ metric }) => metric)).toEqual(["latency_p50", "latency_p95", "latency_p99"]);

@@ -45,10 +45,10 @@ test("list has columns for fires only if a deployment has a schedule", async () 
   const env = await envOf(api);
   const source = nodeSource(helloServer());
   await api.deploy({ function_name: "plain", volumes: "{}" }, source);
-  expect((await portside(["list"], { env, columns: 160 })).stdout).not.toContain("NEXT FIRE");
+  expect((await portside(["list"], { env, columns: 160 })).stdout).not.toContain("NEXT RUN");
   // Fires once a year, so that the next fire stays the same during the test.
   await api.deploy({ function_name: "timed", volumes: "{}", schedule: "0 0 1 1 *", timezone: "Asia/Tokyo" }, source);
-  expect((await portside(["list"], { env, columns: 160 })).stdout).toContain("NEXT FIRE");
+  expect((await portside(["list"], { env, columns: 160 })).stdout).toContain("NEXT RUN");
   const [plain, timed] = (await portside(["list"], { env })).stdout
     .split("\n")
     .map((line) => line.split("\t").slice(-2));

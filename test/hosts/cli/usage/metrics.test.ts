@@ -34,7 +34,7 @@ test("prints a line for each series and step in a pipe", async () => {
   expect(lines.filter((line) => line.includes("\tlatency_p50\t-\tms")).length).toBeGreaterThan(8);
 });
 
-test("draws each series on a terminal, without the status classes that did not occur", async () => {
+test("draws each series on a terminal, without the status classes that have no requests", async () => {
   const { stdout, stderr } = await portside(["metrics", "my-app", "-s", "10m"], { env, columns: 120 });
   const shown = stripVTControlCharacters(stdout);
   expect(shown).toMatch(/^METRIC +UNIT +LAST +MAX/);

@@ -130,7 +130,7 @@ test("full returns whole entries", async () => {
   });
 });
 
-test("wait holds the response until an entry comes", async () => {
+test("`wait` holds the response until an entry arrives", async () => {
   const { api, memory } = await withLogs();
   await using _api = api;
   const { cursor } = (await read(api, {})).json;
