@@ -22,7 +22,7 @@ import { checkLog, checkSearch, queryOf, searchBackwards } from "./log-search.ts
 const DEFAULT_RANGE_MS = 3_600_000;
 
 /** Entries that are examined between two turns of the event loop. */
-const YIELD_EVERY = 20;
+const YIELD_EVERY = 5;
 
 interface Input extends PageRange {
   readonly deployment_name: DeploymentName;
