@@ -57,6 +57,21 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const lengthOf = (path: readonly string[]): number => path.reduce((chars, key) => chars + key.length + 1, 0);
 
+/** Returns the first members of an object whose paths are not too long. */
+const membersOf = (
+  value: Readonly<Record<string, unknown>>,
+  path: readonly string[],
+  count: number,
+): readonly [string[], unknown][] => {
+  const most = MAX_PATH_CHARS - lengthOf(path);
+  const members: [string[], unknown][] = [];
+  for (const key of Object.keys(value)) {
+    if (members.length === count) break;
+    if (key.length <= most) members.push([[...path, key], value[key]]);
+  }
+  return members;
+};
+
 /**
  * Yields the path and the value of each leaf, up to `MAX_LEAVES`. Skips paths longer than `MAX_PATH_CHARS`. An element of a
  * list has the path of the list.
@@ -68,14 +83,8 @@ function* leavesOf(record: object): Generator<readonly [FieldPath, Leaf]> {
   for (let next = left.pop(); next !== undefined && room > 0; next = left.pop()) {
     const [path, value] = next;
     if (Array.isArray(value)) for (const element of value.slice(0, room).toReversed()) left.push([path, element]);
-    else if (isObject(value)) {
-      const most = MAX_PATH_CHARS - lengthOf(path);
-      const inner: [string[], unknown][] = [];
-      for (const key of Object.keys(value))
-        if (inner.length === room) break;
-        else if (key.length <= most) inner.push([[...path, key], value[key]]);
-      left.push(...inner.toReversed());
-    } else if (value !== undefined) {
+    else if (isObject(value)) left.push(...membersOf(value, path, room).toReversed());
+    else if (value !== undefined) {
       room -= 1;
       yield [path as unknown as FieldPath, value as Leaf];
     }
