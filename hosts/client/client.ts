@@ -11,7 +11,7 @@ import { ApiError, ConnectionError } from "./errors.ts";
 import { formBody, type Source } from "./form.ts";
 import { type Operation, operations } from "./operations.ts";
 import { followRecords, type StreamPosition, wait } from "./streams.ts";
-import { type ClientOptions, createTransport, type Send } from "./transport.ts";
+import { type ClientOptions, createTransport, readJson, type Send } from "./transport.ts";
 
 /** Options of every method. */
 export interface RequestOptions {
@@ -130,14 +130,14 @@ export const clientOn = (send: Send): Client => {
       const { source_archive, ...fields } = request ?? {};
       const body = formBody(fields, source_archive as Source | undefined);
       const response = await send(method, path, { body, signal });
-      return kind === "deploy" ? records(response, options) : await response.json();
+      return kind === "deploy" ? records(response, options) : readJson(response, signal);
     }
     const response = await (method === "GET"
       ? send(method, withQuery(path, request ?? {}), { signal })
       : send(method, path, { json: request, signal }));
     if (kind === "redeploy") return records(response, options);
     const read = (readers as Record<string, ((body: unknown, headers: Headers) => unknown) | undefined>)[name];
-    const body: unknown = await response.json();
+    const body = await readJson(response, signal);
     return read === undefined ? body : read(body, response.headers);
   };
 

@@ -83,24 +83,29 @@ test("followDeploy ends with the reason of the signal", async () => {
 const page = (cursor: string, ...messages: readonly string[]) =>
   Response.json({ logs: messages.map((message) => ({ message })), cursor });
 
-test("followLogs continues from the cursor across failed connections and rate limits", async () => {
+const html = () => new Response("<h1>Welcome</h1>");
+
+test("followLogs continues from the cursor across failed connections, broken bodies and rate limits", async () => {
   const stop = new AbortController();
   const { client, sent } = clientOf(
     page("c1", "one"),
     undefined,
-    detail(429, { "retry-after": "0" }),
+    html(),
     page("c2", "two"),
+    broken(),
+    detail(429, { "retry-after": "0" }),
+    page("c3", "three"),
   );
   const seen: string[] = [];
   const follow = async () => {
     const rows = client.followLogs({ deployment_name: "app", limit: 10 }, { signal: stop.signal });
-    for await (const { message } of rows) if (seen.push(message) === 2) stop.abort(new Error("left"));
+    for await (const { message } of rows) if (seen.push(message) === 3) stop.abort(new Error("left"));
   };
   await expect(follow()).rejects.toThrow("left");
-  expect(seen).toEqual(["one", "two"]);
+  expect(seen).toEqual(["one", "two", "three"]);
   const from = (since?: string) =>
     `POST /v1/deployment/logs ${JSON.stringify({ deployment_name: "app", limit: 10, since, wait: 20 })}`;
-  expect(sent).toEqual([from(), from("c1"), from("c1"), from("c1")]);
+  expect(sent).toEqual([from(), ...Array(3).fill(from("c1")), ...Array(3).fill(from("c2"))]);
 });
 
 test("followLogs throws an error that a retry does not change", async () => {
