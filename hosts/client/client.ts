@@ -7,10 +7,9 @@ import { followLog, WAIT_SECONDS } from "../../core/domain/logs/follow-log.ts";
 import type { SqlColumn } from "../../core/domain/sql/answer.ts";
 import type { RequestFields } from "../../core/domain/wire/fields.ts";
 import type { KnownEndpoint } from "../http/endpoints.ts";
-import { ApiError, ConnectionError } from "./errors.ts";
 import { formBody, type Source } from "./form.ts";
 import { type Operation, operations } from "./operations.ts";
-import { followRecords, type StreamPosition, wait } from "./streams.ts";
+import { followRecords, isTemporary, retryPause, type StreamPosition, wait } from "./streams.ts";
 import { type ClientOptions, createTransport, readJson, type Send } from "./transport.ts";
 
 /** Options of every method. */
@@ -85,10 +84,6 @@ const withQuery = (path: string, request: Raw): string => {
 const BACKOFF_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 
-const isTemporary = (error: unknown): boolean =>
-  error instanceof ConnectionError ||
-  (error instanceof ApiError && (error.code === "rate_limited" || error.code === "unavailable"));
-
 const readLogsOf =
   (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) =>
   async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
@@ -97,8 +92,7 @@ const readLogsOf =
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTemporary(error)) throw error;
-      const { retryAfter = 0 } = error as { retryAfter?: number };
-      await wait(Math.max(retryAfter * 1000, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
+      await wait(retryPause(error, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
       return undefined;
     }
   };

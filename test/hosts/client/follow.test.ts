@@ -1,5 +1,5 @@
 /** Streams of the client and of the control plane continue across broken connections and temporary errors. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountOf } from "../../../core/domain/accounts/account.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -67,6 +67,35 @@ test("throws that the stream is lost if the server has no records of the deploy,
   const { client: silent } = clientOf(lines());
   await expect(Array.fromAsync(await silent.restartDeployment({ name: "app" }))).rejects.toMatchObject({
     code: "stream_lost",
+  });
+});
+
+test("a deploy's records continue after errors of a proxy and a rate limit, after the pause of Retry-After", async () => {
+  const { client } = clientOf(
+    broken(record(1, "DEPLOYING")),
+    detail(502),
+    detail(429, { "retry-after": "30" }),
+    detail(504),
+    lines(record(2, "DONE")),
+  );
+  const pauses: unknown[] = [];
+  const { setTimeout } = globalThis;
+  const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation(((done: () => void, millis: number) => {
+    pauses.push(millis);
+    return setTimeout(done, 0);
+  }) as typeof setTimeout);
+  const records = await Array.fromAsync(await client.restartDeployment({ name: "app" })).finally(() =>
+    spy.mockRestore(),
+  );
+  expect(records.map(({ seq }) => seq)).toEqual([1, 2]);
+  expect(pauses).toEqual([500, 1000, 30_000, 2000]);
+});
+
+test("throws the platform's error if the deploy's records need another credential", async () => {
+  const { client } = clientOf(broken(record(1, "BUILDING")), detail(401));
+  await expect(Array.fromAsync(await client.restartDeployment({ name: "app" }))).rejects.toMatchObject({
+    code: "unauthenticated",
+    message: "status 401 Check the API key.",
   });
 });
 
