@@ -7,6 +7,7 @@ import { followLog, WAIT_SECONDS } from "../../core/domain/logs/follow-log.ts";
 import type { SqlColumn } from "../../core/domain/sql/answer.ts";
 import type { RequestFields } from "../../core/domain/wire/fields.ts";
 import type { KnownEndpoint } from "../http/endpoints.ts";
+import { ApiError } from "./errors.ts";
 import { formBody, type Source } from "./form.ts";
 import { type Operation, operations } from "./operations.ts";
 import { followRecords, isTemporary, retryPause, type StreamPosition, wait } from "./streams.ts";
@@ -84,11 +85,29 @@ const withQuery = (path: string, request: Raw): string => {
 const BACKOFF_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 
-const readLogsOf =
-  (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) =>
-  async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
+/**
+ * Returns a `readLogs` for which the platform waits until an entry matches. Stops sending `wait` when a platform of an
+ * earlier version rejects the field.
+ */
+export const waitingReadLogs = ({ readLogs }: Pick<Methods, "readLogs">): Methods["readLogs"] => {
+  let knowsWait = true;
+  return async (request, options) => {
+    if (!knowsWait) return readLogs(request, options);
     try {
-      return await client.readLogs({ ...request, limit, since, wait: WAIT_SECONDS }, { signal });
+      return await readLogs({ ...request, wait: WAIT_SECONDS }, options);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.issues.some(({ field }) => field === "wait"))) throw error;
+      knowsWait = false;
+      return readLogs(request, options);
+    }
+  };
+};
+
+const readLogsOf = (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) => {
+  const readLogs = waitingReadLogs(client);
+  return async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
+    try {
+      return await readLogs({ ...request, limit, since }, { signal });
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTemporary(error)) throw error;
@@ -96,6 +115,7 @@ const readLogsOf =
       return undefined;
     }
   };
+};
 
 /** Creates a client on a transport. */
 export const clientOn = (send: Send): Client => {

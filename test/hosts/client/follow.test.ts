@@ -137,6 +137,34 @@ test("followLogs continues from the cursor across failed connections, broken bod
   expect(sent).toEqual([from(), ...Array(3).fill(from("c1")), ...Array(3).fill(from("c2"))]);
 });
 
+const unknownWait = () =>
+  Response.json(
+    { detail: [{ loc: ["body", "wait"], msg: "unknown field 'wait'", type: "extra_forbidden" }] },
+    { status: 422 },
+  );
+
+test("followLogs continues without `wait` if the platform does not know the field", async () => {
+  const { client, sent } = clientOf(unknownWait(), page("c1", "one"), page("c2", "two"), detail(404));
+  const rows = Array.fromAsync(client.followLogs({ deployment_name: "app", limit: 1 }));
+  await expect(rows).rejects.toMatchObject({ status: 404 });
+  const asked = sent.map((text) => JSON.parse(text.replace(/^[^{]*/, "")));
+  expect(asked.map(({ wait, since }) => [wait, since])).toEqual([
+    [20, undefined],
+    [undefined, undefined],
+    [undefined, "c1"],
+    [undefined, "c2"],
+  ]);
+});
+
+test("followLogs throws if the platform rejects another field, or rejects `wait` in a request without it", async () => {
+  const invalid = Response.json({ detail: [{ loc: ["body", "query"], msg: "wrong", type: "x" }] }, { status: 422 });
+  for (const answers of [[invalid], [unknownWait(), unknownWait()]]) {
+    const { client } = clientOf(...answers);
+    const rows = Array.fromAsync(client.followLogs({ deployment_name: "app" }));
+    await expect(rows).rejects.toMatchObject({ status: 422 });
+  }
+});
+
 test("followLogs throws an error that a retry does not change", async () => {
   const { client } = clientOf(detail(404));
   await expect(Array.fromAsync(client.followLogs({ deployment_name: "app" }))).rejects.toMatchObject({ status: 404 });

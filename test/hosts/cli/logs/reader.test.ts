@@ -46,3 +46,19 @@ test("reports a body that breaks or is not JSON once, and continues", async () =
   expect(await reader.pageIfAny(undefined, 1)).toMatchObject({ cursor: "c1" });
   expect(stderr()).toBe("The platform does not respond. Retrying…\n");
 });
+
+test("reads pages without `wait` if the platform does not know the field", async () => {
+  const bodies: { wait?: number }[] = [];
+  const fetch = async (_url: unknown, init?: RequestInit) => {
+    const body = JSON.parse(String(init?.body));
+    bodies.push(body);
+    if (body.wait === undefined) return Response.json({ logs: [], cursor: "c1" });
+    const unknown = { loc: ["body", "wait"], msg: "unknown field 'wait'", type: "extra_forbidden" };
+    return Response.json({ detail: [unknown] }, { status: 422 });
+  };
+  const { io, stderr } = terminal();
+  const reader = new LogReader(createClient({ url: "http://127.0.0.1:1", fetch }), io, "my_app", undefined);
+  for (let time = 0; time < 2; time++) expect(await reader.pageIfAny(undefined, 1)).toMatchObject({ cursor: "c1" });
+  expect(bodies.map(({ wait }) => wait)).toEqual([20, undefined, undefined]);
+  expect(stderr()).toBe("");
+});
