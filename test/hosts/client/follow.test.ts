@@ -159,7 +159,7 @@ test("followLogs continues without `wait` if the platform does not know the fiel
 test("followLogs throws if the platform rejects another field, or rejects `wait` in a request without it", async () => {
   const invalid = Response.json({ detail: [{ loc: ["body", "query"], msg: "wrong", type: "x" }] }, { status: 422 });
   for (const answers of [[invalid], [unknownWait(), unknownWait()]]) {
-    const { client } = clientOf(...answers);
+    const { client } = clientOf(...answers, detail(404));
     const rows = Array.fromAsync(client.followLogs({ deployment_name: "app" }));
     await expect(rows).rejects.toMatchObject({ status: 422 });
   }
