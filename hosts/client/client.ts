@@ -7,11 +7,11 @@ import { followLog, WAIT_SECONDS } from "../../core/domain/logs/follow-log.ts";
 import type { SqlColumn } from "../../core/domain/sql/answer.ts";
 import type { RequestFields } from "../../core/domain/wire/fields.ts";
 import type { KnownEndpoint } from "../http/endpoints.ts";
-import { ApiError, ConnectionError } from "./errors.ts";
+import { ApiError } from "./errors.ts";
 import { formBody, type Source } from "./form.ts";
 import { type Operation, operations } from "./operations.ts";
-import { followRecords, type StreamPosition, wait } from "./streams.ts";
-import { type ClientOptions, createTransport, type Send } from "./transport.ts";
+import { followRecords, isTemporary, retryPause, type StreamPosition, wait } from "./streams.ts";
+import { type ClientOptions, createTransport, readJson, type Send } from "./transport.ts";
 
 /** Options of every method. */
 export interface RequestOptions {
@@ -86,23 +86,37 @@ const withQuery = (path: string, request: Raw): string => {
 const BACKOFF_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 
-const isTemporary = (error: unknown): boolean =>
-  error instanceof ConnectionError ||
-  (error instanceof ApiError && (error.code === "rate_limited" || error.code === "unavailable"));
-
-const readLogsOf =
-  (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) =>
-  async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
+/**
+ * Returns a `readLogs` for which the platform waits until an entry matches. Stops sending `wait` when a platform of an
+ * earlier version rejects the field.
+ */
+export const waitingReadLogs = ({ readLogs }: Pick<Methods, "readLogs">): Methods["readLogs"] => {
+  let knowsWait = true;
+  return async (request, options) => {
+    if (!knowsWait) return readLogs(request, options);
     try {
-      return await client.readLogs({ ...request, limit, since, wait: WAIT_SECONDS }, { signal });
+      return await readLogs({ ...request, wait: WAIT_SECONDS }, options);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.issues.some(({ field }) => field === "wait"))) throw error;
+      knowsWait = false;
+      return readLogs(request, options);
+    }
+  };
+};
+
+const readLogsOf = (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) => {
+  const readLogs = waitingReadLogs(client);
+  return async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
+    try {
+      return await readLogs({ ...request, limit, since }, { signal });
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTemporary(error)) throw error;
-      const { retryAfter = 0 } = error as { retryAfter?: number };
-      await wait(Math.max(retryAfter * 1000, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
+      await wait(retryPause(error, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
       return undefined;
     }
   };
+};
 
 /** Creates a client on a transport. */
 export const clientOn = (send: Send): Client => {
@@ -131,14 +145,14 @@ export const clientOn = (send: Send): Client => {
       const { source_archive, ...fields } = request ?? {};
       const body = formBody(fields, source_archive as Source | undefined);
       const response = await send(method, path, { body, signal });
-      return kind === "deploy" ? records(response, options) : await response.json();
+      return kind === "deploy" ? records(response, options) : readJson(response, signal);
     }
     const response = await (method === "GET"
       ? send(method, withQuery(path, request ?? {}), { signal })
       : send(method, path, { json: request, signal }));
     if (kind === "redeploy") return records(response, options);
     const read = (readers as Record<string, ((body: unknown, headers: Headers) => unknown) | undefined>)[name];
-    const body: unknown = await response.json();
+    const body = await readJson(response, signal);
     return read === undefined ? body : read(body, response.headers);
   };
 

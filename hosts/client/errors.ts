@@ -14,7 +14,7 @@ export class PortsideError extends Error {
   }
 }
 
-/** Thrown if the server does not respond or the connection breaks. A retry may succeed. */
+/** Thrown if the server does not respond, the connection breaks, or the response is not JSON. A retry may succeed. */
 export class ConnectionError extends PortsideError {
   constructor(message: string, code: "no_response" | "stream_lost" = "no_response", cause?: unknown) {
     super(code, message, cause);

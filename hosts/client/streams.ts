@@ -20,6 +20,17 @@ export const wait = (millis: number, signal: AbortSignal | undefined): Promise<v
     else signal?.addEventListener("abort", done);
   });
 
+/** Returns whether a retry may succeed. Includes the errors of a proxy whose server does not respond. */
+export const isTemporary = (error: unknown): boolean =>
+  error instanceof ConnectionError ||
+  (error instanceof ApiError && (error.code === "rate_limited" || error.code === "unavailable"));
+
+/** Returns the pause before a retry: at least `backoffMs`, and at least Retry-After. */
+export const retryPause = (error: unknown, backoffMs: number): number => {
+  const { retryAfter = 0 } = error instanceof ApiError ? error : {};
+  return Math.max(retryAfter * 1000, backoffMs);
+};
+
 /** Yields the JSON values of a JSON Lines response as they arrive. */
 async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
   const reader = response.body?.getReader();
@@ -81,12 +92,13 @@ export async function* followRecords(
     } catch (error) {
       signal?.throwIfAborted();
       // A restarted server has no records of the deploy.
-      if (error instanceof ApiError && error.status !== 503) throw streamLost(at, error);
+      if (error instanceof ApiError && error.status === 404) throw streamLost(at, error);
+      if (error instanceof ApiError && !isTemporary(error)) throw error;
       cause = error;
     }
     next = undefined;
     if (at === undefined || failures === RECONNECTS) throw streamLost(at, cause);
     failures++;
-    await wait(RECONNECT_MS * failures, signal);
+    await wait(retryPause(cause, RECONNECT_MS * failures), signal);
   }
 }

@@ -28,13 +28,33 @@ export interface SendInit {
 /** Resolves to a successful response once its headers have arrived. */
 export type Send = (method: "GET" | "POST", path: string, init?: SendInit) => Promise<Response>;
 
+const causeOf = (error: unknown): { code?: string; message?: string } =>
+  (error as { cause?: { code?: string; message?: string } }).cause ?? {};
+
+const reasonOf = (error: unknown): string => {
+  const { code, message } = causeOf(error);
+  return code ?? message ?? (error as Error).message;
+};
+
 const connectionErrorMessage = (url: string, error: unknown): string => {
-  const { cause: { code, message } = {} } = error as { cause?: { code?: string; message?: string } };
   // https://fetch.spec.whatwg.org/#port-blocking
-  if (message === "bad port")
+  if (causeOf(error).message === "bad port")
     return `${url}: Node and browsers block the port ${new URL(url).port}, which belongs to another protocol. Use another port.`;
-  const cause = code ?? message ?? (error as Error).message;
-  return `${url} does not respond (${cause}). Check the URL, or start a platform with 'portside serve'.`;
+  return `${url} does not respond (${reasonOf(error)}). Check the URL, or start a platform with 'portside serve'.`;
+};
+
+/** Reads a JSON body. Throws `ConnectionError` if the connection breaks or the body is not JSON. */
+export const readJson = async (response: Response, signal: AbortSignal | undefined): Promise<unknown> => {
+  try {
+    return await response.json();
+  } catch (error) {
+    signal?.throwIfAborted();
+    const message =
+      error instanceof SyntaxError
+        ? `${response.url || "The server"} did not respond with JSON. Check the URL, and any proxy in front of the platform.`
+        : `The connection broke during the response (${reasonOf(error)}). The request may have succeeded. Check before you retry.`;
+    throw new ConnectionError(message, "no_response", error);
+  }
 };
 
 /** @param steps the next steps in error messages */

@@ -1,9 +1,8 @@
 /** Reads a deployment's log over HTTP, page by page. Waits if the platform limits the rate, and reports errors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
-import { WAIT_SECONDS } from "../../../core/domain/logs/follow-log.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
-import type { Client } from "../../client/client.ts";
+import { type Client, waitingReadLogs } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
 import { isExplained } from "../client.ts";
 import { plainText } from "../terminal/control-characters.ts";
@@ -19,11 +18,11 @@ export interface PageRequest {
   readonly until?: string | undefined;
   readonly order?: "desc";
   readonly limit?: number;
-  readonly wait?: number;
 }
 
 export class LogReader {
   readonly #client: Client;
+  readonly #waitingReadLogs: Client["readLogs"];
   readonly #io: Io;
   readonly #name: string;
   readonly #query: string | undefined;
@@ -34,6 +33,7 @@ export class LogReader {
   /** @param full whether to read whole entries */
   constructor(client: Client, io: Io, name: string, query: string | undefined, full = false) {
     this.#client = client;
+    this.#waitingReadLogs = waitingReadLogs(client);
     this.#io = io;
     this.#name = name;
     this.#query = query;
@@ -41,13 +41,17 @@ export class LogReader {
   }
 
   /** @param bound a filter to put before the user's filter; needs no parentheses, because OR binds tighter than AND */
-  async page(request: PageRequest, bound?: string): Promise<LogPage> {
+  page(request: PageRequest, bound?: string): Promise<LogPage> {
+    return this.#page(this.#client.readLogs, request, bound);
+  }
+
+  async #page(readLogs: Client["readLogs"], request: PageRequest, bound?: string): Promise<LogPage> {
     const query = bound === undefined ? this.#query : `${bound}\n${this.#query ?? ""}`;
     const full = this.#full ? { full: true } : {};
     const body = { deployment_name: this.#name, ...(query === undefined ? {} : { query }), ...full, ...request };
     for (;;) {
       try {
-        return await this.#client.readLogs(body, { signal: this.#io.signal });
+        return await readLogs(body, { signal: this.#io.signal });
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 429)) throw withMarkedFilter(error, query);
         await this.#waitFor(error);
@@ -61,7 +65,7 @@ export class LogReader {
    */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {
-      const page = await this.page({ since, limit, wait: WAIT_SECONDS });
+      const page = await this.#page(this.#waitingReadLogs, { since, limit });
       this.#silent = false;
       for (const row of page.logs) this.#see(row);
       return page;

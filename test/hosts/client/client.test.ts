@@ -1,4 +1,7 @@
 /** The client's methods against the HTTP API on the memory provider. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
@@ -120,6 +123,28 @@ test("throws a connection error if the server does not respond, and the signal's
   await expect(client.listVolumes()).rejects.toBeInstanceOf(ConnectionError);
   const reason = new Error("left");
   await expect(client.listVolumes({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test("throws a connection error if a body breaks or is not JSON, and the signal's reason if it aborts", async () => {
+  const server = createServer(({ url }, response) => {
+    if (url === "/v1/volume/list") response.end("<h1>Welcome</h1>");
+    else response.write("[", () => url === "/v1/key/list" && response.destroy());
+  }).listen(0, "127.0.0.1");
+  await using _ = server;
+  await once(server, "listening");
+  const client = createClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const volumes = await client.listVolumes().catch((error: unknown) => error);
+  expect(volumes).toBeInstanceOf(ConnectionError);
+  expect(String(volumes)).toMatch(/http:.*\/v1\/volume\/list did not respond with JSON\. Check the URL/);
+  const keys = await client.listKeys().catch((error: unknown) => error);
+  expect(keys).toBeInstanceOf(ConnectionError);
+  expect(String(keys)).toContain("The connection broke during the response (UND_ERR_SOCKET).");
+  const stop = new AbortController();
+  const secrets = client.listSecrets({ signal: stop.signal });
+  await once(server, "request");
+  setTimeout(() => stop.abort(new Error("left")), 50);
+  await expect(secrets).rejects.toThrow("left");
+  server.closeAllConnections();
 });
 
 test("a wrong field does not compile, and the platform rejects it", async () => {

@@ -1,5 +1,5 @@
 /** Streams of the client and of the control plane continue across broken connections and temporary errors. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountOf } from "../../../core/domain/accounts/account.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -70,6 +70,35 @@ test("throws `stream_lost` if the server has no records of the deploy, or respon
   });
 });
 
+test("a deploy's records continue after errors of a proxy and a rate limit, after the pause of Retry-After", async () => {
+  const { client } = clientOf(
+    broken(record(1, "DEPLOYING")),
+    detail(502),
+    detail(429, { "retry-after": "30" }),
+    detail(504),
+    lines(record(2, "DONE")),
+  );
+  const pauses: unknown[] = [];
+  const { setTimeout } = globalThis;
+  const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation(((done: () => void, millis: number) => {
+    pauses.push(millis);
+    return setTimeout(done, 0);
+  }) as typeof setTimeout);
+  const records = await Array.fromAsync(await client.restartDeployment({ name: "app" })).finally(() =>
+    spy.mockRestore(),
+  );
+  expect(records.map(({ seq }) => seq)).toEqual([1, 2]);
+  expect(pauses).toEqual([500, 1000, 30_000, 2000]);
+});
+
+test("throws the platform's error if the deploy's records need another credential", async () => {
+  const { client } = clientOf(broken(record(1, "BUILDING")), detail(401));
+  await expect(Array.fromAsync(await client.restartDeployment({ name: "app" }))).rejects.toMatchObject({
+    code: "unauthenticated",
+    message: "status 401 Check the API key.",
+  });
+});
+
 test("followDeploy ends with the reason of the signal", async () => {
   const stop = new AbortController();
   const { client } = clientOf(broken(record(1, "DEPLOYING")));
@@ -83,24 +112,57 @@ test("followDeploy ends with the reason of the signal", async () => {
 const page = (cursor: string, ...messages: readonly string[]) =>
   Response.json({ logs: messages.map((message) => ({ message })), cursor });
 
-test("followLogs continues from the cursor across failed connections and rate limits", async () => {
+const html = () => new Response("<h1>Welcome</h1>");
+
+test("followLogs continues from the cursor across failed connections, broken bodies and rate limits", async () => {
   const stop = new AbortController();
   const { client, sent } = clientOf(
     page("c1", "one"),
     undefined,
-    detail(429, { "retry-after": "0" }),
+    html(),
     page("c2", "two"),
+    broken(),
+    detail(429, { "retry-after": "0" }),
+    page("c3", "three"),
   );
   const seen: string[] = [];
   const follow = async () => {
     const rows = client.followLogs({ deployment_name: "app", limit: 10 }, { signal: stop.signal });
-    for await (const { message } of rows) if (seen.push(message) === 2) stop.abort(new Error("left"));
+    for await (const { message } of rows) if (seen.push(message) === 3) stop.abort(new Error("left"));
   };
   await expect(follow()).rejects.toThrow("left");
-  expect(seen).toEqual(["one", "two"]);
+  expect(seen).toEqual(["one", "two", "three"]);
   const from = (since?: string) =>
     `POST /v1/deployment/logs ${JSON.stringify({ deployment_name: "app", limit: 10, since, wait: 20 })}`;
-  expect(sent).toEqual([from(), from("c1"), from("c1"), from("c1")]);
+  expect(sent).toEqual([from(), ...Array(3).fill(from("c1")), ...Array(3).fill(from("c2"))]);
+});
+
+const unknownWait = () =>
+  Response.json(
+    { detail: [{ loc: ["body", "wait"], msg: "unknown field 'wait'", type: "extra_forbidden" }] },
+    { status: 422 },
+  );
+
+test("followLogs continues without `wait` if the platform does not know the field", async () => {
+  const { client, sent } = clientOf(unknownWait(), page("c1", "one"), page("c2", "two"), detail(404));
+  const rows = Array.fromAsync(client.followLogs({ deployment_name: "app", limit: 1 }));
+  await expect(rows).rejects.toMatchObject({ status: 404 });
+  const asked = sent.map((text) => JSON.parse(text.replace(/^[^{]*/, "")));
+  expect(asked.map(({ wait, since }) => [wait, since])).toEqual([
+    [20, undefined],
+    [undefined, undefined],
+    [undefined, "c1"],
+    [undefined, "c2"],
+  ]);
+});
+
+test("followLogs throws if the platform rejects another field, or rejects `wait` in a request without it", async () => {
+  const invalid = Response.json({ detail: [{ loc: ["body", "query"], msg: "wrong", type: "x" }] }, { status: 422 });
+  for (const answers of [[invalid], [unknownWait(), unknownWait()]]) {
+    const { client } = clientOf(...answers, detail(404));
+    const rows = Array.fromAsync(client.followLogs({ deployment_name: "app" }));
+    await expect(rows).rejects.toMatchObject({ status: 422 });
+  }
 });
 
 test("followLogs throws an error that a retry does not change", async () => {

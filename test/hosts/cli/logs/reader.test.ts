@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { clientOf } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
+import { createClient } from "../../../../hosts/client/index.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
 import { serveMemory } from "../../../support/http/api.ts";
@@ -32,4 +33,32 @@ test("reports a deployment that never existed, and recovers from a failed page",
   const reader = new LogReader(clientOf({ url: api.url, apiKey: await api.key() }), io, "my_app", undefined);
   expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
   expect(stderr()).toBe(GONE);
+});
+
+test("reports a body that breaks or is not JSON once, and continues", async () => {
+  const cut = new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) });
+  const answers = [new Response("<h1>Welcome</h1>"), new Response(cut), Response.json({ logs: [], cursor: "c1" })];
+  const client = createClient({ url: "http://127.0.0.1:1", fetch: async () => answers.shift() as Response });
+  const { io, stderr } = terminal();
+  const reader = new LogReader(client, io, "my_app", undefined);
+  expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
+  expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
+  expect(await reader.pageIfAny(undefined, 1)).toMatchObject({ cursor: "c1" });
+  expect(stderr()).toBe("The platform does not respond. Retrying…\n");
+});
+
+test("reads pages without `wait` if the platform does not know the field", async () => {
+  const bodies: { wait?: number }[] = [];
+  const fetch = async (_url: unknown, init?: RequestInit) => {
+    const body = JSON.parse(String(init?.body));
+    bodies.push(body);
+    if (body.wait === undefined) return Response.json({ logs: [], cursor: "c1" });
+    const unknown = { loc: ["body", "wait"], msg: "unknown field 'wait'", type: "extra_forbidden" };
+    return Response.json({ detail: [unknown] }, { status: 422 });
+  };
+  const { io, stderr } = terminal();
+  const reader = new LogReader(createClient({ url: "http://127.0.0.1:1", fetch }), io, "my_app", undefined);
+  for (let time = 0; time < 2; time++) expect(await reader.pageIfAny(undefined, 1)).toMatchObject({ cursor: "c1" });
+  expect(bodies.map(({ wait }) => wait)).toEqual([20, undefined, undefined]);
+  expect(stderr()).toBe("");
 });
