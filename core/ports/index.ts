@@ -44,7 +44,7 @@ export type { PinnedSecret, PinnedSecrets } from "../domain/secrets/references.t
 export type { SecretVersion, StoredSecret } from "../domain/secrets/secret.ts";
 export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 export type { StatementPart, StatementSummary } from "../domain/sql/statement.ts";
-export { type MetricWindow, type MinuteRollup, sumSteps } from "../domain/usage/metrics.ts";
+export { type MetricWindow, type MinuteRollup, type ObservedTime, sumSteps } from "../domain/usage/metrics.ts";
 export type { Rollup } from "../domain/usage/rollup.ts";
 export {
   freeSubscription,

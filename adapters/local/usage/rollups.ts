@@ -1,19 +1,19 @@
 /** Stores the rollups of metrics in the engine's file, which the server reads. */
 import type { DatabaseSync } from "node:sqlite";
-import { type MinuteRollup, minuteOf, sumSteps } from "../../../core/domain/usage/metrics.ts";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import {
-  addRollup,
-  countObserved,
-  createRollup,
-  parseRollup,
-  type Rollup,
-  renderRollup,
-} from "../../../core/domain/usage/rollup.ts";
+  type MetricWindow,
+  type MinuteRollup,
+  minuteOf,
+  type ObservedTime,
+  sumSteps,
+} from "../../../core/domain/usage/metrics.ts";
+import { addRendered, parseRollup, type Rollup, renderRollup } from "../../../core/domain/usage/rollup.ts";
 import { plusMillis, secondsOf } from "../../../core/domain/wire/instant.ts";
 import { unavailable } from "../../../core/errors.ts";
-import type { MetricStore } from "../../../core/ports/metric-store.ts";
+import type { MetricScope, MetricStore } from "../../../core/ports/metric-store.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { errAsync, okAsync } from "../../../core/result.ts";
+import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
 import type { ReadOnlyFile } from "../data-folder/read-only-file.ts";
 import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
@@ -40,7 +40,7 @@ const SELECT_ROLLUP = "SELECT rollup FROM rollups WHERE owner = ? AND name = ? A
 const addRow = (db: DatabaseSync, { minute, owner, name, rollup }: RollupRow): void => {
   const present = selectFirst<Pick<RollupRow, "rollup">>(db, SELECT_ROLLUP, owner, name, minute);
   const sum = parseRollup(rollup);
-  if (present !== undefined) addRollup(sum, parseRollup(present.rollup));
+  if (present !== undefined) addRendered(sum, present.rollup);
   insert(db, "INSERT OR REPLACE INTO rollups", { owner, name, minute, rollup: renderRollup(sum) });
 };
 
@@ -101,43 +101,39 @@ export class RollupWriter {
   }
 }
 
-const observed = (millis: number): Rollup => {
-  const rollup = createRollup();
-  countObserved(rollup, millis);
-  return rollup;
+const readSteps = (
+  db: DatabaseSync,
+  { owner, name }: MetricScope,
+  window: MetricWindow,
+): readonly (Rollup | null)[] => {
+  const from = secondsOf(window.from);
+  const to = from + window.step * window.count;
+  const observed = selectAll<{ first: number; millis: number }>(
+    db,
+    `SELECT MIN(minute) AS first, SUM(millis) AS millis FROM observed_minutes WHERE minute >= ? AND minute < ?
+     GROUP BY CAST((minute - ?) / ? AS INTEGER)`,
+    ...[from, to, from, window.step],
+  );
+  const rows = selectAll<Pick<RollupRow, "minute" | "rollup">>(
+    db,
+    "SELECT minute, rollup FROM rollups WHERE owner = ? AND name = ? AND minute >= ? AND minute < ?",
+    ...[owner, name, from, to],
+  );
+  return sumSteps(
+    window,
+    observed.map(({ first, millis }): ObservedTime => [first, millis]),
+    rows.map(({ minute, rollup }): MinuteRollup => [minute, rollup]),
+  );
 };
 
-/** Reads the rollups, for the server. */
+/** Reads the rollups, for the server. Other requests run between two reads. */
 export const createMetricStore = (file: Pick<ReadOnlyFile, "use">): MetricStore => ({
-  read: ({ owner, name }, window) => {
-    const from = secondsOf(window.from);
-    const to = from + window.step * window.count;
-    try {
-      return okAsync(
-        file.use((db) => {
-          const minutes = selectAll<{ minute: number; millis: number }>(
-            db,
-            "SELECT minute, millis FROM observed_minutes WHERE minute >= ? AND minute < ?",
-            from,
-            to,
-          );
-          const rows = selectAll<Pick<RollupRow, "minute" | "rollup">>(
-            db,
-            "SELECT minute, rollup FROM rollups WHERE owner = ? AND name = ? AND minute >= ? AND minute < ?",
-            owner,
-            name,
-            from,
-            to,
-          );
-          return sumSteps(
-            window,
-            minutes.map(({ minute, millis }): MinuteRollup => [minute, observed(millis)]),
-            rows.map(({ minute, rollup }): MinuteRollup => [minute, parseRollup(rollup)]),
-          );
-        }),
-      );
-    } catch (cause) {
-      return errAsync(unavailable("The metrics cannot be read now. Try again.", 5, cause));
-    }
-  },
+  read: (scope, window) =>
+    ResultAsync.fromSafePromise(yieldToEventLoop()).andThen(() => {
+      try {
+        return okAsync(file.use((db) => readSteps(db, scope, window)));
+      } catch (cause) {
+        return errAsync(unavailable("The metrics cannot be read now. Try again.", 5, cause));
+      }
+    }),
 });

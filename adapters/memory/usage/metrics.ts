@@ -1,11 +1,10 @@
 /** In-memory metrics. The simulated services produce none, so tests add them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import { type MinuteRollup, minuteOf, sumSteps } from "../../../core/domain/usage/metrics.ts";
+import { minuteOf, type ObservedTime, sumSteps } from "../../../core/domain/usage/metrics.ts";
 import {
   addRollup,
   countColdStart,
   countInstance,
-  countObserved,
   countRequest,
   createRollup,
   type InstanceUse,
@@ -40,12 +39,6 @@ const rollupOf = ({ requests = [], instances = [], coldStarts = 0 }: SimulatedAc
   return rollup;
 };
 
-const wholeMinute = (): Rollup => {
-  const rollup = createRollup();
-  countObserved(rollup, ROLLUP_S * 1000);
-  return rollup;
-};
-
 export const createMemoryMetrics = (world: World, clock: Clock): MemoryMetrics => {
   const add = (minute: number, owner: string, name: string, rollup: Rollup): void => {
     world.observed.add(minute);
@@ -60,7 +53,7 @@ export const createMemoryMetrics = (world: World, clock: Clock): MemoryMetrics =
     add,
     measure: (account, name, activity) => add(minuteOf(clock.now()), account, name, rollupOf(activity)),
     read: ({ owner, name }, window) => {
-      const observed = [...world.observed].map((minute): MinuteRollup => [minute, wholeMinute()]);
+      const observed = [...world.observed].map((minute): ObservedTime => [minute, ROLLUP_S * 1000]);
       return okAsync(sumSteps(window, observed, world.rollups.get(scopeKey(owner, name)) ?? []));
     },
   };

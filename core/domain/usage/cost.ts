@@ -59,7 +59,8 @@ export type ChargeKey = "day" | "deployment";
 
 /** A charge for infrastructure. */
 export interface Charge {
-  readonly group: string;
+  /** Null for a charge without a deployment, such as a tax. */
+  readonly group: Group;
   readonly currency: string;
   readonly cost: Decimal;
 }
@@ -70,14 +71,14 @@ export const chargesStatement = ({ from, to }: Period, key: ChargeKey): string =
    WHERE usage_end_time > TIMESTAMP '${timestampOf(from)}' AND usage_start_time < TIMESTAMP '${timestampOf(to)}'
    GROUP BY charged, currency ORDER BY charged, currency`;
 
-/** Parses a row of `chargesStatement`. Returns undefined if the row has no group or no cost. */
+/** Parses a row of `chargesStatement`. Returns undefined if the row has no cost. */
 export const chargeOf = (key: ChargeKey, charged: unknown, currency: unknown, cost: unknown): Charge | undefined => {
   const start = key === "day" ? parseInstant(String(charged)) : undefined;
-  const group = key === "day" ? (start === undefined ? undefined : dayOf(start)) : charged;
+  const group = key === "day" ? (start === undefined ? null : dayOf(start)) : charged;
   const amount = parseDecimal(String(cost));
-  return typeof group !== "string" || amount === undefined
+  return amount === undefined
     ? undefined
-    : { group, currency: String(currency), cost: amount };
+    : { group: typeof group === "string" ? group : null, currency: String(currency), cost: amount };
 };
 
 const amountSchema = z.object({
@@ -123,7 +124,8 @@ export const costReportSchema = z
             .string()
             .nullable()
             .meta({
-              description: "The day (`YYYY-MM-DD`, UTC), deployment, user, chat or model. Null if a line names none.",
+              description:
+                "The day (`YYYY-MM-DD`, UTC), deployment, user, chat or model. Null if a line or a charge names none.",
               examples: ["2026-01-31"],
             }),
           complete: z.boolean().meta({
@@ -184,7 +186,8 @@ const groupsOf = ({ by, sums, charges, period }: Costs): (readonly [Group, Usage
   if (by !== "deployment" || charges === null) return used;
   const known = new Set(used.map(([group]) => group));
   const silent = new Set(charges.map(({ group }) => group).filter((group) => !known.has(group)));
-  return [...used, ...[...silent].sort().map((name) => [name, noUsage] as const)];
+  const names = [...silent].filter((group) => group !== null).sort();
+  return [...used, ...[...names, ...(silent.has(null) ? [null] : [])].map((group) => [group, noUsage] as const)];
 };
 
 /** Returns the report of an account's costs. */
@@ -198,8 +201,8 @@ export const costReportOf = (costs: Costs): CostReport => {
   const isWhole = (group: Group): boolean => {
     if (partial) return false;
     if (by === "day" && group !== null) return containsDay(period, group) && reaches(periodOfDay(group));
-    if (by === "deployment")
-      return reaches(period, [deployments.find(({ name }) => name === group) ?? { name: String(group) }]);
+    if (by === "deployment" && group !== null)
+      return reaches(period, [deployments.find(({ name }) => name === group) ?? { name: group }]);
     return complete;
   };
   const isCharged = by === "day" || by === "deployment";

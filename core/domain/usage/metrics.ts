@@ -3,11 +3,13 @@ import { z } from "zod";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import { type Instant, instantOfSeconds, secondsOf, timestampOf } from "../wire/instant.ts";
 import {
+  addRendered,
   addRollup,
   averageCpu,
   averageInstances,
   averageMemory,
   coldStartsOf,
+  countObserved,
   createRollup,
   latencyQuantile,
   ROLLUP_S,
@@ -81,29 +83,42 @@ export const windowOf = (
   return window.count <= MAX_POINTS ? window : { smallest: smallest(MAX_POINTS) };
 };
 
-/** A rollup with the start of its minute, in seconds since 1970. */
-export type MinuteRollup = readonly [minute: number, rollup: Rollup];
+/** A rollup, which may be rendered, with the start of its minute, in seconds since 1970. */
+export type MinuteRollup = readonly [minute: number, rollup: Rollup | string];
+
+/** Milliseconds for which the platform observed deployments, with a time in their step, in seconds since 1970. */
+export type ObservedTime = readonly [second: number, millis: number];
 
 /**
  * Adds up rollups by step. A step without a rollup is null.
- * @param observed one rollup for each minute in which the platform observed deployments, with only the observed time
+ * @param observed the time for which the platform observed deployments; may be summed by step
  * @param own the rollups of a deployment, which has none for a minute without activity
  */
 export const sumSteps = (
   { from, step, count }: MetricWindow,
-  observed: Iterable<MinuteRollup>,
+  observed: Iterable<ObservedTime>,
   own: Iterable<MinuteRollup>,
 ): (Rollup | null)[] => {
   const start = secondsOf(from);
   const steps: (Rollup | null)[] = Array.from({ length: count }, () => null);
-  for (const rollups of [observed, own])
-    for (const [minute, rollup] of rollups) {
-      const index = Math.floor((minute - start) / step);
-      if (index < 0 || index >= count) continue;
-      const sum = steps[index] ?? createRollup();
-      steps[index] = sum;
-      addRollup(sum, rollup);
-    }
+  /** Returns undefined for a time outside the window. */
+  const sumAt = (second: number): Rollup | undefined => {
+    const index = Math.floor((second - start) / step);
+    if (index < 0 || index >= count) return undefined;
+    const sum = steps[index] ?? createRollup();
+    steps[index] = sum;
+    return sum;
+  };
+  for (const [second, millis] of observed) {
+    const sum = sumAt(second);
+    if (sum !== undefined) countObserved(sum, millis);
+  }
+  for (const [minute, rollup] of own) {
+    const sum = sumAt(minute);
+    if (sum === undefined) continue;
+    if (typeof rollup === "string") addRendered(sum, rollup);
+    else addRollup(sum, rollup);
+  }
   return steps;
 };
 

@@ -39,6 +39,8 @@ export interface Context {
   readonly heldReads: HeldReads;
   /** Limits the concurrent SQL queries per account. */
   readonly queries: KeyedSemaphore;
+  /** Permits one read of metrics per account at a time, because it reads thousands of rows. */
+  readonly metricReads: KeyedSemaphore;
   /** Permits one change to the secrets of an account at a time. */
   readonly secrets: KeyedSemaphore;
   /** Limits the requests per account and minute. */
@@ -76,6 +78,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
     heldReads: new HeldReads(ports.clock, settings.logLimits.waitingAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
+    metricReads: new KeyedSemaphore(1),
     secrets: new KeyedSemaphore(1),
     requests: new RequestCounter(ports.clock, settings.accountLimits.requestsPerMinute),
   };

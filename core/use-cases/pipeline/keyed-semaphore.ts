@@ -1,5 +1,6 @@
 /**
- * A first-in, first-out semaphore per key. Limits deploys per name, and builds, uploads and SQL queries per account.
+ * A first-in, first-out semaphore per key. Limits deploys per name, and builds, uploads, SQL queries and reads of metrics per
+ * account.
  */
 
 export interface Permit {
@@ -39,6 +40,19 @@ export class KeyedSemaphore {
   /** Returns true if `acquire` would grant a permit immediately. */
   isAvailable(key: string): boolean {
     return (this.#permits.get(key)?.length ?? 0) < this.#capacity;
+  }
+
+  /** Runs `work` with a permit. Returns undefined if `acquire` would not grant one immediately. */
+  runIfAvailable<T>(key: string, work: () => PromiseLike<T>): Promise<T> | undefined {
+    return this.isAvailable(key) ? this.#runWith(this.acquire(key), work) : undefined;
+  }
+
+  async #runWith<T>(permit: Permit, work: () => PromiseLike<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      permit.release();
+    }
   }
 
   acquire(key: string): Permit {

@@ -55,21 +55,12 @@ export const asQuery = async <T>(
   { context: { queries, settings }, principal: { account } }: Caller,
   work: () => PromiseLike<Result<T, ControlPlaneError>>,
 ): Promise<Result<T, ControlPlaneError>> => {
-  if (!queries.isAvailable(account)) {
-    const { sqlAtOnce } = settings.accountLimits;
-    return err(
-      rateLimited(
-        `Your account has reached its limit of concurrent SQL queries (${sqlAtOnce}). Wait until one ends.`,
-        1,
-      ),
-    );
-  }
-  const permit = queries.acquire(account);
-  try {
-    return await work();
-  } finally {
-    permit.release();
-  }
+  const { sqlAtOnce } = settings.accountLimits;
+  const refused = rateLimited(
+    `Your account has reached its limit of concurrent SQL queries (${sqlAtOnce}). Wait until one ends.`,
+    1,
+  );
+  return (await queries.runIfAvailable(account, work)) ?? err(refused);
 };
 
 export const runSql = useCase({

@@ -23,7 +23,7 @@ import { type Instant, millisOf, plusMillis } from "../../domain/wire/instant.ts
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import { type DeploymentName, normalizeDeploymentName } from "../../domain/wire/names.ts";
 import { costFields } from "../../domain/wire/requests.ts";
-import { type ControlPlaneError, internal, type Unavailable, unavailable } from "../../errors.ts";
+import { type ControlPlaneError, internal, invalidInput, type Unavailable, unavailable } from "../../errors.ts";
 import type { SqlFailure } from "../../ports/sql-engine.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import { LIST_MAX_AGE_MS } from "../deploy/deployments.ts";
@@ -48,10 +48,20 @@ const checkPeriod = (
   return ok({ period: { from, to } });
 };
 
-const failureOf = (failure: SqlFailure | Unavailable): Unavailable =>
-  failure.kind === "unavailable"
-    ? failure
-    : unavailable("The cost of infrastructure cannot be read now. Try again.", 5, failure);
+const failureOf = (failure: SqlFailure | Unavailable): ControlPlaneError => {
+  switch (failure.kind) {
+    case "unavailable":
+      return failure;
+    case "invalid_statement":
+      return internal("The statement for the cost of infrastructure is invalid.", failure);
+    case "failed":
+      return unavailable("The cost of infrastructure cannot be read now. Try again.", 5, failure);
+    default:
+      return invalidInput([
+        issue(["since"], "selects more charges than Portside can add up; request a shorter period", "value_error"),
+      ]);
+  }
+};
 
 /** Returns the platform's charges in the period. The statement is not the client's, so it needs no check. */
 const readCharges = ({ context, principal, options }: Caller, period: Period, key: ChargeKey) =>
@@ -112,7 +122,9 @@ const readCosts = (call: Call<CostInput & { readonly period: Period }>) =>
     const charges = isCharged && by === "day" ? yield* await readCharges(call, period, "day") : byDeployment;
     const present = own.map(deploymentOf).map(({ name, created_at }) => ({ name: name as DeploymentName, created_at }));
     const names = new Set<string>(present.map(({ name }) => name));
-    const gone = [...new Set(byDeployment?.map(({ group }) => group))].filter((name) => !names.has(name));
+    const gone = [...new Set(byDeployment?.map(({ group }) => group))].filter(
+      (name) => name !== null && !names.has(name),
+    ) as string[];
     const deployments = [
       ...present,
       ...gone.map((name) => ({ name: normalizeDeploymentName(name) as DeploymentName })),

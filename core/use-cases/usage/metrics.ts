@@ -13,12 +13,12 @@ import { plusMillis } from "../../domain/wire/instant.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import { metricsFields } from "../../domain/wire/requests.ts";
-import { type ControlPlaneError, internal } from "../../errors.ts";
+import { type ControlPlaneError, internal, rateLimited } from "../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import { LIST_MAX_AGE_MS } from "../deploy/deployments.ts";
 import { ownService } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
-import { useCase } from "../pipeline/use-case.ts";
+import { type Call, useCase } from "../pipeline/use-case.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -42,7 +42,22 @@ const checkWindow = (
     : ok({ window });
 };
 
-/** Returns the series of the account's deployments, or of those in `names`. */
+const readSeries = (
+  { context, principal, input: { window }, options }: Call<{ readonly window: MetricWindow }>,
+  names: readonly DeploymentName[],
+) =>
+  safeTry<Metrics, ControlPlaneError>(async function* () {
+    const { capabilities, metrics } = context.ports.provider;
+    if (metrics === undefined) return err(internal("The provider declares metrics without a store."));
+    const series: MetricSeries[] = [];
+    for (const name of names) {
+      const steps = yield* await metrics.read({ owner: principal.account, name }, window, options);
+      series.push(...seriesOf(name, steps, capabilities.metrics));
+    }
+    return ok(metricsOf(window, series));
+  });
+
+/** Returns the series of the account's deployments, or of those in `names`. An account has one such request at a time. */
 export const getMetrics = useCase({
   fields: metricsFields,
   check: checkWindow,
@@ -58,15 +73,7 @@ export const getMetrics = useCase({
       const own = yield* await services.list(principal.account, { ...options, maxAgeMs: LIST_MAX_AGE_MS });
       return ok(own.map(({ name }) => name).sort());
     }),
-  run: ({ context, principal, input: { window }, options }, names) =>
-    safeTry<Metrics, ControlPlaneError>(async function* () {
-      const { capabilities, metrics } = context.ports.provider;
-      if (metrics === undefined) return err(internal("The provider declares metrics without a store."));
-      const series: MetricSeries[] = [];
-      for (const name of names) {
-        const steps = yield* await metrics.read({ owner: principal.account, name }, window, options);
-        series.push(...seriesOf(name, steps, capabilities.metrics));
-      }
-      return ok(metricsOf(window, series));
-    }),
+  run: async (call, names) =>
+    (await call.context.metricReads.runIfAvailable(call.principal.account, () => readSeries(call, names))) ??
+    err(rateLimited("Your account already has a running request for metrics. Wait until it ends.", 1)),
 });

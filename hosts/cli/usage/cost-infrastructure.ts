@@ -1,6 +1,7 @@
 /** The platform's charges for running services, if it provides them. */
 import { type ChargeKey, chargeOf, chargesStatement } from "../../../core/domain/usage/cost.ts";
 import { type Decimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
+import type { Group } from "../../../core/domain/usage/usage-sums.ts";
 import type { Client } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
 import type { CostPeriod } from "./period.ts";
@@ -10,8 +11,8 @@ export type Infrastructure =
       readonly offered: true;
       readonly key: ChargeKey;
       readonly currency: string;
-      /** The charges by deployment or by day. */
-      readonly costs: ReadonlyMap<string, Decimal>;
+      /** The charges by deployment or by day. Null is the group of charges without a deployment. */
+      readonly costs: ReadonlyMap<Group, Decimal>;
     }
   | { readonly offered: false; readonly reason: string };
 
@@ -37,7 +38,7 @@ export const readInfrastructure = async (
     if (!(error instanceof ApiError) || error.status !== NOT_OFFERED) throw error;
     return { offered: false, reason: error.message };
   }
-  const costs = new Map<string, Decimal>();
+  const costs = new Map<Group, Decimal>();
   for (const { charged, currency, cost } of rows) {
     const charge = chargeOf(key, charged, currency, cost);
     if (charge !== undefined) costs.set(charge.group, plus(costs.get(charge.group) ?? zero, charge.cost));

@@ -104,7 +104,7 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
     plainText(group ?? "-") + (onTerminal && by === "day" && !isWhole(report, group) ? " (incomplete)" : ""),
     ...countsOf(sum),
     shown(sum.cost),
-    ...(charges === undefined ? [] : [shown(charges.costs.get(group ?? "") ?? zero)]),
+    ...(charges === undefined ? [] : [shown(charges.costs.get(group) ?? zero)]),
     ...chart(sum.cost),
   ]);
   await printTable(

@@ -13,7 +13,8 @@ export interface BillingRow {
   readonly cost: string;
   readonly currency: string;
   /** The name of the deployment. */
-  readonly resource_name: string;
+  /** Null for a charge without a deployment. */
+  readonly resource_name: string | null;
 }
 
 /** Returns all current rows of an account. */

@@ -79,6 +79,32 @@ test("adds the rollups of two engines, and counts the observed time of one", asy
   close();
 });
 
+test("adds up the observed time of each step, also for an idle deployment", async () => {
+  using own = folderWith();
+  const clock = createManualClock("2026-03-01T12:00:00Z");
+  const { writer, metrics, close } = openStore(own.path, clock);
+  const window = { from: clock.now(), step: 120, count: 3 };
+  for (const millis of [1000, 200, 30]) {
+    writer.add([], millis);
+    await clock.advance(60_000);
+  }
+  const steps = (await metrics.read(scope, window))._unsafeUnwrap();
+  expect(steps.map((step) => step && observedMillisOf(step))).toEqual([1200, 30, null]);
+  close();
+});
+
+test("runs other work between two reads", async () => {
+  using own = folderWith();
+  const { metrics, close } = openStore(own.path, createManualClock("2026-03-01T12:00:00Z"));
+  let ran = false;
+  setImmediate(() => {
+    ran = true;
+  });
+  await metrics.read(scope, { from: instantOfSeconds(0), step: 60, count: 1 });
+  expect(ran).toBe(true);
+  close();
+});
+
 test("keeps metrics for seven days, also across a restart", async () => {
   using own = folderWith();
   const clock = createManualClock("2026-03-01T12:00:00Z");

@@ -1,7 +1,7 @@
 /** Rollups add up in any order, and their quantiles are close to those of the requests. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MAX_POINTS, type MinuteRollup, minuteOf, sumSteps, windowOf } from "../../../../core/domain/usage/metrics.ts";
+import { MAX_POINTS, minuteOf, sumSteps, windowOf } from "../../../../core/domain/usage/metrics.ts";
 import {
   addRollup,
   averageCpu,
@@ -147,8 +147,10 @@ test("steps add up all rollups of the window, and a step without a rollup is nul
       fc.integer({ min: 1, max: 30 }),
       (minutes, minutesPerStep) => {
         const window = { from: instantOfSeconds(0), step: minutesPerStep * 60, count: 10 };
-        const own = minutes.map(([minute, all]): MinuteRollup => [minute * 60, rollupOf(all)]);
+        const own = minutes.map(([minute, all]): readonly [number, Rollup] => [minute * 60, rollupOf(all)]);
         const steps = sumSteps(window, [], own);
+        const rendered = own.map(([minute, rollup]) => [minute, renderRollup(rollup)] as const);
+        expect(sumSteps(window, [], rendered)).toEqual(steps);
         const inside = own.filter(([minute]) => minute >= 0 && minute < window.step * window.count);
         expect(sumOf(...steps.flatMap((step) => step ?? []))).toEqual(sumOf(...inside.map(([, rollup]) => rollup)));
         steps.forEach((step, index) => {

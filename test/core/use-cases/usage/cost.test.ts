@@ -5,7 +5,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { CostReport } from "../../../../core/domain/usage/cost.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import { ResultAsync } from "../../../../core/result.ts";
+import { errAsync, ResultAsync } from "../../../../core/result.ts";
 import { deployed, type MemoryPlatform, startMemory } from "../../../support/providers/memory-platform.ts";
 
 const owner = "acme" as AccountId;
@@ -19,7 +19,7 @@ const spend = async ({ memory }: MemoryPlatform, lines: readonly Record<string, 
   expect((await memory.provider.logs.append(entries)).isOk()).toBe(true);
 };
 
-const charge = (name: string, day: string, cost: string, currency = "USD"): BillingRow => ({
+const charge = (name: string | null, day: string, cost: string, currency = "USD"): BillingRow => ({
   usage_start_time: `${day}T00:00:00Z`,
   usage_end_time: `${day}T23:59:59Z`,
   service_description: "Portside",
@@ -165,28 +165,47 @@ test("adds the platform's charges by deployment and by day, one for each currenc
     charge("app", "2026-03-02", "0.00000006"),
     charge("app", "2026-03-02", "5", "EUR"),
     charge("gone", "2026-03-02", "2.5"),
+    charge(null, "2026-03-02", "0.25"),
     charge("app", "2020-01-01", "1000"),
   );
   await spend(platform, [{ cost: 7 }], "gone");
   const total = [
     { currency: "EUR", cost: "5" },
-    { currency: "USD", cost: "2.5000001" },
+    { currency: "USD", cost: "2.7500001" },
   ];
   const byDeployment = await report(platform);
   expect(byDeployment.total).toMatchObject({ cost: "8", infrastructure: total });
   expect(byDeployment.groups).toMatchObject([
     { key: "gone", cost: "7", infrastructure: [{ currency: "USD", cost: "2.5" }] },
     { key: "app", cost: "1", infrastructure: [total[0], { currency: "USD", cost: "0.0000001" }] },
+    { key: null, cost: "0", complete: true, infrastructure: [{ currency: "USD", cost: "0.25" }] },
   ]);
   const byDay = await report(platform, { since: "2026-03-01T00:00:00Z", by: "day" });
   expect(byDay.total.infrastructure).toEqual(total);
   expect(byDay.groups.map(({ key, infrastructure }) => [key, infrastructure])).toEqual([
     ["2026-03-01", [{ currency: "USD", cost: "0.00000004" }]],
-    ["2026-03-02", [total[0], { currency: "USD", cost: "2.50000006" }]],
+    ["2026-03-02", [total[0], { currency: "USD", cost: "2.75000006" }]],
     ["2026-03-03", []],
   ]);
-  expect((await report(platform, { by: "user" })).groups).toMatchObject([{ key: "ann", infrastructure: null }]);
+  const byUser = await report(platform, { by: "user" });
+  expect(byUser.total.infrastructure).toEqual(total);
+  expect(byUser.groups).toMatchObject([{ key: "ann", infrastructure: null }]);
   await memory.close();
+});
+
+test.each([
+  ["timeout", "invalid_input"],
+  ["too_many_rows", "invalid_input"],
+  ["too_large", "invalid_input"],
+  ["failed", "unavailable"],
+  ["invalid_statement", "internal"],
+] as const)("fails with the next step if the statement for charges ends with `%s`", async (kind, expected) => {
+  const platform = startMemory({
+    around: ({ sql }) => ({ sql: { ...sql, run: () => errAsync({ kind, message: "no" }) } }),
+  });
+  const error = (await platform.controlPlane.getCost(platform.principal(), {}))._unsafeUnwrapErr();
+  expect(error.kind).toBe(expected);
+  if (expected === "invalid_input") expect(error.message).toMatch(/^since: .*request a shorter period$/);
 });
 
 test("reports all issues of the period and the key", async () => {

@@ -4,6 +4,8 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { MetricSeries } from "../../../../core/domain/usage/metrics.ts";
 import { metricsWith, missing, offered } from "../../../../core/domain/wire/capabilities.ts";
+import type { MetricStore } from "../../../../core/ports/metric-store.ts";
+import { ResultAsync } from "../../../../core/result.ts";
 import {
   deployed,
   type MemoryOptions,
@@ -108,6 +110,25 @@ test("reports all issues of the period and the step", async () => {
   expect(await failure(platform, { since: "2026-02-25T00:00:00Z", step: 60 })).toEqual([
     "step: must be at least 300 for this period",
   ]);
+});
+
+test("reads metrics for one request of an account at a time, independently of other accounts", async () => {
+  const gate = Promise.withResolvers<void>();
+  const platform = await start({
+    around: ({ metrics: store }) => ({
+      metrics: {
+        read: (...args) =>
+          ResultAsync.fromSafePromise(gate.promise).andThen(() => (store as MetricStore).read(...args)),
+      },
+    }),
+  });
+  const { controlPlane, principal } = platform;
+  const first = controlPlane.getMetrics(principal(), {});
+  const second = failure(platform, {});
+  expect((await controlPlane.getMetrics(principal("beta"), {})).isOk()).toBe(true);
+  gate.resolve();
+  expect([(await first).isOk(), await second]).toEqual([true, "rate_limited"]);
+  expect((await controlPlane.getMetrics(principal(), {})).isOk()).toBe(true);
 });
 
 test("omits the series that the provider does not support, and fails if it supports none", async () => {

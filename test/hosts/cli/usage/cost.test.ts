@@ -148,7 +148,7 @@ test("fails for another account's deployment", async () => {
 
 test("shows the cost of infrastructure next to the cost of models", async () => {
   const day = new Date().toISOString().slice(0, 10);
-  const charge = (name: string, cost: string, from = day): BillingRow => ({
+  const charge = (name: string | null, cost: string, from = day): BillingRow => ({
     usage_start_time: `${from}T00:00:00Z`,
     usage_end_time: `${from}T23:59:59Z`,
     service_description: "Portside",
@@ -159,17 +159,23 @@ test("shows the cost of infrastructure next to the cost of models", async () => 
     currency: "USD",
     resource_name: name,
   });
-  const charges = [charge("app", "0.00000004"), charge("app", "0.00000006"), charge("gone", "2.5")];
+  const charges = [
+    charge("app", "0.00000004"),
+    charge("app", "0.00000006"),
+    charge("gone", "2.5"),
+    charge(null, "0.25"),
+  ];
   const { api, env, close } = await spent([{ cost: 1 }], [...charges, charge("app", "1000", "2020-01-01")]);
   await using _ = api;
   const cost = (...args: string[]) => portside(["cost", "-m", ...args], { env });
-  expect((await cost()).stdout).toBe("app\t1\t10\t2\t1\t1\t0.0000001\ngone\t0\t0\t0\t0\t0\t2.5\n");
+  const lines = ["app\t1\t10\t2\t1\t1\t0.0000001", "-\t0\t0\t0\t0\t0\t0.25", "gone\t0\t0\t0\t0\t0\t2.5"];
+  expect((await cost()).stdout.trim().split("\n")).toEqual(lines);
   expect(JSON.parse((await cost("app", "--json")).stdout).infrastructure).toEqual({
     currency: "USD",
     costs: [{ deployment: "app", cost: "0.0000001" }],
   });
   const days = JSON.parse((await cost("-b", "day", "--json")).stdout).infrastructure;
-  expect(days).toEqual({ currency: "USD", costs: [{ day, cost: "2.5000001" }] });
+  expect(days).toEqual({ currency: "USD", costs: [{ day, cost: "2.7500001" }] });
   await close();
 });
 
