@@ -350,7 +350,7 @@ export class Rollout {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
           const problem = await waitUntilPublic(service.url, clock);
-          await retainReleases(this.#deps, seen.value);
+          await retainReleases(this.#deps, seen.value.own);
           if (problem === undefined) return { kind: "ready", revision: this.#revision, url: service.url };
           return failed({ ...TOO_SLOW, message: `The revision has all traffic, but ${problem}.` });
         }
