@@ -31,11 +31,7 @@ const waitUntilDeleted = (
 const IMAGES_TIMEOUT_MS = 5000;
 
 /** Cloud Run deletes the revisions of a service with it. A failure leaves tags, which only use storage. */
-const releaseImages = async (
-  deps: RetentionDeps,
-  service: ReleasedService,
-  { signal }: CallOptions,
-): Promise<void> => {
+const releaseImages = async (deps: RetentionDeps, service: ReleasedService, { signal }: CallOptions): Promise<void> => {
   const { images, logger } = deps;
   const retry = { timeoutMs: IMAGES_TIMEOUT_MS, signal };
   const removed = await safeTry(async function* () {

@@ -21,7 +21,8 @@ export const KEEP_PREFIX = "keep-";
 const PAGE_SIZE = 1000;
 
 /** A tag has at most 128 characters: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests */
-const tagOf = (name: DeploymentName, digest: string): string => `${KEEP_PREFIX}${name}-${digest.replace("sha256:", "")}`;
+const tagOf = (name: DeploymentName, digest: string): string =>
+  `${KEEP_PREFIX}${name}-${digest.replace("sha256:", "")}`;
 
 /** Returns the digest of a tag that `tagOf` returned for the deployment. */
 const digestOf = (name: DeploymentName, tag: string): string | undefined => {
