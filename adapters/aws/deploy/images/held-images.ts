@@ -1,6 +1,6 @@
 /**
- * Protects the images of rollouts. A template names its image by a tag that contains the digests of the account and of
- * the image, or by digest. Without this tag, the image would expire as untagged (docs/providers/aws-template.yaml) after
+ * Protects the images of rollouts. A template names its image by digest, and the image has a tag that contains the
+ * digests of the account and of the image. Without this tag, the image would expire as untagged (docs/providers/aws-template.yaml) after
  * a second build of the same source has moved the source's tag.
  * https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
  */
@@ -24,7 +24,7 @@ import { type ImageId, imageIdOf, keepTagOf } from "./references.ts";
 
 export interface HeldImages {
   /**
-   * Gives the account's image a tag that contains its digest, and returns the reference with this tag. Returns the
+   * Gives the account's image a tag that contains its digest, and returns the reference by digest. Returns the
    * reference unchanged if the image does not exist.
    */
   pin(owner: AccountId, image: string, retry?: RetryOptions): ResultAsync<string, Unavailable>;
@@ -74,7 +74,7 @@ export const createHeldImages = (
         const tag = keepTagOf(owner, imageId.imageDigest);
         yield* await marks.use(tag, retry);
         yield* await addTag(tag, imageManifest, imageManifestMediaType, retry);
-        return ok(image.slice(0, -id.imageTag.length) + tag);
+        return ok(`${image.slice(0, -`:${id.imageTag}`.length)}@${imageId.imageDigest}`);
       }),
 
     hold: (owner, image, retry = {}) =>
