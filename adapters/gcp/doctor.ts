@@ -9,6 +9,7 @@ import { checkOwnService } from "./check-own-service.ts";
 import { checkQuotas } from "./check-quotas.ts";
 import type { ClientSource } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
+import { KEEP_PREFIX } from "./deploy/releases/kept-images.ts";
 import { googleFault } from "./errors.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
 import { type Get, problemOf, requester, SERVICE_USAGE } from "./rest-get.ts";
@@ -98,6 +99,9 @@ async function* permissions({ project, logDataset }: DoctorConfig, get: Get, mem
   }
 }
 
+const repositoryUrl = ({ project, region, repository }: Pick<DoctorConfig, "project" | "region" | "repository">) =>
+  `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}`;
+
 const resourcesOf = ({ project, region, buildIdentity, repository, stagingBucket }: DoctorConfig) => [
   {
     what: `service account ${buildIdentity}, for builds`,
@@ -106,7 +110,7 @@ const resourcesOf = ({ project, region, buildIdentity, repository, stagingBucket
   },
   {
     what: `Docker repository ${repository}`,
-    url: `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}`,
+    url: repositoryUrl({ project, region, repository }),
     fix: `gcloud artifacts repositories create ${repository} --repository-format docker --location ${region} --project ${project}`,
   },
   {
@@ -124,6 +128,45 @@ async function* resources(config: DoctorConfig, get: Get): AsyncGenerator<Findin
     else if (fault?.kind === "state" && fault.code === "not_found") yield fail(what, "does not exist", fix);
     else yield warn(what, `the check failed: ${problemOf(found.error)}`);
   }
+}
+
+interface CleanUpPolicy {
+  readonly action?: string;
+  readonly condition?: {
+    readonly tagState?: string;
+    readonly tagPrefixes?: readonly string[];
+    readonly versionNamePrefixes?: readonly string[];
+    readonly packageNamePrefixes?: readonly string[];
+    readonly olderThan?: string;
+    readonly newerThan?: string;
+  };
+}
+
+/** True if the policy keeps every image with a tag that begins with `keep-`. An image must match the whole condition. */
+const keepsReleases = ({ action, condition }: CleanUpPolicy): boolean => {
+  if (action !== "KEEP" || condition === undefined) return false;
+  const { tagState = "ANY", tagPrefixes = [], ...others } = condition;
+  return (
+    tagState !== "UNTAGGED" &&
+    (tagPrefixes.length === 0 || tagPrefixes.some((prefix) => KEEP_PREFIX.startsWith(prefix))) &&
+    Object.values(others).every((one) => one.length === 0)
+  );
+};
+
+/** Skips an unreadable repository, which `resources` reports. */
+async function* cleanUp(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
+  const { project, region, repository } = config;
+  const found = await get<{ cleanupPolicies?: Readonly<Record<string, CleanUpPolicy>> }>(repositoryUrl(config));
+  if (found.isErr()) return;
+  const policies = Object.values(found.value.cleanupPolicies ?? {});
+  const what = `clean-up policies of repository ${repository}`;
+  yield !policies.some(({ action }) => action === "DELETE") || policies.some(keepsReleases)
+    ? pass(what, "keep the images of releases")
+    : warn(
+        what,
+        `they delete images, but none keeps every image with a tag that begins with '${KEEP_PREFIX}', so rollbacks may fail; add the policy 'releases' of cleanup.json (docs/providers/gcp.md)`,
+        `gcloud artifacts repositories set-cleanup-policies ${repository} --location ${region} --policy cleanup.json --no-dry-run --project ${project}`,
+      );
 }
 
 interface Policy {
@@ -144,7 +187,7 @@ const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfi
   },
   {
     what: `builds may push images to repository ${repository}`,
-    url: `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}:getIamPolicy`,
+    url: `${repositoryUrl({ project, region, repository })}:getIamPolicy`,
     role: "roles/artifactregistry.writer",
     broader: ["roles/artifactregistry.repoAdmin", "roles/artifactregistry.admin"],
     command: `gcloud artifacts repositories add-iam-policy-binding ${repository} --location ${region}`,
@@ -247,6 +290,7 @@ export async function* diagnoseGcp(
   yield* permissions(config, get, member);
   yield* signing(config, clients, member);
   yield* resources(config, get);
+  yield* cleanUp(config, get);
   yield* buildPermissions(config, get);
   if (absent.length === 0) yield* sqlTables(config, clients);
   yield* checkQuotas(config, get);

@@ -157,7 +157,7 @@ export const createEcsPlatform = (
         const held = heldIn(yield* await records.read(name, { signal }));
         if (held === undefined || held.attempted.owner !== owner) return ok([]);
         const now = yield* await serving(yield* depsOf(held), held, { signal });
-        return storedReleases({ releases, images, digestKey, releasesKept }, held, now, { signal });
+        return storedReleases({ releases, images, digestKey, logger, releasesKept }, held, now, { signal });
       }),
 
     remove: (name, expected, options = {}) =>

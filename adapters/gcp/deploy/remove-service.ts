@@ -30,16 +30,16 @@ const waitUntilDeleted = (
 
 const IMAGES_TIMEOUT_MS = 5000;
 
-/**
- * Removes the tags of a deleted service's images. Cloud Run itself deletes the revisions. If the call fails, the images
- * only use storage.
- */
-const releaseImages = async (
-  { images, logger }: RetentionDeps,
-  service: ReleasedService,
-  { signal }: CallOptions,
-): Promise<void> => {
-  const removed = await images.keep(service, [], { timeoutMs: IMAGES_TIMEOUT_MS, signal });
+/** Cloud Run deletes the revisions of a service with it. A failure leaves tags, which only use storage. */
+const releaseImages = async (deps: RetentionDeps, service: ReleasedService, { signal }: CallOptions): Promise<void> => {
+  const { images, logger } = deps;
+  const retry = { timeoutMs: IMAGES_TIMEOUT_MS, signal };
+  const removed = await safeTry(async function* () {
+    const tagged = yield* await images.tagged(service, retry);
+    const { own } = yield* readState(deps, service.name, retry);
+    // The tags may belong to the account's next service of the name. Its first rollout removes the others.
+    return own?.service.owner === service.owner ? ok(undefined) : images.keep(service, [], tagged, retry);
+  });
   if (removed.isErr())
     logger.warn("the images of a deleted deployment keep their tags, so clean-up policies keep the images", {
       name: service.name,

@@ -111,8 +111,10 @@ export class Rollout {
     report(`Starting revision ${this.#revision}`);
     for (const warning of warningsOf(template)) report(warning);
     const ready = await this.#awaitReady(etag);
-    if (ready.isErr() && isAccessRefused(ready.error)) return this.#retryLater(etag, ready.error, report);
-    if (ready.isErr()) return this.#abandon(etag, await this.#withoutSecrets(ready.error));
+    if (ready.isErr()) {
+      const failure = await this.#withoutSecrets(ready.error);
+      return isAccessRefused(failure) ? this.#retryLater(etag, failure, report) : this.#abandon(etag, failure);
+    }
     report("The revision is ready");
     const rejection = await mayServe?.();
     if (rejection !== undefined) return this.#abandon(etag, rejection);
@@ -348,7 +350,7 @@ export class Rollout {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
           const problem = await waitUntilPublic(service.url, clock);
-          await retainReleases(this.#deps, seen.value);
+          await retainReleases(this.#deps, seen.value.own);
           if (problem === undefined) return { kind: "ready", revision: this.#revision, url: service.url };
           return failed({ ...TOO_SLOW, message: `The revision has all traffic, but ${problem}.` });
         }

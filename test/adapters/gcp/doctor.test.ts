@@ -50,7 +50,7 @@ test("reports nothing missing in a complete project", async () => {
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
   expect(findings).toHaveLength(
-    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 9,
+    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 10,
   );
 });
 
@@ -125,6 +125,43 @@ test.each([
     expect(missing(await look(project))).toEqual([]);
   },
 );
+
+const old = { action: "DELETE", condition: { tagState: "ANY", olderThan: "2592000s" } };
+const keeping = (condition: object) => ({ action: "KEEP", condition });
+
+test.each<[string, object]>([
+  ["no other policy", {}],
+  ["a policy that keeps a number of images", { newest: { action: "KEEP", mostRecentVersions: { keepCount: 10 } } }],
+  ["a policy for other tags", { releases: keeping({ tagState: "TAGGED", tagPrefixes: ["keep-app", "v"] }) }],
+  ["a policy for untagged images", { releases: keeping({ tagState: "UNTAGGED" }) }],
+  ["a policy for new images", { releases: keeping({ tagPrefixes: ["keep-"], newerThan: "86400s" }) }],
+  ["a policy for some packages", { releases: keeping({ tagPrefixes: ["keep-"], packageNamePrefixes: ["a"] }) }],
+  ["a second policy that deletes", { other: { action: "DELETE", condition: { tagPrefixes: ["keep-"] } } }],
+])(
+  "warns if a policy deletes images and the repository has %s, with the command that sets policies",
+  async (_, more) => {
+    const project = whole();
+    Object.assign(project.cleanupPolicies, { old, ...more });
+    expect(missing(await look(project))).toEqual([
+      expect.objectContaining({
+        what: "clean-up policies of repository portside",
+        verdict: "warning",
+        words: expect.stringContaining("'keep-'"),
+        fix: "gcloud artifacts repositories set-cleanup-policies portside --location europe-west1 --policy cleanup.json --no-dry-run --project p",
+      }),
+    ]);
+  },
+);
+
+test.each<[string, Record<string, object>]>([
+  ["the documented policies", { old, releases: keeping({ tagState: "TAGGED", tagPrefixes: ["keep-"] }) }],
+  ["a policy that keeps tagged images", { old, releases: keeping({ tagState: "TAGGED" }) }],
+  ["no policy that deletes images", { newest: { action: "KEEP", mostRecentVersions: { keepCount: 10 } } }],
+])("does not warn about a repository with %s", async (_, policies) => {
+  const project = whole();
+  Object.assign(project.cleanupPolicies, policies);
+  expect(missing(await look(project))).toEqual([]);
+});
 
 test("without permission to sign, reports signed URLs", async () => {
   const project = whole();

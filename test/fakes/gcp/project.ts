@@ -14,6 +14,8 @@ export interface FakeProject {
   readonly permissions: Set<string>;
   /** URLs of the existing resources. */
   readonly resources: Set<string>;
+  /** Clean-up policies of the repository, by name: google/devtools/artifactregistry/v1/repository.proto. */
+  readonly cleanupPolicies: Record<string, object>;
   /** Each resource's policy, by the URL that reads it. A policy without an entry cannot be read. */
   readonly policies: Map<string, object>;
   /** Whether credentials are found, and whether they can sign. */
@@ -70,6 +72,10 @@ const accountsPage = (all: readonly string[], query: URLSearchParams): object =>
   return to < all.length ? { accounts, nextPageToken: String(to) } : { accounts };
 };
 
+/** Google's JSON omits an empty map. */
+const resourceAt = (pathname: string, cleanupPolicies: object): object =>
+  /\/repositories\/[^/]+$/.test(pathname) && Object.keys(cleanupPolicies).length > 0 ? { cleanupPolicies } : {};
+
 const record = ({ url, data }: Request): void => {
   const target = new URL(url);
   const verb = data === undefined ? "GET" : "POST";
@@ -84,6 +90,7 @@ export const fakeProject = (): FakeProject => {
     Set<string>,
   ];
   const requests: string[] = [];
+  const cleanupPolicies: Record<string, object> = {};
   const policies = new Map<string, object>();
   const quotas = new Map([["iam.googleapis.com/quota/service-account-count 1/{project}", 100]]);
   const serviceAccounts: readonly string[] = ["portside@p", "portside-build@p", "other@p"];
@@ -112,7 +119,7 @@ export const fakeProject = (): FakeProject => {
       if (policy === undefined) throw failure(403, "the caller may not read the policy");
       return policy;
     }
-    if (resources.has(url)) return {};
+    if (resources.has(url)) return resourceAt(pathname, cleanupPolicies);
     throw failure(404, "not found");
   };
   const auth = {
@@ -130,5 +137,15 @@ export const fakeProject = (): FakeProject => {
       return { data: answer(request) };
     },
   } as unknown as GoogleAuth<AuthClient>;
-  return Object.assign(state, { apis, permissions, resources, policies, forbidden, quotas, requests, auth });
+  return Object.assign(state, {
+    apis,
+    permissions,
+    resources,
+    cleanupPolicies,
+    policies,
+    forbidden,
+    quotas,
+    requests,
+    auth,
+  });
 };

@@ -28,8 +28,8 @@ export const openFakeCloudRun = async (
   const secretStore = () =>
     createGcpSecrets(config, world.clients, deps, createIdentities(PROJECT, world.clients, deps));
   const secrets = secretStore();
-  const replicaWith = (own: Partial<GcpConfig>): ServicePlatform =>
-    createRunPlatform({ ...config, ...own }, world.clients, deps, { lastLines: world.lastLines, secrets });
+  const replicaWith = (own: Partial<GcpConfig>, lastLines = world.lastLines): ServicePlatform =>
+    createRunPlatform({ ...config, ...own }, world.clients, deps, { lastLines, secrets });
   const image = (engineImage = "hello") => {
     const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;
     world.registry.push(reference, engineImage);

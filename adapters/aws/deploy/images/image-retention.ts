@@ -43,8 +43,8 @@ const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTa
 
 export interface ImageRetention {
   /**
-   * Returns a builder that protects the images of its deploys, and refers to them by a tag that no later build moves.
-   * It also removes unused images about once a day.
+   * Returns a builder that protects the images of its deploys, and returns them by digest. Removes unused images about
+   * once a day.
    */
   keepUsed(builder: ImageBuilder): ImageBuilder;
   /** Removes unused images now. Returns their number. */

@@ -1,6 +1,7 @@
 /** Reads the releases of a deployment, with the state of their images and with the digests of their variables. */
 import type { StoredRelease } from "../../../../core/domain/deploy/releases/release.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
+import type { Logger } from "../../../../core/ports/system.ts";
 import { ok, type ResultAsync, safeTry } from "../../../../core/result.ts";
 import { envDigestsOf } from "../../../shared/deploy/env-digests.ts";
 import type { RetryOptions } from "../../call-policy.ts";
@@ -13,6 +14,7 @@ export interface StoredReleasesDeps {
   readonly releases: Pick<ReleaseObjects, "read">;
   readonly images: Pick<HeldImages, "existing">;
   readonly digestKey: DigestKey;
+  readonly logger: Logger;
   /** The setting `releasesKept`. */
   readonly releasesKept: number;
 }
@@ -22,7 +24,7 @@ export interface StoredReleasesDeps {
  * @param serving the revisions with traffic
  */
 export const storedReleases = (
-  { releases, images, digestKey, releasesKept }: StoredReleasesDeps,
+  { releases, images, digestKey, logger, releasesKept }: StoredReleasesDeps,
   record: HeldRecord,
   serving: readonly RevisionTemplate[],
   retry: RetryOptions,
@@ -35,7 +37,11 @@ export const storedReleases = (
     const kept = retained(entries, releasesKept).releases.flatMap(({ image }) => image ?? []);
     const revisions = listed.map(({ revision }) => revision);
     const read = yield* await releases.read(record.uid, revisions, retry);
-    const existing = yield* await images.existing([...new Set(kept)], retry);
+    const existing = yield* await images.existing([...new Set(kept)], retry).orElse((error) => {
+      // A rollback to a release without an image then fails with `image_not_found`.
+      logger.warn("could not check which images of releases exist", { name: record.attempted.name, error });
+      return ok<ReadonlySet<string>, Unavailable>(new Set(kept));
+    });
     const key = yield* await digestKey(retry);
     return ok(
       [...read, ...unrecorded].reverse().map((release) => ({

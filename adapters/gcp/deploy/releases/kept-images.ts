@@ -16,16 +16,17 @@ import { imageAt, imageDigestIn, packageNameOf, type RepositoryConfig } from "..
 import { ifAbsent, type RetryOptions } from "../services.ts";
 
 /** The prefix in the clean-up policy of docs/providers/gcp.md. */
-const PREFIX = "keep";
+export const KEEP_PREFIX = "keep-";
 /** "Maximum page size is 1,000": tag.proto. */
 const PAGE_SIZE = 1000;
 
 /** A tag has at most 128 characters: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests */
-const tagOf = (name: DeploymentName, digest: string): string => `${PREFIX}-${name}-${digest.replace("sha256:", "")}`;
+const tagOf = (name: DeploymentName, digest: string): string =>
+  `${KEEP_PREFIX}${name}-${digest.replace("sha256:", "")}`;
 
 /** Returns the digest of a tag that `tagOf` returned for the deployment. */
 const digestOf = (name: DeploymentName, tag: string): string | undefined => {
-  const start = `${PREFIX}-${name}-`;
+  const start = `${KEEP_PREFIX}${name}-`;
   const hex = tag.startsWith(start) ? tag.slice(start.length) : "";
   return /^[0-9a-f]{64}$/.test(hex) ? `sha256:${hex}` : undefined;
 };
@@ -95,14 +96,17 @@ export const createKeptImages = (config: RepositoryConfig, clients: ClientSource
     new Set([...images].flatMap((image) => imageDigestIn(config, owner, image) ?? []));
 
   return {
+    /** Returns the digests of the images that have a tag for the deployment. */
+    tagged: listTags,
+
     /**
-     * Tags the images that a deployment keeps, and removes the tags of its other images. If a call to Artifact Registry
-     * fails, `keep` fails too, and its next call for the deployment repairs the tags.
+     * Tags the images that a deployment keeps, and removes the other tags in `tagged`. The caller must read `tagged`
+     * before it determines the images. Otherwise, this call may remove the tag of a newer release. If a call to Artifact
+     * Registry fails, `keep` fails too, and its next call for the deployment repairs the tags.
      */
-    keep: (service: ReleasedService, images: Iterable<string>, retry: RetryOptions) =>
+    keep: (service: ReleasedService, images: Iterable<string>, tagged: ReadonlySet<string>, retry: RetryOptions) =>
       safeTry<void, CallState | Unavailable>(async function* () {
         const wanted = digestsOf(service, images);
-        const tagged = yield* await listTags(service, retry);
         const results = await Promise.all([
           ...[...wanted].filter((one) => !tagged.has(one)).map((one) => create(service, one, retry)),
           ...[...tagged].filter((one) => !wanted.has(one)).map((one) => remove(service, one, retry)),

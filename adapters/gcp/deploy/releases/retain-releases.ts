@@ -6,20 +6,18 @@
  * service", "It is the latest revision of the service": https://cloud.google.com/run/docs/managing/revisions
  */
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import type { Logger } from "../../../../core/ports/system.ts";
 import { ok, safeTry } from "../../../../core/result.ts";
 import { isCallState } from "../../../cloud/calls/provider-call.ts";
 import type { OwnService } from "../parse.ts";
 import type { RunService } from "../render.ts";
 import { idOf } from "../resource-names.ts";
-import type { RetryOptions, RunServices } from "../services.ts";
+import type { RetryOptions } from "../services.ts";
+import { readState, type WriteDeps } from "../writes.ts";
 import type { KeptImages } from "./kept-images.ts";
 import { type AnnotatedRevision, isRolledOut, releasesIn } from "./release-record.ts";
 
-export interface RetentionDeps {
-  readonly services: RunServices;
+export interface RetentionDeps extends WriteDeps {
   readonly images: KeptImages;
-  readonly logger: Logger;
 }
 
 /** The timeout is short, because the client waits for the end of the rollout. */
@@ -52,19 +50,24 @@ export const obsoleteRevisions = (
         .reverse();
 };
 
-/** Must be called when the newest release has all traffic. */
-export const retainReleases = async (
-  { services, images, logger }: RetentionDeps,
-  { run, own }: { readonly run: RunService; readonly own: OwnService },
-): Promise<void> => {
-  const { record, service } = own;
+/**
+ * Must be called when the newest release has all traffic.
+ *
+ * @param service the service after the rollout's last write; after a later write, that rollout cleans up instead
+ */
+export const retainReleases = async (deps: RetentionDeps, { service }: OwnService): Promise<void> => {
+  const { services, images, logger } = deps;
   const name: DeploymentName = service.name;
   const retained = await safeTry(async function* () {
+    const tagged = yield* await images.tagged(service, RETRY);
+    const { run, own } = yield* readState(deps, name, RETRY);
+    if (run === null || own?.service.etag !== service.etag) return ok(undefined);
     const revisions = yield* await services.revisions(name, RETRY);
-    const kept = releasesIn(record.releases, run.uid ?? "", revisions, templatesOf(own));
+    const kept = releasesIn(own.record.releases, run.uid ?? "", revisions, templatesOf(own));
     yield* await images.keep(
       service,
       kept.map(({ template }) => template.image),
+      tagged,
       RETRY,
     );
     for (const { id } of obsoleteRevisions(run, own, revisions).slice(0, MAX_DELETIONS)) {

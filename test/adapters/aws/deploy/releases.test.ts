@@ -182,6 +182,16 @@ test("a release whose image was removed is pruned, and a rollout of it fails bef
   expect(await numbers()).toEqual([2, 1]);
 });
 
+test("without access to ECR, the releases are listed as if their images existed", async () => {
+  await deploy(30, run.image("first"));
+  await deploy(31);
+  run.registry.remove("first");
+  run.registry.faults.inject({ method: "BatchGetImage", nth: 1, kind: "permission_denied" });
+  expect((await releases()).map(({ hasImage }) => hasImage)).toEqual([true, true]);
+  expect(run.logged).toContainEqual(expect.stringContaining("could not check which images of releases exist"));
+  expect((await releases()).map(({ hasImage }) => hasImage)).toEqual([true, false]);
+});
+
 test("releases beyond the setting have no image", async () => {
   for (const [index, image] of ["a", "b", "c"].entries()) await deploy(30 + index, run.image(image));
   const two = run.replica({}, { ...run.config, releasesKept: 2 });

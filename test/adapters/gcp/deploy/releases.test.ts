@@ -171,6 +171,40 @@ test("a failed clean-up does not fail the rollout, and the next rollout complete
   expect(revisionsOf("app")).toHaveLength(2);
 });
 
+/** Calls `before` when a clean-up reads the tags for the first time. */
+const beforeCleanUp = async (before: () => Promise<unknown>): Promise<void> => {
+  const client = await run.clients("registry");
+  const { listTags } = client;
+  const meddling = async (...args: unknown[]) => {
+    Object.assign(client, { listTags });
+    await before();
+    return (listTags as (...args: unknown[]) => unknown).apply(client, args);
+  };
+  Object.assign(client, { listTags: meddling });
+};
+
+test("a slow clean-up keeps the image of a newer release that another server has rolled out", async () => {
+  for (const source of ["a1", "a2"]) await deployed("app", imageOfSource(source));
+  const newest = imageOfSource("a4");
+  await beforeCleanUp(async () => {
+    const by = run.replicaWith({ releasesKept: 2 });
+    const template = { ...run.template("app"), image: newest };
+    expect((await run.endOf(template, await run.expectedOf("app"), { by }))?.kind).toBe("ready");
+  });
+  await deployed("app", imageOfSource("a3"));
+  expect((await releasesOf("app")).map((one) => one.release)).toEqual([4, 3]);
+  expect(keptFor(newest)).toHaveLength(1);
+});
+
+test("a deployment that another server creates during the clean-up of a removal keeps its image", async () => {
+  const image = imageOfSource("a1");
+  await deployed("app", image);
+  const expected = (await run.expectedOf("app")) as Exclude<Awaited<ReturnType<typeof run.expectedOf>>, "absent">;
+  await beforeCleanUp(() => deployed("app", image));
+  (await run.platform.remove(nameOf("app"), expected))._unsafeUnwrap();
+  expect(keptFor(image)).toHaveLength(1);
+});
+
 test("a revision from a version without releases is release 1 until a rollout replaces its record", async () => {
   const legacy = await deployed("app", imageOfSource("a1"));
   await run.run.edit("app", (wanted) => {

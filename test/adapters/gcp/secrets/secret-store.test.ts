@@ -5,6 +5,7 @@ import { secretIdOf, secretNameOf } from "../../../../adapters/gcp/secrets/names
 import { MAX_VERSIONS, parseVersions, renderVersion } from "../../../../adapters/gcp/secrets/versions.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../../core/domain/wire/names.ts";
+import { oneMount } from "../../../clouds/rollouts/steps.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { type FakeCloudRun, openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
@@ -177,6 +178,18 @@ test("without access to the values, a failed start has no last lines", async () 
   const end = await run.endOf(using(version, run.image("exits:7")), "absent");
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "crashed" } });
   expect(end).not.toHaveProperty("failure.logTail");
+});
+
+test("the last lines of a revision that could not mount a volume do not contain the value of a secret", async () => {
+  const { version } = await set("leaving");
+  run.storage.world.insertBucket({ name: "vol-data" });
+  const template = { ...using(version, run.image("exits:7")), mounts: oneMount };
+  const lastLines: typeof run.lastLines = async (scope) => [
+    ...(await run.lastLines(scope)),
+    { system: true, text: "Application failed to start: mounting the bucket vol-data failed: Error 403" },
+  ];
+  const end = await run.endOf(template, "absent", { by: run.replicaWith({}, lastLines) });
+  expect(end).toMatchObject({ failure: { reason: "volume_unavailable", logTail: ["[secret]"] } });
 });
 
 test("a variable that refers to a secret can become a plain variable, and the reverse", async () => {
