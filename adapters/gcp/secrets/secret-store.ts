@@ -12,7 +12,14 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
-import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import {
+  type Conflict,
+  conflict,
+  type NotFound,
+  notFound,
+  type Unavailable,
+  unavailable,
+} from "../../../core/errors.ts";
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
@@ -28,7 +35,17 @@ import { DIGEST_KEY_ID, secretIdOf, secretNameOf } from "./names.ts";
 import { RecentVersions } from "./recent-versions.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { createSecretManager, type ManagedSecret } from "./secret-manager.ts";
-import { type Annotations, MAX_VERSIONS, parseVersions, renderVersion, withoutVersions } from "./versions.ts";
+import {
+  type Annotations,
+  abandonedVersions,
+  type Changes,
+  deletionOf,
+  type EnabledVersion,
+  MAX_VERSIONS,
+  parseVersions,
+  renderVersion,
+  withChanges,
+} from "./versions.ts";
 
 /** What a rollout needs of the secrets of its template. */
 export interface RolloutSecrets {
@@ -48,29 +65,32 @@ export interface RolloutSecrets {
 const TRIES = 10;
 const PAUSE_MS = 250;
 
-const rejected = (cause: unknown): Unavailable =>
-  unavailable("Secret Manager rejected the request. The operator can find the reason in the server's log.", 60, cause);
-
-/** For `orElse`: a state that has no meaning for the caller is a rejection. */
-const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
-  err(isCallState(error) ? rejected(error.error) : error);
-
-const ifAbsent =
-  <T>(value: T) =>
-  (error: CallState | Unavailable): Result<T, Unavailable> =>
-    isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
-
 export const createGcpSecrets = (
   location: GcpLocation,
   clients: ClientSource,
   runtime: GoogleRuntimeDeps,
   identities: Pick<Identities, "ensure">,
 ): SecretStore & RolloutSecrets => {
-  const { clock } = runtime;
+  const { clock, logger } = runtime;
   const manager = createSecretManager(location, clients, runtime);
   const access = createSecretAccess(manager, clock);
   const recent = new RecentVersions(clock);
   let digestKey: Buffer | undefined;
+
+  const rejected = (cause: unknown): Unavailable => {
+    const message = "Secret Manager rejected the request";
+    logger.error(message, { error: cause });
+    return unavailable(`${message}. The operator can find the reason in the server's log.`, 60, cause);
+  };
+
+  /** For `orElse`: a state that has no meaning for the caller is a rejection. */
+  const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
+    err(isCallState(error) ? rejected(error.error) : error);
+
+  const ifAbsent =
+    <T>(value: T) =>
+    (error: CallState | Unavailable): Result<T, Unavailable> =>
+      isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
 
   const find = (id: string, options: CallOptions): ResultAsync<ManagedSecret | null, Unavailable> =>
     manager.get(id, options).orElse(ifAbsent<ManagedSecret | null>(null));
@@ -102,20 +122,23 @@ export const createGcpSecrets = (
       return ok(found);
     });
 
-  const annotateOnce = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
+  /** The etag rejects the write after a late read, so the recent writes must not be added to the annotations. */
+  const annotateOnce = (id: string, changes: Changes, options: CallOptions) =>
     manager.get(id, options).andThen(({ annotations, etag }) => {
-      const before = recent.apply(id, annotations);
-      const after = change(before);
-      return manager.annotate(id, after, etag, options).andTee(() => recent.record(id, before, after));
+      const after = withChanges(annotations, changes);
+      return manager
+        .annotate(id, after, etag, options)
+        .map(() => after)
+        .andTee(() => recent.record(id, changes, after));
     });
 
   const annotateUntilWritten = async (
-    ...[id, change, options]: Parameters<typeof annotateOnce>
-  ): Promise<Result<void, Unavailable>> => {
+    ...[id, changes, options]: Parameters<typeof annotateOnce>
+  ): Promise<Result<Annotations, Unavailable>> => {
     let last: unknown;
     for (let tries = 0; tries < TRIES; tries++) {
-      const written = await annotateOnce(id, change, options);
-      if (written.isOk()) return ok(undefined);
+      const written = await annotateOnce(id, changes, options);
+      if (written.isOk()) return ok(written.value);
       if (!isCallState(written.error)) return err(written.error);
       last = written.error.error;
       await clock.sleep(PAUSE_MS * tries, options.signal);
@@ -123,11 +146,42 @@ export const createGcpSecrets = (
     return err(rejected(last));
   };
 
-  /** Changes the annotations. Repeats the read if another call has written the secret since. */
+  /**
+   * Changes the annotations, and returns all of them. Repeats the read if another call has written the secret since.
+   */
   const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
 
+  /** Destroys a version. Secret Manager rejects the request if the version is destroyed already. */
+  const destroy = (id: string, version: number, options: CallOptions) =>
+    manager
+      .destroy(id, version, options)
+      .map(() => undefined)
+      .orElse((error) => (isCallState(error) ? ok<undefined, Unavailable>(undefined) : err(error)));
+
+  /**
+   * Destroys the values that failed calls have left behind. If it fails, the next change of the secret tries again.
+   *
+   * @param annotations the result of a write, because a read may be late
+   */
+  const destroyAbandoned = async (
+    id: string,
+    enabled: readonly EnabledVersion[],
+    annotations: Annotations,
+    options: CallOptions,
+  ): Promise<void> => {
+    for (const version of abandonedVersions(enabled, annotations, millisOf(clock.now())))
+      if ((await destroy(id, version, options)).isErr()) return;
+  };
+
+  /** Returns false if the version was destroyed, for example by another process. */
+  const exists = (id: string, version: number, options: CallOptions) =>
+    manager
+      .access(id, version, options)
+      .map(() => true)
+      .orElse((error) => (isCallState(error) ? ok<boolean, Unavailable>(false) : err(error)));
+
   const set: SecretStore["set"] = (owner, name, value, options = {}) =>
-    safeTry<SecretVersion, Unavailable>(async function* () {
+    safeTry<SecretVersion, Conflict | Unavailable>(async function* () {
       const id = secretIdOf(owner, name);
       const email = yield* await identities.ensure(owner, options);
       const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
@@ -140,15 +194,19 @@ export const createGcpSecrets = (
       yield* await access.grant(id, email, options);
       const versions = parseVersions(recent.apply(id, found?.annotations));
       const [newest] = versions;
-      if (newest?.digest === digest) return ok(newest);
+      if (newest?.digest === digest && (yield* await exists(id, newest.version, options))) return ok(newest);
       if (versions.length >= MAX_VERSIONS)
         return err(
-          unavailable(`The secret '${name}' has ${versions.length} versions in use. Delete some of them.`, 60),
+          conflict(
+            `The secret '${name}' has ${versions.length} versions, which is the maximum. Delete a version that no release needs: portside secret delete ${name} --version N`,
+          ),
         );
       const millis = millisOf(clock.now());
       const version = yield* await manager.addVersion(id, Buffer.from(value), options).orElse(asUnavailable);
       const added = renderVersion(version, digest, millis);
-      yield* await annotate(id, (annotations) => ({ ...annotations, ...added }), options);
+      const annotations = yield* await annotate(id, added, options);
+      const enabled = await manager.enabledVersions(id, options);
+      if (enabled.isOk()) await destroyAbandoned(id, enabled.value, annotations, options);
       return ok(parseVersions(added)[0] as SecretVersion);
     });
 
@@ -170,25 +228,21 @@ export const createGcpSecrets = (
       return ok(secrets.sort((a, b) => (a.name < b.name ? -1 : 1)));
     });
 
-  /** Destroys a version. Secret Manager rejects the request if the version is destroyed already. */
-  const destroy = (id: string, version: number, options: CallOptions) =>
-    manager
-      .destroy(id, version, options)
-      .map(() => undefined)
-      .orElse((error) => (isCallState(error) ? ok<undefined, Unavailable>(undefined) : err(error)));
-
   const remove: SecretStore["delete"] = (owner, name, version, options = {}) =>
     safeTry<void, NotFound | Unavailable>(async function* () {
       const id = secretIdOf(owner, name);
       const found = yield* await find(id, options);
       const listed = parseVersions(recent.apply(id, found?.annotations)).map((one) => one.version);
-      const deleted = version === undefined ? listed : listed.filter((one) => one === version);
+      // A failed `set` or `delete` may have left a value that is not listed.
+      const enabled = yield* await manager.enabledVersions(id, options).orElse(ifAbsent<readonly EnabledVersion[]>([]));
+      const all = new Set([...listed, ...enabled.map((one) => one.version)]);
+      const deleted = [...all].filter((one) => version === undefined || one === version);
       if (deleted.length === 0) return err(notFound(`The secret '${name}' or its version does not exist.`));
-      // A failed `set` may have left a value that is not listed.
-      const unlisted =
-        version === undefined ? yield* await manager.enabledVersions(id, options).orElse(asUnavailable) : [];
-      for (const one of new Set([...deleted, ...unlisted])) yield* await destroy(id, one, options);
-      return annotate(id, (annotations) => withoutVersions(annotations, deleted), options);
+      // If the destruction fails, a repeated deletion finds the value, and no call returns the version.
+      const annotations = yield* await annotate(id, deletionOf(deleted), options);
+      for (const one of deleted) yield* await destroy(id, one, options);
+      await destroyAbandoned(id, enabled, annotations, options);
+      return ok(undefined);
     });
 
   return {

@@ -58,6 +58,8 @@ const PATH = /^\/v1\/projects\/[^/]+\/secrets(?:\/([^/:]+))?(?:\/versions(?:\/(\
 
 export class FakeSecrets {
   readonly faults = new Faults();
+  /** "If the number is greater than 25000, it is capped at 25000": ListSecretVersionsRequest in service.proto. */
+  maxPageSize = 25_000;
   readonly #secrets = new Map<string, Secret>();
   readonly #deps: FakeSecretsDeps;
   readonly #mean: Mean;
@@ -207,8 +209,13 @@ export class FakeSecrets {
   #versions(id: string, query: URLSearchParams): object {
     if (query.get("filter") !== "state:ENABLED") throw invalid(`filter: '${query.get("filter")}'`);
     const name = `projects/${PROJECT_NUMBER}/secrets/${id}/versions`;
-    const enabled = this.#find(id).versions.flatMap(({ value }, at) => (value === undefined ? [] : [at + 1]));
-    return { versions: enabled.map((number) => ({ name: `${name}/${number}`, state: "ENABLED" })) };
+    const enabled = this.#find(id).versions.flatMap(({ value, createTime }, at) =>
+      value === undefined ? [] : [{ name: `${name}/${at + 1}`, createTime, state: "ENABLED" }],
+    );
+    const from = Number(query.get("pageToken") ?? 0);
+    const to = from + Math.min(Number(query.get("pageSize") ?? 100), this.maxPageSize);
+    const versions = enabled.slice(from, to);
+    return to < enabled.length ? { versions, nextPageToken: String(to) } : { versions };
   }
 
   #access(id: string, version: number): object {
