@@ -23,6 +23,7 @@ import {
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import { inParallel } from "../../cloud/calls/in-parallel.ts";
 import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
@@ -64,6 +65,12 @@ export interface RolloutSecrets {
 /** Limits the retries. An attempt fails if another call has written the secret, and a read may be late to see it. */
 const TRIES = 10;
 const PAUSE_MS = 250;
+
+/** Maximum number of concurrent reads of a rollout. */
+const CONCURRENCY = 8;
+
+/** A deleted secret counts, because Secret Manager keeps it. Limits the cost and the size of a list. */
+const MAX_SECRETS = 1000;
 
 export const createGcpSecrets = (
   location: GcpLocation,
@@ -180,6 +187,20 @@ export const createGcpSecrets = (
       .map(() => true)
       .orElse((error) => (isCallState(error) ? ok<boolean, Unavailable>(false) : err(error)));
 
+  /** Returns the annotations of the account's secrets by their ids, including secrets without versions. */
+  const managed = (owner: AccountId, options: CallOptions) =>
+    safeTry<ReadonlyMap<string, Annotations>, Unavailable>(async function* () {
+      const found = new Map<string, Annotations>();
+      let pageToken = "";
+      do {
+        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
+        for (const { name, annotations = {} } of page.secrets ?? [])
+          found.set(name.split("/").at(-1) ?? "", annotations);
+        pageToken = page.nextPageToken ?? "";
+      } while (pageToken !== "");
+      return ok(found);
+    });
+
   const set: SecretStore["set"] = (owner, name, value, options = {}) =>
     safeTry<SecretVersion, Conflict | Unavailable>(async function* () {
       const id = secretIdOf(owner, name);
@@ -187,6 +208,12 @@ export const createGcpSecrets = (
       const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
       let found = yield* await find(id, options);
       if (found === null) {
+        if ((yield* await managed(owner, options)).size >= MAX_SECRETS)
+          return err(
+            conflict(
+              `Your account has used ${MAX_SECRETS} names of secrets, which is the maximum. Use the name of an existing or deleted secret.`,
+            ),
+          );
         yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
         found = yield* await find(id, options);
       }
@@ -212,14 +239,8 @@ export const createGcpSecrets = (
 
   const list: SecretStore["list"] = (owner, options = {}) =>
     safeTry<readonly StoredSecret[], Unavailable>(async function* () {
-      const found = new Map<string, Annotations>(recent.ids().map((id) => [id, {}]));
-      let pageToken = "";
-      do {
-        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
-        for (const { name, annotations = {} } of page.secrets ?? [])
-          found.set(name.split("/").at(-1) ?? "", annotations);
-        pageToken = page.nextPageToken ?? "";
-      } while (pageToken !== "");
+      const lately = recent.ids().map((id) => [id, {}] as const);
+      const found = new Map([...lately, ...(yield* await managed(owner, options))]);
       const secrets = [...found].flatMap(([id, annotations]): StoredSecret[] => {
         const name = secretNameOf(owner, id);
         const versions = parseVersions(recent.apply(id, annotations));
@@ -252,24 +273,28 @@ export const createGcpSecrets = (
 
     missing: (owner, pins, options) =>
       safeTry(async function* () {
-        for (const pinned of Object.values(pins)) {
-          const id = secretIdOf(owner, pinned.name);
-          const found = yield* await find(id, options);
-          if (!parseVersions(recent.apply(id, found?.annotations)).some(({ version }) => version === pinned.version))
-            return ok(pinned);
-        }
-        return ok(undefined);
+        const ids = [...new Set(Object.values(pins).map(({ name }) => secretIdOf(owner, name)))];
+        const found = yield* await inParallel(ids, CONCURRENCY, (id) =>
+          find(id, options).map((secret) => [id, parseVersions(recent.apply(id, secret?.annotations))] as const),
+        );
+        const versions = new Map(found);
+        return ok(
+          Object.values(pins).find(
+            (pinned) =>
+              versions.get(secretIdOf(owner, pinned.name))?.some(({ version }) => version === pinned.version) !== true,
+          ),
+        );
       }),
 
-    values: (owner, pins) =>
-      safeTry(async function* () {
-        const values: string[] = [];
-        for (const { name, version } of Object.values(pins)) {
-          const value = yield* await manager.access(secretIdOf(owner, name), version, {}).orElse(asUnavailable);
-          values.push(value.toString());
-        }
-        return ok(values);
-      }),
+    values: (owner, pins) => {
+      const distinct = new Map(Object.values(pins).map((pinned) => [`${pinned.name} ${pinned.version}`, pinned]));
+      return inParallel([...distinct.values()], CONCURRENCY, ({ name, version }) =>
+        manager
+          .access(secretIdOf(owner, name), version, {})
+          .map((value) => value.toString())
+          .orElse(asUnavailable),
+      );
+    },
 
     grantedAt: (owner, pins) =>
       Object.values(pins).flatMap(({ name }) => access.grantedAt(secretIdOf(owner, name)) ?? []),

@@ -1,8 +1,10 @@
 /** Secrets on the fake Secret Manager: concurrent writes, faults, deletions, and the values that services see. */
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OWNER_LABEL } from "../../../../adapters/cloud/deploy/labels.ts";
 import { secretIdOf, secretNameOf } from "../../../../adapters/gcp/secrets/names.ts";
 import { MAX_VERSIONS, parseVersions, renderVersion } from "../../../../adapters/gcp/secrets/versions.ts";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../../core/domain/wire/names.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
@@ -231,6 +233,45 @@ test("a rollout waits at most about two minutes until a new grant takes effect",
     message: "Waiting until Cloud Run has access to the volumes and secrets",
   });
   expect(millisOf(run.clock.now()) - before).toBeLessThan(150_000);
+});
+
+test("a new secret that is visible late gets its grant within about a minute", async () => {
+  await run.close();
+  run = await openFakeCloudRun({ mean: new Set(["secret_late"]) });
+  const before = millisOf(run.clock.now());
+  await set("one");
+  expect(millisOf(run.clock.now()) - before).toBeLessThan(90_000);
+  expect(run.secrets.faults.count("secrets.getIamPolicy")).toBeLessThan(12);
+});
+
+test("a rollout reads each secret and each version once", async () => {
+  const [first, second] = [await set("leaving"), await set("two")];
+  const versions = [first, second, first, second].map(({ version }) => version);
+  const secrets = Object.fromEntries(
+    versions.map((version, at) => [`TOKEN_${at}`, { name: KEY, version, follows: true }]),
+  );
+  run.secrets.faults.clear();
+  const options = {};
+  expect((await run.secretStore.missing(acme, secrets, options))._unsafeUnwrap()).toBeUndefined();
+  expect((await run.secretStore.values(acme, secrets))._unsafeUnwrap()).toEqual(["leaving", "two"]);
+  expect(run.secrets.faults.log).toEqual(["secrets.get", "secrets.versions.access", "secrets.versions.access"]);
+  const unknown = { name: KEY, version: 9, follows: true };
+  expect((await run.secretStore.missing(acme, { ...secrets, UNKNOWN: unknown }, options))._unsafeUnwrap()).toBe(
+    unknown,
+  );
+});
+
+test("an account can use at most 1,000 names of secrets, including deleted ones", async () => {
+  await set("one");
+  (await run.secretStore.delete(acme, KEY))._unsafeUnwrap();
+  const labels = { [OWNER_LABEL]: accountDigest(acme) };
+  for (let at = 1; at < 1000; at++)
+    await call("POST", `?secretId=portside-${at}`, { labels, replication: { automatic: {} } });
+  expect((await run.secretStore.set(acme, "NEW" as SecretName, "one"))._unsafeUnwrapErr()).toMatchObject({
+    kind: "conflict",
+    message: expect.stringContaining("Use the name of an existing or deleted secret"),
+  });
+  expect((await set("two")).version).toBe(2);
 });
 
 test("a value that was destroyed by hand fails the rollout, and the previous revision serves", async () => {
