@@ -5,7 +5,7 @@
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { SecretVersion, StoredSecret } from "../domain/secrets/secret.ts";
 import type { SecretName } from "../domain/wire/names.ts";
-import type { NotFound, Unavailable } from "../errors.ts";
+import type { Conflict, NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
@@ -25,6 +25,9 @@ export interface SecretStore {
    * When the call returns, an instance of the account can start with the version. The digest must depend on the value
    * and on a secret of the platform, and must be the same in each version of the name that has the value.
    *
+   * Fails with `conflict` if the store cannot hold another version of the name, or another name of the account. The
+   * message must contain the next step.
+   *
    * The value must not appear in the store's errors, logs or files, except in encrypted form.
    */
   set(
@@ -32,7 +35,7 @@ export interface SecretStore {
     name: SecretName,
     value: string,
     options?: CallOptions,
-  ): ResultAsync<SecretVersion, Unavailable>;
+  ): ResultAsync<SecretVersion, Conflict | Unavailable>;
 
   /**
    * Deletes one version of a secret, or all versions if `version` is undefined. A secret without versions does not

@@ -33,7 +33,7 @@ export interface Scan {
   readonly list: List;
   /**
    * The entries that a narrowed listing contains. `everything`: all entries, because the cloud evaluates no part of the
-   * filter. `some`: the entries that may match. `nothing`: none, because no entry can match.
+   * filter. `some`: the entries that may match. `nothing`: an empty listing, because no entry can match.
    */
   readonly pushed: "everything" | "some" | "nothing";
   readonly matches: (entry: LogEntry) => boolean;

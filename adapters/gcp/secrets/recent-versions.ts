@@ -6,7 +6,7 @@
  */
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import type { Annotations } from "./versions.ts";
+import { type Annotations, type Changes, withChanges } from "./versions.ts";
 
 /** Another process may delete a version that this process has added, so the memory must expire. */
 const KEPT_MS = 10 * 60_000;
@@ -26,23 +26,21 @@ export class RecentVersions {
     this.#clock = clock;
   }
 
-  /** Records a write, by the annotations before and after it. */
-  record(id: string, before: Annotations, after: Annotations): void {
+  /** Records a write, and the changes of other processes that it has found. `after` is the result of the write. */
+  record(id: string, written: Changes, after: Annotations): void {
     const changes = this.#current(id);
     const at = this.#clock.now();
-    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
-      if (before[key] !== after[key]) changes.set(key, { value: after[key], at });
+    const found = [...changes].filter(([key, { value }]) => value !== after[key]).map(([key]) => key);
+    for (const key of [...found, ...Object.keys(written)]) changes.set(key, { value: after[key], at });
     this.#changes.set(id, changes);
   }
 
   /** Returns the annotations that a read returned, with the recent writes applied. */
   apply(id: string, annotations: Annotations = {}): Annotations {
-    const merged: Record<string, string> = { ...annotations };
-    for (const [key, { value }] of this.#current(id)) {
-      delete merged[key];
-      if (value !== undefined) merged[key] = value;
-    }
-    return merged;
+    return withChanges(
+      annotations,
+      Object.fromEntries([...this.#current(id)].map(([key, { value }]) => [key, value] as const)),
+    );
   }
 
   /** The ids of the secrets with recent writes. */

@@ -1,5 +1,5 @@
 /** Grants an account's service identity access to the account's secrets. */
-import type { Instant } from "../../../core/domain/wire/instant.ts";
+import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
@@ -8,9 +8,13 @@ import type { SecretManager } from "./secret-manager.ts";
 
 /** Permits reading the values: https://docs.cloud.google.com/secret-manager/docs/access-control */
 const ROLE = "roles/secretmanager.secretAccessor";
-const MAX_WRITES = 8;
-/** A new service account is visible to other services after "60 seconds or more": iam/docs/service-accounts-create */
-const WRITE_PAUSE_MS = 20_000;
+/**
+ * A new service account is visible to other services after "60 seconds or more": iam/docs/service-accounts-create. A new
+ * secret is visible to all operations "within minutes": recent-versions.ts.
+ */
+const TIMEOUT_MS = 150_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 20_000;
 
 export const createSecretAccess = (manager: SecretManager, clock: Clock) => {
   /** The time of this process's grant on each secret. */
@@ -35,17 +39,21 @@ export const createSecretAccess = (manager: SecretManager, clock: Clock) => {
     });
 
   const grant = async (id: string, email: string, options: CallOptions): Promise<Result<void, Unavailable>> => {
-    for (let writes = 1; ; writes++) {
+    const end = plusMillis(clock.now(), TIMEOUT_MS);
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const granted = await grantOnce(id, email, options);
       if (granted.isOk()) return ok(undefined);
       if (!isCallState(granted.error)) return err(granted.error);
-      const { code, error } = granted.error;
-      if (writes === MAX_WRITES || options.signal?.aborted === true)
+      if (plusMillis(clock.now(), pause) > end || options.signal?.aborted === true)
         return err(
-          unavailable("Secret Manager does not accept the account's service identity yet. Try again.", 60, error),
+          unavailable(
+            "Secret Manager does not accept the account's service identity yet. Try again.",
+            60,
+            granted.error.error,
+          ),
         );
-      // Another call changed the policy, or the new identity is not visible to Secret Manager yet.
-      await clock.sleep(code === "invalid" ? WRITE_PAUSE_MS : 0, options.signal);
+      // Another call changed the policy, or the new identity or secret is not visible to Secret Manager yet.
+      await clock.sleep(pause, options.signal);
     }
   };
 

@@ -4,13 +4,13 @@
  */
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { ResultAsync } from "../../../core/result.ts";
+import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
 import type { CallState } from "../../cloud/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import { type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpLocation } from "../location.ts";
-import type { Annotations } from "./versions.ts";
+import type { Annotations, EnabledVersion } from "./versions.ts";
 
 export interface ManagedSecret {
   /** `projects/NUMBER/secrets/ID` */
@@ -26,6 +26,11 @@ interface Policy {
     readonly members?: readonly string[];
     readonly condition?: unknown;
   }[];
+}
+
+interface VersionPage {
+  readonly versions?: readonly { readonly name: string; readonly createTime: string }[];
+  readonly nextPageToken?: string;
 }
 
 export type Called<T> = ResultAsync<T, CallState | Unavailable>;
@@ -120,14 +125,28 @@ export const createSecretManager = (
       );
     },
 
-    /** Returns the numbers of the versions whose values are not destroyed. */
-    enabledVersions: (id: string, options: CallOptions): Called<number[]> => {
-      const query = new URLSearchParams({ filter: "state:ENABLED", pageSize: String(PAGE_SIZE) });
-      const request = { method: "GET", path: `${parent}/${id}/versions?${query}` } as const;
-      return send<{ versions?: { name: string }[] }>("versions.list", request, options).map(({ versions = [] }) =>
-        versions.map(({ name }) => Number(name.split("/versions/").at(-1))),
-      );
-    },
+    /** Returns the versions that contain a value. */
+    enabledVersions: (id: string, options: CallOptions): Called<readonly EnabledVersion[]> =>
+      safeTry(async function* () {
+        const enabled: EnabledVersion[] = [];
+        let pageToken = "";
+        do {
+          const query = new URLSearchParams({
+            filter: "state:ENABLED",
+            pageSize: String(PAGE_SIZE),
+            ...(pageToken === "" ? {} : { pageToken }),
+          });
+          const request = { method: "GET", path: `${parent}/${id}/versions?${query}` } as const;
+          const page = yield* await send<VersionPage>("versions.list", request, options);
+          for (const { name, createTime } of page.versions ?? [])
+            enabled.push({
+              version: Number(name.split("/versions/").at(-1)),
+              createdMillis: Date.parse(createTime),
+            });
+          pageToken = page.nextPageToken ?? "";
+        } while (pageToken !== "");
+        return ok(enabled);
+      }),
 
     /** Discards the value of a version: https://docs.cloud.google.com/secret-manager/docs/destroy-secret-version */
     destroy: (id: string, version: number, options: CallOptions): Called<unknown> =>

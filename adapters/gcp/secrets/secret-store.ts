@@ -12,10 +12,18 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
-import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import {
+  type Conflict,
+  conflict,
+  type NotFound,
+  notFound,
+  type Unavailable,
+  unavailable,
+} from "../../../core/errors.ts";
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import { inParallel } from "../../cloud/calls/in-parallel.ts";
 import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
@@ -28,7 +36,17 @@ import { DIGEST_KEY_ID, secretIdOf, secretNameOf } from "./names.ts";
 import { RecentVersions } from "./recent-versions.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { createSecretManager, type ManagedSecret } from "./secret-manager.ts";
-import { type Annotations, MAX_VERSIONS, parseVersions, renderVersion, withoutVersions } from "./versions.ts";
+import {
+  type Annotations,
+  abandonedVersions,
+  type Changes,
+  deletionOf,
+  type EnabledVersion,
+  MAX_VERSIONS,
+  parseVersions,
+  renderVersion,
+  withChanges,
+} from "./versions.ts";
 
 /** The operations on secrets that a rollout needs. */
 export interface RolloutSecrets {
@@ -48,17 +66,11 @@ export interface RolloutSecrets {
 const TRIES = 10;
 const PAUSE_MS = 250;
 
-const rejected = (cause: unknown): Unavailable =>
-  unavailable("Secret Manager rejected the request. The operator can find the reason in the server's log.", 60, cause);
+/** Maximum number of concurrent reads of a rollout. */
+const CONCURRENCY = 8;
 
-/** For `orElse`: converts every error to `unavailable`. */
-const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
-  err(isCallState(error) ? rejected(error.error) : error);
-
-const ifAbsent =
-  <T>(value: T) =>
-  (error: CallState | Unavailable): Result<T, Unavailable> =>
-    isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
+/** A deleted secret counts, because Secret Manager keeps it. Limits the cost and the size of a list. */
+const MAX_SECRETS = 1000;
 
 export const createGcpSecrets = (
   location: GcpLocation,
@@ -66,11 +78,26 @@ export const createGcpSecrets = (
   runtime: GoogleRuntimeDeps,
   identities: Pick<Identities, "ensure">,
 ): SecretStore & RolloutSecrets => {
-  const { clock } = runtime;
+  const { clock, logger } = runtime;
   const manager = createSecretManager(location, clients, runtime);
   const access = createSecretAccess(manager, clock);
   const recent = new RecentVersions(clock);
   let digestKey: Buffer | undefined;
+
+  const rejected = (cause: unknown): Unavailable => {
+    const message = "Secret Manager rejected the request";
+    logger.error(message, { error: cause });
+    return unavailable(`${message}. The operator can find the reason in the server's log.`, 60, cause);
+  };
+
+  /** For `orElse`: a state that has no meaning for the caller is a rejection. */
+  const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
+    err(isCallState(error) ? rejected(error.error) : error);
+
+  const ifAbsent =
+    <T>(value: T) =>
+    (error: CallState | Unavailable): Result<T, Unavailable> =>
+      isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
 
   const find = (id: string, options: CallOptions): ResultAsync<ManagedSecret | null, Unavailable> =>
     manager.get(id, options).orElse(ifAbsent<ManagedSecret | null>(null));
@@ -102,20 +129,23 @@ export const createGcpSecrets = (
       return ok(found);
     });
 
-  const annotateOnce = (id: string, change: (annotations: Annotations) => Annotations, options: CallOptions) =>
+  /** The etag rejects the write after a late read, so the recent writes must not be added to the annotations. */
+  const annotateOnce = (id: string, changes: Changes, options: CallOptions) =>
     manager.get(id, options).andThen(({ annotations, etag }) => {
-      const before = recent.apply(id, annotations);
-      const after = change(before);
-      return manager.annotate(id, after, etag, options).andTee(() => recent.record(id, before, after));
+      const after = withChanges(annotations, changes);
+      return manager
+        .annotate(id, after, etag, options)
+        .map(() => after)
+        .andTee(() => recent.record(id, changes, after));
     });
 
   const annotateUntilWritten = async (
-    ...[id, change, options]: Parameters<typeof annotateOnce>
-  ): Promise<Result<void, Unavailable>> => {
+    ...[id, changes, options]: Parameters<typeof annotateOnce>
+  ): Promise<Result<Annotations, Unavailable>> => {
     let last: unknown;
     for (let tries = 0; tries < TRIES; tries++) {
-      const written = await annotateOnce(id, change, options);
-      if (written.isOk()) return ok(undefined);
+      const written = await annotateOnce(id, changes, options);
+      if (written.isOk()) return ok(written.value);
       if (!isCallState(written.error)) return err(written.error);
       last = written.error.error;
       await clock.sleep(PAUSE_MS * tries, options.signal);
@@ -123,52 +153,10 @@ export const createGcpSecrets = (
     return err(rejected(last));
   };
 
-  /** Changes the annotations. Reads and writes again if another call has written the secret in between. */
+  /**
+   * Changes the annotations, and returns all of them. Repeats the read if another call has written the secret since.
+   */
   const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
-
-  const set: SecretStore["set"] = (owner, name, value, options = {}) =>
-    safeTry<SecretVersion, Unavailable>(async function* () {
-      const id = secretIdOf(owner, name);
-      const email = yield* await identities.ensure(owner, options);
-      const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
-      let found = yield* await find(id, options);
-      if (found === null) {
-        yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
-        found = yield* await find(id, options);
-      }
-      // Grant access even if the value is unchanged, because an operator may have removed the grant.
-      yield* await access.grant(id, email, options);
-      const versions = parseVersions(recent.apply(id, found?.annotations));
-      const [newest] = versions;
-      if (newest?.digest === digest) return ok(newest);
-      if (versions.length >= MAX_VERSIONS)
-        return err(
-          unavailable(`The secret '${name}' has ${versions.length} versions in use. Delete some of them.`, 60),
-        );
-      const millis = millisOf(clock.now());
-      const version = yield* await manager.addVersion(id, Buffer.from(value), options).orElse(asUnavailable);
-      const added = renderVersion(version, digest, millis);
-      yield* await annotate(id, (annotations) => ({ ...annotations, ...added }), options);
-      return ok(parseVersions(added)[0] as SecretVersion);
-    });
-
-  const list: SecretStore["list"] = (owner, options = {}) =>
-    safeTry<readonly StoredSecret[], Unavailable>(async function* () {
-      const found = new Map<string, Annotations>(recent.ids().map((id) => [id, {}]));
-      let pageToken = "";
-      do {
-        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
-        for (const { name, annotations = {} } of page.secrets ?? [])
-          found.set(name.split("/").at(-1) ?? "", annotations);
-        pageToken = page.nextPageToken ?? "";
-      } while (pageToken !== "");
-      const secrets = [...found].flatMap(([id, annotations]): StoredSecret[] => {
-        const name = secretNameOf(owner, id);
-        const versions = parseVersions(recent.apply(id, annotations));
-        return name === undefined || versions.length === 0 ? [] : [{ name, versions }];
-      });
-      return ok(secrets.sort((a, b) => (a.name < b.name ? -1 : 1)));
-    });
 
   /** Destroys a version. Secret Manager rejects the request if the version is destroyed already. */
   const destroy = (id: string, version: number, options: CallOptions) =>
@@ -177,18 +165,105 @@ export const createGcpSecrets = (
       .map(() => undefined)
       .orElse((error) => (isCallState(error) ? ok<undefined, Unavailable>(undefined) : err(error)));
 
+  /**
+   * Destroys the values that failed calls have left behind. If it fails, the next change of the secret tries again.
+   *
+   * @param annotations the result of a write, because a read may be late
+   */
+  const destroyAbandoned = async (
+    id: string,
+    enabled: readonly EnabledVersion[],
+    annotations: Annotations,
+    options: CallOptions,
+  ): Promise<void> => {
+    for (const version of abandonedVersions(enabled, annotations, millisOf(clock.now())))
+      if ((await destroy(id, version, options)).isErr()) return;
+  };
+
+  /** Returns false if the version was destroyed, for example by another process. */
+  const exists = (id: string, version: number, options: CallOptions) =>
+    manager
+      .access(id, version, options)
+      .map(() => true)
+      .orElse((error) => (isCallState(error) ? ok<boolean, Unavailable>(false) : err(error)));
+
+  /** Returns the annotations of the account's secrets by their ids, including secrets without versions. */
+  const managed = (owner: AccountId, options: CallOptions) =>
+    safeTry<ReadonlyMap<string, Annotations>, Unavailable>(async function* () {
+      const found = new Map<string, Annotations>();
+      let pageToken = "";
+      do {
+        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
+        for (const { name, annotations = {} } of page.secrets ?? [])
+          found.set(name.split("/").at(-1) ?? "", annotations);
+        pageToken = page.nextPageToken ?? "";
+      } while (pageToken !== "");
+      return ok(found);
+    });
+
+  const set: SecretStore["set"] = (owner, name, value, options = {}) =>
+    safeTry<SecretVersion, Conflict | Unavailable>(async function* () {
+      const id = secretIdOf(owner, name);
+      const email = yield* await identities.ensure(owner, options);
+      const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
+      let found = yield* await find(id, options);
+      if (found === null) {
+        if ((yield* await managed(owner, options)).size >= MAX_SECRETS)
+          return err(
+            conflict(
+              `Your account has used ${MAX_SECRETS} names of secrets, which is the maximum. Use the name of an existing or deleted secret.`,
+            ),
+          );
+        yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
+        found = yield* await find(id, options);
+      }
+      // A grant that was lost by hand is repaired even if the value is unchanged.
+      yield* await access.grant(id, email, options);
+      const versions = parseVersions(recent.apply(id, found?.annotations));
+      const [newest] = versions;
+      if (newest?.digest === digest && (yield* await exists(id, newest.version, options))) return ok(newest);
+      if (versions.length >= MAX_VERSIONS)
+        return err(
+          conflict(
+            `The secret '${name}' has ${versions.length} versions, which is the maximum. Delete a version that no release needs: portside secret delete ${name} --version N`,
+          ),
+        );
+      const millis = millisOf(clock.now());
+      const version = yield* await manager.addVersion(id, Buffer.from(value), options).orElse(asUnavailable);
+      const added = renderVersion(version, digest, millis);
+      const annotations = yield* await annotate(id, added, options);
+      const enabled = await manager.enabledVersions(id, options);
+      if (enabled.isOk()) await destroyAbandoned(id, enabled.value, annotations, options);
+      return ok(parseVersions(added)[0] as SecretVersion);
+    });
+
+  const list: SecretStore["list"] = (owner, options = {}) =>
+    safeTry<readonly StoredSecret[], Unavailable>(async function* () {
+      const lately = recent.ids().map((id) => [id, {}] as const);
+      const found = new Map([...lately, ...(yield* await managed(owner, options))]);
+      const secrets = [...found].flatMap(([id, annotations]): StoredSecret[] => {
+        const name = secretNameOf(owner, id);
+        const versions = parseVersions(recent.apply(id, annotations));
+        return name === undefined || versions.length === 0 ? [] : [{ name, versions }];
+      });
+      return ok(secrets.sort((a, b) => (a.name < b.name ? -1 : 1)));
+    });
+
   const remove: SecretStore["delete"] = (owner, name, version, options = {}) =>
     safeTry<void, NotFound | Unavailable>(async function* () {
       const id = secretIdOf(owner, name);
       const found = yield* await find(id, options);
       const listed = parseVersions(recent.apply(id, found?.annotations)).map((one) => one.version);
-      const deleted = version === undefined ? listed : listed.filter((one) => one === version);
+      // A failed `set` or `delete` may have left a value that is not listed.
+      const enabled = yield* await manager.enabledVersions(id, options).orElse(ifAbsent<readonly EnabledVersion[]>([]));
+      const all = new Set([...listed, ...enabled.map((one) => one.version)]);
+      const deleted = [...all].filter((one) => version === undefined || one === version);
       if (deleted.length === 0) return err(notFound(`The secret '${name}' or its version does not exist.`));
-      // A failed `set` may have left a value that is not listed.
-      const unlisted =
-        version === undefined ? yield* await manager.enabledVersions(id, options).orElse(asUnavailable) : [];
-      for (const one of new Set([...deleted, ...unlisted])) yield* await destroy(id, one, options);
-      return annotate(id, (annotations) => withoutVersions(annotations, deleted), options);
+      // If the destruction fails, a repeated deletion finds the value, and no call returns the version.
+      const annotations = yield* await annotate(id, deletionOf(deleted), options);
+      for (const one of deleted) yield* await destroy(id, one, options);
+      await destroyAbandoned(id, enabled, annotations, options);
+      return ok(undefined);
     });
 
   return {
@@ -198,24 +273,28 @@ export const createGcpSecrets = (
 
     missing: (owner, pins, options) =>
       safeTry(async function* () {
-        for (const pinned of Object.values(pins)) {
-          const id = secretIdOf(owner, pinned.name);
-          const found = yield* await find(id, options);
-          if (!parseVersions(recent.apply(id, found?.annotations)).some(({ version }) => version === pinned.version))
-            return ok(pinned);
-        }
-        return ok(undefined);
+        const ids = [...new Set(Object.values(pins).map(({ name }) => secretIdOf(owner, name)))];
+        const found = yield* await inParallel(ids, CONCURRENCY, (id) =>
+          find(id, options).map((secret) => [id, parseVersions(recent.apply(id, secret?.annotations))] as const),
+        );
+        const versions = new Map(found);
+        return ok(
+          Object.values(pins).find(
+            (pinned) =>
+              versions.get(secretIdOf(owner, pinned.name))?.some(({ version }) => version === pinned.version) !== true,
+          ),
+        );
       }),
 
-    values: (owner, pins) =>
-      safeTry(async function* () {
-        const values: string[] = [];
-        for (const { name, version } of Object.values(pins)) {
-          const value = yield* await manager.access(secretIdOf(owner, name), version, {}).orElse(asUnavailable);
-          values.push(value.toString());
-        }
-        return ok(values);
-      }),
+    values: (owner, pins) => {
+      const distinct = new Map(Object.values(pins).map((pinned) => [`${pinned.name} ${pinned.version}`, pinned]));
+      return inParallel([...distinct.values()], CONCURRENCY, ({ name, version }) =>
+        manager
+          .access(secretIdOf(owner, name), version, {})
+          .map((value) => value.toString())
+          .orElse(asUnavailable),
+      );
+    },
 
     grantedAt: (owner, pins) =>
       Object.values(pins).flatMap(({ name }) => access.grantedAt(secretIdOf(owner, name)) ?? []),

@@ -7,6 +7,15 @@ import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.
 
 export type Annotations = Readonly<Record<string, string>>;
 
+/** Changed annotations; undefined for a removed one. */
+export type Changes = Readonly<Record<string, string | undefined>>;
+
+/** A version of Secret Manager that contains a value. */
+export interface EnabledVersion {
+  readonly version: number;
+  readonly createdMillis: number;
+}
+
 /**
  * "The total size of annotation keys and values must be less than 16KiB":
  * google/cloud/secretmanager/v1/resources.proto. A version needs at most 56 bytes.
@@ -31,5 +40,25 @@ export const parseVersions = (annotations: Annotations = {}): SecretVersion[] =>
     })
     .sort((a, b) => b.version - a.version);
 
-export const withoutVersions = (annotations: Annotations, versions: readonly number[]): Annotations =>
-  Object.fromEntries(Object.entries(annotations).filter(([key]) => !versions.some((one) => key === `v${one}`)));
+export const deletionOf = (versions: readonly number[]): Changes =>
+  Object.fromEntries(versions.map((version) => [`v${version}`, undefined]));
+
+export const withChanges = (annotations: Annotations = {}, changes: Changes): Annotations =>
+  Object.fromEntries(
+    Object.entries({ ...annotations, ...changes }).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+
+/** A call that is still running may list its version later. */
+const ABANDONED_MS = 10 * 60_000;
+
+/** Returns the old versions that are not listed. A failed call left them behind. */
+export const abandonedVersions = (
+  enabled: readonly EnabledVersion[],
+  annotations: Annotations,
+  nowMillis: number,
+): readonly number[] => {
+  const listed = new Set(parseVersions(annotations).map(({ version }) => version));
+  return enabled
+    .filter(({ version, createdMillis }) => !listed.has(version) && createdMillis + ABANDONED_MS < nowMillis)
+    .map(({ version }) => version);
+};

@@ -1,9 +1,9 @@
 /** Deletes or restores all objects of a bucket, with limited concurrency. */
 import type { FileMetadata } from "@google-cloud/storage";
 import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts";
-import type { Unavailable } from "../../../core/errors.ts";
-import { err, ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import { ok, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import { inParallel } from "../../cloud/calls/in-parallel.ts";
 import type { StorageApi } from "./storage-calls.ts";
 
 /**
@@ -11,21 +11,6 @@ import type { StorageApi } from "./storage-calls.ts";
  * https://cloud.google.com/storage/docs/request-rate
  */
 const CONCURRENCY = 32;
-
-/** Runs `work` on all items. After the first error, starts no more work, waits for the rest, and returns the error. */
-const inParallel = <T>(all: readonly T[], work: (one: T) => ApiResult<unknown>): ApiResult<void> => {
-  const waiting = all.values();
-  let failure: Unavailable | undefined;
-  const worker = async (): Promise<void> => {
-    for (const one of waiting) {
-      const done = await work(one);
-      if (done.isErr()) failure ??= done.error;
-      if (failure !== undefined) return;
-    }
-  };
-  const workers = Promise.all(Array.from({ length: Math.min(CONCURRENCY, all.length) }, worker));
-  return ResultAsync.fromSafePromise(workers).andThen(() => (failure === undefined ? ok(undefined) : err(failure)));
-};
 
 const nameOf = (object: FileMetadata): string => object.name ?? "";
 const generationOf = (object: FileMetadata): string => String(object.generation);
@@ -49,7 +34,7 @@ export const emptyBucket = (
       const { items = [], nextPageToken } = page;
       if (items.length === 0 && nextPageToken === undefined) return ok("empty" as const);
       if (!(yield* mayContinue())) return ok("stopped" as const);
-      yield* inParallel(items, (one) => api.deleteObject(bucket, nameOf(one), generationOf(one)));
+      yield* inParallel(items, CONCURRENCY, (one) => api.deleteObject(bucket, nameOf(one), generationOf(one)));
     }
   });
 
@@ -78,5 +63,7 @@ export const restoreObjects = (api: StorageApi, bucket: string, since: Instant):
       pageToken = page.nextPageToken;
       if (pageToken === undefined) break;
     }
-    return inParallel(newestOf(deleted, since), (one) => api.restoreObject(bucket, nameOf(one), generationOf(one)));
+    return inParallel(newestOf(deleted, since), CONCURRENCY, (one) =>
+      api.restoreObject(bucket, nameOf(one), generationOf(one)),
+    ).map(() => undefined);
   });

@@ -119,11 +119,14 @@ const deleteUnused = (caller: Caller, name: SecretName, version: number | undefi
     const { context, principal, options } = caller;
     const { account } = principal;
     const secrets = yield* storeOf(caller);
-    yield* findSecret(yield* await secrets.list(account, options), name, version);
+    const found = findSecret(yield* await secrets.list(account, options), name, version);
     const services = yield* await context.ports.provider.services.list(account, options);
     const problem = secretDeletionProblem(name, version, usesOf(name, services));
     if (problem !== undefined) return err(conflict(problem));
-    yield* await secrets.delete(account, name, version, options);
+    // A deletion that failed midway may have left a value that `list` omits, so the store decides what exists.
+    yield* await secrets
+      .delete(account, name, version, options)
+      .mapErr((error) => (error.kind === "not_found" && found.isErr() ? found.error : error));
     const what = version === undefined ? `'${name}'` : `Version ${version} of '${name}'`;
     return ok({ detail: `${what} was deleted.` });
   });

@@ -21,8 +21,10 @@ export const meanSwitches = {
    * longer".
    */
   grant_late: "a grant on a bucket takes effect after two minutes; until then mounts of the bucket fail",
+  /** https://docs.cloud.google.com/secret-manager/docs/reference/consistency: "typically converge within minutes". */
+  secret_late: "the policy of a new secret is not found for a minute",
   /**
-   * The same page, for `allUsers`. The response until then:
+   * The access-change-propagation page, for `allUsers`. The response until then:
    * https://cloud.google.com/run/docs/troubleshooting#unauthorized-client
    */
   public_access_late: "public access to a service takes effect after two minutes; until then Google responds with 403",
@@ -78,3 +80,5 @@ export const meanest: Mean = new Set(
 
 /** How long changes of IAM take in the fakes, in milliseconds. */
 export const PROPAGATION_MS = 120_000;
+/** How long a new secret has no policy with `secret_late`, in milliseconds. */
+export const SECRET_LATE_MS = 60_000;

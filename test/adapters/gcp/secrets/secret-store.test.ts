@@ -1,8 +1,10 @@
 /** Secrets on the fake Secret Manager: concurrent writes, faults, deletions, and the values that services see. */
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OWNER_LABEL } from "../../../../adapters/cloud/deploy/labels.ts";
 import { secretIdOf, secretNameOf } from "../../../../adapters/gcp/secrets/names.ts";
 import { MAX_VERSIONS, parseVersions, renderVersion } from "../../../../adapters/gcp/secrets/versions.ts";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../../core/domain/wire/names.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";
@@ -26,6 +28,15 @@ const using = (version: number, image?: string) => ({
   ...run.template("app", "acme", image === undefined ? {} : { image }),
   secrets: { TOKEN: { name: KEY, version, follows: true } },
 });
+/** Calls Secret Manager as another client. */
+const call = async (method: "POST" | "PATCH", path: string, data: object) => {
+  const auth = await run.clients("auth");
+  return auth.request({
+    url: `https://secretmanager.googleapis.com/v1/projects/test-project/secrets${path}`,
+    method,
+    data,
+  });
+};
 const contentsOf = (name = KEY) => run.secrets.contents()[secretIdOf(acme, name)];
 
 test("the id of a secret shows its account and name, and names that differ in case have different ids", () => {
@@ -94,6 +105,64 @@ test("a deletion destroys the values, including one that a failed call left behi
   expect((await set("three")).version).toBe(3);
 });
 
+test("a version that another process deleted stays deleted when this process sets a value", async () => {
+  const remove = async () => (await run.otherSecretStore().delete(acme, KEY))._unsafeUnwrap();
+  await set("one");
+  await remove();
+  expect((await set("one")).version).toBe(2);
+  expect(contentsOf()).toEqual([2]);
+  await remove();
+  expect((await set("two")).version).toBe(3);
+  for (const store of [run.secretStore, run.otherSecretStore()])
+    expect((await store.list(acme))._unsafeUnwrap()[0]?.versions.map(({ version }) => version)).toEqual([3]);
+});
+
+test("a deletion destroys the value that a failed first set left behind", async () => {
+  run.secrets.faults.inject({ nth: 1, method: "secrets.patch", kind: "permission_denied" });
+  expect((await run.secretStore.set(acme, KEY, "one")).isErr()).toBe(true);
+  expect(contentsOf()).toEqual([1]);
+  (await run.secretStore.delete(acme, KEY))._unsafeUnwrap();
+  expect(contentsOf()).toEqual([]);
+  expect((await run.secretStore.delete(acme, KEY))._unsafeUnwrapErr().kind).toBe("not_found");
+});
+
+test.each([
+  ["set", async () => void (await set("three"))],
+  ["deletion of a version", async () => (await run.secretStore.delete(acme, KEY, 1))._unsafeUnwrap()],
+])("a %s destroys unlisted values that are older than ten minutes, on all pages", async (_, change) => {
+  run.secrets.maxPageSize = 1;
+  await set("one");
+  await set("two");
+  const addUnlisted = async () => {
+    run.secrets.faults.inject({ nth: 1, method: "secrets.patch", kind: "permission_denied" });
+    expect((await run.secretStore.set(acme, KEY, "unlisted")).isErr()).toBe(true);
+  };
+  await addUnlisted();
+  await run.clock.sleep(11 * 60_000);
+  await addUnlisted();
+  expect(contentsOf()).toEqual([1, 2, 3, 4]);
+  await change();
+  expect(contentsOf()).toEqual(expect.arrayContaining([2, 4]));
+  expect(contentsOf()).not.toContain(3);
+});
+
+test("the operator's log has the reason of a rejection", async () => {
+  expect((await run.secretStore.set(acme, KEY, "x".repeat(64 * 1024 + 1))).isErr()).toBe(true);
+  expect(run.logged.join("\n")).toContain("payload.data: 1 byte to 64KiB");
+});
+
+test("a secret with the largest number of versions accepts a value once a version is deleted", async () => {
+  const digest = (await set("one")).digest;
+  const versions = Array.from({ length: MAX_VERSIONS }, (_, at) => renderVersion(at + 1, digest, 0));
+  await call("PATCH", `/${secretIdOf(acme, KEY)}?updateMask=annotations`, {
+    annotations: Object.assign({}, ...versions),
+  });
+  const full = (await run.secretStore.set(acme, KEY, "one more"))._unsafeUnwrapErr();
+  expect(full).toMatchObject({ kind: "conflict", message: expect.stringContaining("portside secret delete KEY") });
+  (await run.secretStore.delete(acme, KEY, 1))._unsafeUnwrap();
+  expect((await set("one more")).version).toBe(2);
+});
+
 describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
   "with the fault %s at any call",
   (kind) => {
@@ -117,6 +186,30 @@ describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
       }
       expect(run.logged.join("\n")).not.toContain(Buffer.from(VALUE).toString("base64").slice(0, 16));
       expect(run.logged.join("\n")).not.toContain(VALUE);
+    });
+
+    test.each([
+      ["secret", false],
+      ["version", true],
+    ])("a repeated deletion of a %s leaves no value, and the value can be set again", async (_, one) => {
+      const { version } = await set("one");
+      run.secrets.faults.clear();
+      const remove = (number: number) => run.secretStore.delete(acme, KEY, one ? number : undefined);
+      (await remove(version))._unsafeUnwrap();
+      const calls = run.secrets.faults.log.length;
+      expect(calls).toBeGreaterThan(3);
+      for (let nth = 1; nth <= calls; nth++) {
+        const added = await set("one");
+        run.secrets.faults.inject({ nth, kind });
+        const first = await remove(added.version);
+        run.secrets.faults.clear();
+        if (kind !== "permission_denied") expect(first.isOk(), String(nth)).toBe(true);
+        const again = await set("one");
+        expect(contentsOf(), String(nth)).toContain(again.version);
+        for (const number of [added.version, again.version]) await remove(number);
+        expect(contentsOf(), String(nth)).toEqual([]);
+        expect(await listed(), String(nth)).toEqual([]);
+      }
     });
   },
 );
@@ -143,13 +236,50 @@ test("a rollout waits at most about two minutes until a new grant takes effect",
   expect(millisOf(run.clock.now()) - before).toBeLessThan(150_000);
 });
 
+test("a new secret that is visible late gets its grant within about a minute", async () => {
+  await run.close();
+  run = await openFakeCloudRun({ mean: new Set(["secret_late"]) });
+  const before = millisOf(run.clock.now());
+  await set("one");
+  expect(millisOf(run.clock.now()) - before).toBeLessThan(90_000);
+  expect(run.secrets.faults.count("secrets.getIamPolicy")).toBeLessThan(12);
+});
+
+test("a rollout reads each secret and each version once", async () => {
+  const [first, second] = [await set("leaving"), await set("two")];
+  const versions = [first, second, first, second].map(({ version }) => version);
+  const secrets = Object.fromEntries(
+    versions.map((version, at) => [`TOKEN_${at}`, { name: KEY, version, follows: true }]),
+  );
+  run.secrets.faults.clear();
+  const options = {};
+  expect((await run.secretStore.missing(acme, secrets, options))._unsafeUnwrap()).toBeUndefined();
+  expect((await run.secretStore.values(acme, secrets))._unsafeUnwrap()).toEqual(["leaving", "two"]);
+  expect(run.secrets.faults.log).toEqual(["secrets.get", "secrets.versions.access", "secrets.versions.access"]);
+  const unknown = { name: KEY, version: 9, follows: true };
+  expect((await run.secretStore.missing(acme, { ...secrets, UNKNOWN: unknown }, options))._unsafeUnwrap()).toBe(
+    unknown,
+  );
+});
+
+test("an account can use at most 1,000 names of secrets, including deleted ones", async () => {
+  await set("one");
+  (await run.secretStore.delete(acme, KEY))._unsafeUnwrap();
+  const labels = { [OWNER_LABEL]: accountDigest(acme) };
+  for (let at = 1; at < 1000; at++)
+    await call("POST", `?secretId=portside-${at}`, { labels, replication: { automatic: {} } });
+  expect((await run.secretStore.set(acme, "NEW" as SecretName, "one"))._unsafeUnwrapErr()).toMatchObject({
+    kind: "conflict",
+    message: expect.stringContaining("Use the name of an existing or deleted secret"),
+  });
+  expect((await set("two")).version).toBe(2);
+});
+
 test("a value that was destroyed by hand fails the rollout, and the previous revision serves", async () => {
   await set("one");
   const { version } = await set("two");
   await run.rollOut(using(1), "absent");
-  const auth = await run.clients("auth");
-  const url = `https://secretmanager.googleapis.com/v1/projects/test-project/secrets/${secretIdOf(acme, KEY)}`;
-  await auth.request({ url: `${url}/versions/${version}:destroy`, method: "POST", data: {} });
+  await call("POST", `/${secretIdOf(acme, KEY)}/versions/${version}:destroy`, {});
   const end = await run.endOf(using(version), await run.expectedOf("app"));
   expect(end).toMatchObject({ failure: { reason: "secret_unavailable" } });
   expect((await run.serviceOf("app")).serving[0]?.template.secrets?.["TOKEN"]?.version).toBe(1);

@@ -4,6 +4,7 @@ import { delayed, faulty } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
 import { unavailable } from "../../../../core/errors.ts";
+import { okAsync } from "../../../../core/result.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
 import {
   accepted,
@@ -397,6 +398,15 @@ describe("delete", () => {
     await deployed(platform, { env: {} });
     expect((await remove(platform))._unsafeUnwrap()).toEqual({ detail: "'KEY' was deleted." });
     expect(await secrets(platform)).toEqual([]);
+  });
+
+  test("completes the deletion of a secret that is no longer listed", async () => {
+    const platform = startMemory({
+      around: ({ secrets: own }) => (own === undefined ? {} : { secrets: { ...own, list: () => okAsync([]) } }),
+    });
+    await set(platform, "one");
+    expect((await remove(platform))._unsafeUnwrap()).toEqual({ detail: "'KEY' was deleted." });
+    expect((await remove(platform))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
   test("fails with not_found for an unknown secret or version", async () => {

@@ -6,7 +6,7 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import type { FakeIam } from "../iam.ts";
-import { friendly, type Mean, PROPAGATION_MS } from "../mean.ts";
+import { friendly, type Mean, PROPAGATION_MS, SECRET_LATE_MS } from "../mean.ts";
 import { RestError, type RestMethod, type RestRequest, type RestServer, serveRest } from "../rest-server.ts";
 import { PROJECT_NUMBER } from "../test-project.ts";
 
@@ -30,6 +30,8 @@ interface Binding {
 interface Secret {
   readonly id: string;
   readonly labels: TextMap;
+  /** In milliseconds since the epoch. */
+  readonly createdAt: number;
   annotations: TextMap;
   etag: string;
   readonly versions: Version[];
@@ -58,6 +60,8 @@ const PATH = /^\/v1\/projects\/[^/]+\/secrets(?:\/([^/:]+))?(?:\/versions(?:\/(\
 
 export class FakeSecrets {
   readonly faults = new Faults();
+  /** "If the number is greater than 25000, it is capped at 25000": ListSecretVersionsRequest in service.proto. */
+  maxPageSize = 25_000;
   readonly #secrets = new Map<string, Secret>();
   readonly #deps: FakeSecretsDeps;
   readonly #mean: Mean;
@@ -134,7 +138,7 @@ export class FakeSecrets {
               "GET get": () => this.#view(this.#find(id)),
               "PATCH patch": () => this.#patch(id, query.get("updateMask") ?? "", body),
               "POST addVersion": () => this.#addVersion(id, body),
-              "GET getIamPolicy": () => this.#find(id).policy,
+              "GET getIamPolicy": () => this.#visible(id).policy,
               "POST setIamPolicy": () => this.#setPolicy(id, body.policy),
             };
     const plain: Readonly<Record<string, string>> = { GET: "get", POST: "create", PATCH: "patch" };
@@ -171,7 +175,8 @@ export class FakeSecrets {
     if (replication === undefined) throw invalid("replication: is required");
     if (this.#secrets.has(id)) throw new RestError(409, "alreadyExists", `Secret [${id}] already exists.`);
     const policy = { etag: this.#nextEtag(), bindings: [] };
-    const secret = { id, labels, annotations: {}, etag: this.#nextEtag(), versions: [], policy, grantedAt: new Map() };
+    const [createdAt, etag] = [this.#now(), this.#nextEtag()];
+    const secret = { id, labels, createdAt, annotations: {}, etag, versions: [], policy, grantedAt: new Map() };
     this.#secrets.set(id, secret);
     return this.#view(secret);
   }
@@ -207,8 +212,13 @@ export class FakeSecrets {
   #versions(id: string, query: URLSearchParams): object {
     if (query.get("filter") !== "state:ENABLED") throw invalid(`filter: '${query.get("filter")}'`);
     const name = `projects/${PROJECT_NUMBER}/secrets/${id}/versions`;
-    const enabled = this.#find(id).versions.flatMap(({ value }, at) => (value === undefined ? [] : [at + 1]));
-    return { versions: enabled.map((number) => ({ name: `${name}/${number}`, state: "ENABLED" })) };
+    const enabled = this.#find(id).versions.flatMap(({ value, createTime }, at) =>
+      value === undefined ? [] : [{ name: `${name}/${at + 1}`, createTime, state: "ENABLED" }],
+    );
+    const from = Number(query.get("pageToken") ?? 0);
+    const to = from + Math.min(Number(query.get("pageSize") ?? 100), this.maxPageSize);
+    const versions = enabled.slice(from, to);
+    return to < enabled.length ? { versions, nextPageToken: String(to) } : { versions };
   }
 
   #access(id: string, version: number): object {
@@ -224,8 +234,16 @@ export class FakeSecrets {
     return { state: "DESTROYED" };
   }
 
-  #setPolicy(id: string, { bindings = [], etag }: { bindings?: readonly Binding[]; etag?: string }): object {
+  /** Finds a secret for the calls that may not see a new one. */
+  #visible(id: string): Secret {
     const secret = this.#find(id);
+    if (this.#mean.has("secret_late") && this.#now() - secret.createdAt < SECRET_LATE_MS)
+      throw notFound(`Secret [projects/${PROJECT_NUMBER}/secrets/${id}]`);
+    return secret;
+  }
+
+  #setPolicy(id: string, { bindings = [], etag }: { bindings?: readonly Binding[]; etag?: string }): object {
+    const secret = this.#visible(id);
     if (etag !== undefined && etag !== secret.policy.etag)
       throw new RestError(409, "aborted", "There were concurrent policy changes.");
     const members = bindings.filter(({ role }) => role === ACCESSOR).flatMap((one) => one.members);
