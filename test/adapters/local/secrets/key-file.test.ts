@@ -132,7 +132,9 @@ test("warns if other users can access a key file outside of the folder", () => {
   expect(warned).toEqual([]);
   fs.chmodSync(key, 0o640);
   prepareKey(db, folder.path, key, logger);
-  expect(warned).toMatchObject([[expect.stringContaining("set the mode of the file to 0600"), { keyFile: key, mode: "640" }]]);
+  expect(warned).toMatchObject([
+    [expect.stringContaining("set the mode of the file to 0600"), { keyFile: key, mode: "640" }],
+  ]);
 });
 
 test("a folder without secrets replaces a damaged key, but no file outside of the folder", async () => {

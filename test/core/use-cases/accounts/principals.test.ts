@@ -8,7 +8,16 @@ import { type Result, ResultAsync } from "../../../../core/result.ts";
 import { recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
 /** The members that are not use cases of an account. */
-const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "endWaits", "settle", "close"];
+const withoutAccount = [
+  "settings",
+  "capabilities",
+  "check",
+  "authenticate",
+  "countRequest",
+  "endWaits",
+  "settle",
+  "close",
+];
 const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
   (account) => ({ account, credentialId: "session" }) as unknown as Principal,
 );
