@@ -4,6 +4,7 @@
  * (random).
  */
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { ReleaseRow } from "../../core/domain/deploy/releases/release.ts";
@@ -16,7 +17,8 @@ const count = Number(process.env["PORTSIDE_RELEASE_KILLS"] ?? 4);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
 const modes = ["engine", "group", "inline", "server"] as const;
-const names = ["one", "two", "three"];
+// Other tests find processes by the names of their services.
+const names = ["killed-1", "killed-2", "killed-3"];
 const env = JSON.stringify({ TOKEN: { secret: "KEY" } });
 
 interface Shown {
@@ -30,6 +32,14 @@ const releasesOf = async (client: Client, name: string): Promise<readonly Releas
 const shownBy = async (client: Client, name: string): Promise<Shown> => {
   const url = (await client.list()).find((one) => one.name === name)?.url ?? "";
   return (await (await fetch(url, { headers: { connection: "close" } })).json()) as Shown;
+};
+
+/** Ends the engine in an orderly way, so that no instance remains. */
+const end = async ({ child }: Served): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
 };
 
 /** Sets a value, and waits for the redeploys. */
@@ -97,8 +107,15 @@ const crash = async (seed: number, folder: string): Promise<void> => {
     // Setting the value again completes the redeploys that the kill interrupted.
     await setSecret(after, "value 2");
     for (const name of names) expect((await shownBy(after, name)).env.TOKEN).toBe("value 2");
+    // Rollbacks work after the kill.
+    for (const name of names) {
+      const release = (await releasesOf(after, name)).at(-1)?.release;
+      const records = await after.records("/v1/deployment/rollback", { name, release });
+      expect(records.at(-1)).toMatchObject({ status: "DONE" });
+      expect(await shownBy(after, name)).toEqual({ source: `${name} a`, env: { TOKEN: "value 1" } });
+    }
   } finally {
-    await kill(served, true);
+    await end(served);
   }
 };
 
