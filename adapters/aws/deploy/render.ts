@@ -127,8 +127,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // The tag identifies the source, so every image with this tag is valid. By default, ECS would pin the digest of
-        // the first image. After a rebuild, no tag references that image, and the repository's cleanup deletes it.
+        // Templates of earlier versions refer to their image by the tag of its source. By default, ECS would pin the
+        // digest of the first image. After a rebuild, that image has no tag, and the repository's cleanup deletes it.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
@@ -226,7 +226,7 @@ const declaredChecks = ({ path, interval, timeout, failures }: HealthCheck): Gro
   Matcher: { HttpCode: "200-399" },
 });
 
-/** Checks whether the service listens, because the load balancer checks only over HTTP. */
+/** The checks of a service without `health`. The load balancer has no TCP check, so these check only for a response. */
 const defaultChecks: GroupChecks = {
   HealthCheckPath: "/",
   HealthCheckIntervalSeconds: 5,

@@ -99,7 +99,7 @@ export class LocalLogs implements LogStore {
     const read = async (): Promise<LogFindings> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
-      // Identify the file before the read. If another file replaces it meanwhile, the new file is not the damaged one.
+      // The id before the read identifies the damaged file, so a file that replaces it meanwhile is not repaired.
       for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
         signal?.throwIfAborted();
         const found = await this.#find(search, id, signal);

@@ -47,7 +47,7 @@ export const retryAt = ({ attempts, endedAt, nextFire }: FailedFire): Instant | 
   return nextFire === undefined || at < nextFire ? at : undefined;
 };
 
-/** Returns the time before which fires are too late. */
+/** Returns the earliest scheduled time of a fire that is not too late. */
 export const earliestInTime = (now: Instant): Instant => plusMillis(now, -fireLimits.lateness);
 
 /** Returns whether a fire is too late and must be skipped, for example after the machine slept. */

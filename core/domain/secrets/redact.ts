@@ -66,7 +66,7 @@ export class Redactor {
 
   /**
    * Cuts the text to a number of characters, and replaces the values. Also replaces a value that the cut would divide.
-   * Does not replace values of less than four characters.
+   * Does not replace forms of fewer than four characters.
    */
   redact(text: string, maxChars: number): string {
     let [redacted, at] = ["", 0];

@@ -8,7 +8,7 @@ import type { SecretName } from "../wire/names.ts";
 
 /** A version of a secret. Its number and value never change. */
 export interface SecretVersion {
-  /** Rises with each version of the name, also after a deletion. */
+  /** Increases with each version of the name, even after a deletion. */
   readonly version: number;
   /** Shows whether two versions have the same value. The value cannot be guessed from it. */
   readonly digest: string;
