@@ -40,9 +40,12 @@ test("each operation has the name of a method of the control plane, which the en
         return () => undefined;
       },
     });
-    if (endpoint.kind === "json") endpoint.run(spy, {} as never, {}, { signal: new AbortController().signal });
-    else if (endpoint.kind === "redeploy") endpoint.start(spy, {} as never, {});
-    else called.push(endpoint.operation);
+    const { signal } = new AbortController();
+    const run = (): unknown => {
+      if (endpoint.kind === "json") return endpoint.run(spy, {} as never, {}, { signal });
+      return endpoint.kind === "redeploy" ? endpoint.start(spy, {} as never, {}) : called.push(endpoint.operation);
+    };
+    run();
     expect(called).toEqual([endpoint.operation]);
     expect(api.controlPlane).toHaveProperty(endpoint.operation);
   }
