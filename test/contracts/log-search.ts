@@ -470,7 +470,7 @@ export const logSearchCases: readonly Case[] = [
       for (const batch of [0, 1, 2, 3, 4])
         await append(
           subject,
-          numbers(1000).map((text) => line(scope, `${batch} ${text} ${"x".repeat(100)}`)),
+          numbers(1000).map((text) => line(scope, `${batch} ${text} ${"x".repeat(500)}`)),
         );
       // A store may return results from an index, but for some of these filters it must examine entries.
       const cut: boolean[] = [];
