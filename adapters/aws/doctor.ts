@@ -17,7 +17,7 @@ type DoctorConfig = Pick<
 >;
 
 interface Caller {
-  /** The ARN for policies and the simulation: the ARN of the role, not of the role's session. */
+  /** The ARN whose permissions are simulated: the role's, not that of the role's session. */
   readonly arn: string;
   /** Why the ARN may lack the role's path. */
   readonly pathProblem?: string;

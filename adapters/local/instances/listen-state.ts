@@ -54,7 +54,7 @@ const formatListener = ({ address, port }: Listener): string =>
 
 /**
  * Compares a service's listening sockets with the port on which it must listen. Pure.
- * @param ownNetwork whether the service has a separate loopback interface
+ * @param ownNetwork whether the platform cannot connect to the service's loopback address, as in a container
  */
 export const judgeListeners = (listeners: readonly Listener[], port: number, ownNetwork = false): ListenState => {
   const right = listeners.filter((one) => one.port === port);

@@ -60,7 +60,7 @@ export class Recorder {
     }, TICK_MS).unref();
   }
 
-  /** Counts a request. Runs for every request, and allocates no memory if the service has been active before. */
+  /** Counts a request. Runs for every request. Allocates memory only for the first request after an idle interval. */
   served({ owner, service, http }: NewLogEntry): void {
     if (http !== undefined)
       countRequest(this.#rollupOf(owner, service), http.status, Number.parseFloat(http.latency) * 1000);

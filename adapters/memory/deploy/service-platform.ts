@@ -76,7 +76,7 @@ const commit = (
   });
 };
 
-/** Returns the state of a service before its first rollout. A freed name continues the numbers of its releases. */
+/** Returns the state of a service before its first rollout. If the name is reserved, its numbers continue. */
 const newService = (world: World, ids: Ids, template: ServiceTemplate, now: Instant): StoredService => {
   const freed = world.freed.get(template.name);
   const { uid, released } = freed !== undefined && freed.until > now ? freed : { uid: ids.id(), released: 0 };

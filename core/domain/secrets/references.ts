@@ -130,7 +130,7 @@ export const keptPins = (
     }),
   );
 
-/** The pins of a release, and sentences about the versions that it replaces. */
+/** The pins of an earlier release, and a sentence for each deleted version that the newest one replaces. */
 export interface RestoredPins {
   readonly pins: PinnedSecrets;
   readonly notes: readonly string[];

@@ -26,7 +26,7 @@ import type { RunningDeploy } from "./running-deploy.ts";
 /** The clock of a store may be behind the clock of this process by this much. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** How long the search for the last deploy's entry may take. The response does not depend on it. */
+/** The timeout of the search for the last deploy's entry. Without the entry, the response has no message of the deploy. */
 const REPORT_TIMEOUT_MS = 2000;
 
 /** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */

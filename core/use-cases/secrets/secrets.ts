@@ -113,7 +113,7 @@ const findSecret = (
     : err(notFound(`The secret '${name}' has no version ${version}. Run 'portside secret list' to list its versions.`));
 };
 
-/** Deletes a version or a secret that no deployment uses. The caller must have the turn of the account's secrets. */
+/** Deletes a version or a secret that no deployment uses. The caller must call it in `inSecretTurn`. */
 const deleteUnused = (caller: Caller, name: SecretName, version: number | undefined) =>
   safeTry<{ readonly detail: string }, ControlPlaneError>(async function* () {
     const { context, principal, options } = caller;

@@ -18,7 +18,7 @@ export interface DeployChange {
 /** The declared size of the service, also shown in the announcement. */
 export const declaredSize = { cpu: 1, memory: "512Mi", max_instances: 2 };
 
-/** Messages that occur in every rollout. Other messages report adjustments or limits that are not enforced. */
+/** Messages of a normal rollout. Other messages report adjustments or limits that are not enforced. */
 const ROUTINE =
   /^(Creating '|Updating '|Starting revision |The revision is ready|Listening after |Created new volume '|Scheduled: |Schedule removed|Stopping the previous revision|The service has started)/;
 

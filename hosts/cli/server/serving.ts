@@ -113,7 +113,7 @@ const open = async (
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
   const { port, ingressPort, ...serving } = await open(settings, {}, async (app, { loaded }) => {
     let listening: Listening | undefined;
-    // Closing waits for IPv4 and IPv6 connections.
+    // Fastify closes only its own listener. This one is on the second loopback address.
     app.addHook("preClose", async () => listening?.close());
     listening = await listenForApi(listenerOf(app), settings, Number(loaded.remembered?.("api_port").get() ?? 0));
     return listening.port;
