@@ -127,8 +127,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // Templates of earlier versions refer to their image by the tag of its source. By default, ECS would pin the
-        // digest of the first image. After a rebuild, that image has no tag, and the repository's cleanup deletes it.
+        // By default, ECS would pin the digest of the first image with the tag. After a rebuild, the tag of a source
+        // belongs to another image, and the repository's cleanup deletes the first one.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],

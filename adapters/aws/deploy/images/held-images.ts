@@ -1,7 +1,7 @@
 /**
- * Protects the images of rollouts. A template refers to its image by digest, and the image has a tag that contains the
- * digests of the account and of the image. A second build of the same source moves the source's tag. Without the other
- * tag, the first image would then expire as untagged (docs/providers/aws-template.yaml).
+ * Protects the images of rollouts. A template refers to its image by digest, or by a tag that contains the digests of
+ * the account and of the image. A second build of the same source moves the source's tag. Without the other tag, the
+ * first image would then expire as untagged (docs/providers/aws-template.yaml).
  * https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -24,7 +24,7 @@ import { type ImageId, imageIdOf, keepTagOf } from "./references.ts";
 
 export interface HeldImages {
   /**
-   * Gives the account's image a tag that contains its digest, and returns the reference by digest. Returns the
+   * Gives the account's image a tag that contains its digest, and returns the reference with this tag. Returns the
    * reference unchanged if the image does not exist.
    */
   pin(owner: AccountId, image: string, retry?: RetryOptions): ResultAsync<string, Unavailable>;
@@ -77,7 +77,7 @@ export const createHeldImages = (
         const tag = keepTagOf(owner, imageId.imageDigest);
         yield* await marks.use(tag, retry);
         yield* await addTag(tag, imageManifest, imageManifestMediaType, retry);
-        return ok(`${image.slice(0, -`:${id.imageTag}`.length)}@${imageId.imageDigest}`);
+        return ok(image.slice(0, -id.imageTag.length) + tag);
       }),
 
     hold: (owner, image, retry = {}) =>

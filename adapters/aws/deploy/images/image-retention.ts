@@ -43,7 +43,7 @@ const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTa
 
 export interface ImageRetention {
   /**
-   * Returns a builder that protects the images of its deploys, and returns them by digest. Removes unused images about
+   * Returns a builder that protects the images of its deploys, and returns them by a tag that no build moves. Removes unused images about
    * once a day.
    */
   keepUsed(builder: ImageBuilder): ImageBuilder;
