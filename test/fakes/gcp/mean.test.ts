@@ -2,15 +2,21 @@
  * The main job and the port contracts on fakes with all switches on, and with PORTSIDE_MEAN=all also with each one
  * alone. The delays pass on a fast clock. SQL statements and the cases that only store data run on the machine's clock,
  * because they need real time. No delay affects them, and the quota of log reads is off for them, because it would add
- * minutes. The delay of new secrets is also off for them. The main job and test/adapters/gcp/deploy/mean.test.ts test mounts of a bucket with a grant that takes effect
- * late.
+ * minutes. The main job and
+ * test/adapters/gcp/deploy/mean.test.ts test mounts of a bucket with a grant that takes effect late.
  */
 
 import { openCloud } from "../../clouds/cloud.ts";
 import { cloudContractTests } from "../../clouds/contract.ts";
 import { gcpWith } from "../../clouds/gcp.ts";
 import { runtimeDeps } from "../../clouds/subject.ts";
-import { runningServiceCases, schedulerCases, servicePlatformCases, storedCases } from "../../contracts/index.ts";
+import {
+  runningServiceCases,
+  schedulerCases,
+  secretStoreCases,
+  servicePlatformCases,
+  storedCases,
+} from "../../contracts/index.ts";
 import { e2eCases } from "../../e2e/cases.ts";
 import { e2eTests } from "../../e2e/harness.ts";
 import { createFastClock } from "../../support/clocks/fast-clock.ts";
@@ -26,15 +32,19 @@ const modes: [string, Mean][] = [
 
 for (const [name, mean] of modes) {
   const unfriendly = { ...gcpWith(mean), name };
-  const storing = {
-    ...gcpWith(new Set([...mean].filter((one) => one !== "log_read_quota" && one !== "secret_late"))),
-    name,
-  };
+  const storing = { ...gcpWith(new Set([...mean].filter((one) => one !== "log_read_quota"))), name };
   e2eTests(
     name,
     e2eCases.filter((one) => !one.name.startsWith("SQL")),
     () => openCloud(unfriendly, "real", deps()),
   );
-  await cloudContractTests(unfriendly, [...servicePlatformCases, ...runningServiceCases, ...schedulerCases], deps);
-  await cloudContractTests(storing, storedCases);
+  await cloudContractTests(
+    unfriendly,
+    [...servicePlatformCases, ...runningServiceCases, ...schedulerCases, ...secretStoreCases],
+    deps,
+  );
+  await cloudContractTests(
+    storing,
+    storedCases.filter((one) => !secretStoreCases.includes(one)),
+  );
 }
