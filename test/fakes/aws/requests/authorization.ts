@@ -122,6 +122,8 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   BatchGetProjects: ({ names }) => ask("codebuild:BatchGetProjects", names.map(project)),
   DescribeImages: ({ repositoryName }) => ask("ecr:DescribeImages", arn("ecr", `repository/${repositoryName}`)),
   BatchDeleteImage: ({ repositoryName }) => ask("ecr:BatchDeleteImage", arn("ecr", `repository/${repositoryName}`)),
+  BatchGetImage: ({ repositoryName }) => ask("ecr:BatchGetImage", arn("ecr", `repository/${repositoryName}`)),
+  PutImage: ({ repositoryName }) => ask("ecr:PutImage", arn("ecr", `repository/${repositoryName}`)),
   DescribeRepositories: ({ repositoryNames }) =>
     ask(
       "ecr:DescribeRepositories",
