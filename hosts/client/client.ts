@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";
 import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import type { LogPage } from "../../core/domain/logs/entry.ts";
-import { followLog, WAIT_SECONDS } from "../../core/domain/logs/follow-log.ts";
+import { followLog, type ReadPage, WAIT_SECONDS } from "../../core/domain/logs/follow-log.ts";
 import type { SqlColumn } from "../../core/domain/sql/answer.ts";
 import type { RequestFields } from "../../core/domain/wire/fields.ts";
 import type { KnownEndpoint } from "../http/endpoints.ts";
@@ -104,15 +104,20 @@ export const waitingReadLogs = ({ readLogs }: Pick<Methods, "readLogs">): Method
   };
 };
 
-const readLogsOf = (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal | undefined) => {
+/** Returns a function that reads a page. It waits after a temporary error, and returns undefined. */
+const pageReader = (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal): ReadPage => {
   const readLogs = waitingReadLogs(client);
-  return async (failures: number, since: string | undefined): Promise<LogPage | undefined> => {
+  let failures = 0;
+  return async (since) => {
     try {
-      return await readLogs({ ...request, limit, since }, { signal });
+      const page = await readLogs({ ...request, limit, since }, { signal });
+      failures = 0;
+      return page;
     } catch (error) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       if (!isTemporary(error)) throw error;
       await wait(retryPause(error, Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures)), signal);
+      failures += 1;
       return undefined;
     }
   };
@@ -171,13 +176,7 @@ export const clientOn = (send: Send): Client => {
   async function* followLogs(request: FollowRequest, options: RequestOptions = {}) {
     const { signal = new AbortController().signal } = options;
     const { limit = fieldLimits.logs.max } = request;
-    const readPage = readLogsOf(methods, request, limit, signal);
-    let failures = 0;
-    const read = async (since: string | undefined): Promise<LogPage | undefined> => {
-      const page = await readPage(failures, since);
-      failures = page === undefined ? failures + 1 : 0;
-      return page;
-    };
+    const read = pageReader(methods, request, limit, signal);
     yield* followLog(read, { since: request.since ?? undefined, limit, signal, now: () => performance.now(), wait });
     signal.throwIfAborted();
   }

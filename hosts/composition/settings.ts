@@ -243,8 +243,8 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
 };
 
 /**
- * Looks at the path or, if it does not exist, at its nearest existing ancestor. Returns the path of the one that exists
- * if it is a file, and undefined if it is a directory.
+ * Looks at the path or, if it does not exist, at its nearest existing ancestor. Returns the
+ * existing path if it is a file, and undefined if it is a directory.
  */
 const fileIn = (path: string): string | undefined => {
   // Undefined if the path does not exist or an ancestor is a file.

@@ -68,6 +68,40 @@ async function* pages(
   }
 }
 
+interface MixedSearch {
+  readonly scope: LogScope;
+  /** The entries of the scope, in order. */
+  readonly all: readonly LogEntry[];
+  readonly filter: LogFilter;
+  readonly limit: number;
+}
+
+/** Calls `check` with random filters of entries that the log also has in another account and in another service. */
+const amongScopes = (
+  subject: StoreSubject,
+  numRuns: number,
+  check: (search: MixedSearch) => Promise<void>,
+): Promise<void> =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(newLogEntry(), { minLength: 5, maxLength: 25 }),
+      fc.array(logFilter(), { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (entries, filters, limit) => {
+        const scope = scopeOf(subject);
+        for (const one of [scope, { ...scope, owner: subject.account() }, { ...scope, service: subject.name() }])
+          await append(
+            subject,
+            entries.map((entry) => ({ ...entry, ...one })),
+          );
+        const all = (await newest(subject, scope)).entries;
+        expect(all).toHaveLength(entries.length);
+        for (const filter of filters) await check({ scope, all, filter, limit });
+      },
+    ),
+    { numRuns },
+  ) as Promise<void>;
+
 /** Reads backwards, page by page. Checks that every page ends at its position and makes progress. */
 const followBack = async (
   subject: StoreSubject,
@@ -259,26 +293,10 @@ export const logSearchCases: readonly Case[] = [
     name: "finds exactly the matches, and none of other scopes",
     when: ({ logs }) => logs.descending.supported,
     run: async (subject) => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(newLogEntry(), { minLength: 5, maxLength: 25 }),
-          fc.array(logFilter(), { minLength: 1, maxLength: 4 }),
-          fc.integer({ min: 1, max: 9 }),
-          async (entries, filters, limit) => {
-            const scope = scopeOf(subject);
-            for (const one of [scope, { ...scope, owner: subject.account() }, { ...scope, service: subject.name() }])
-              await append(
-                subject,
-                entries.map((entry) => ({ ...entry, ...one })),
-              );
-            const all = (await newest(subject, scope)).entries;
-            for (const filter of filters)
-              expect(await followBack(subject, scope, () => asking(filter, limit))).toEqual(
-                all.filter(matcherOf(filter, compile)),
-              );
-          },
+      await amongScopes(subject, 5, async ({ scope, all, filter, limit }) =>
+        expect(await followBack(subject, scope, () => asking(filter, limit))).toEqual(
+          all.filter(matcherOf(filter, compile)),
         ),
-        { numRuns: 5 },
       );
     },
   },
@@ -379,33 +397,11 @@ export const logSearchCases: readonly Case[] = [
     group: "filter",
     name: "finds exactly the matches, forwards, backwards and along the cursor, and none of other scopes",
     run: async (subject) => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(newLogEntry(), { minLength: 5, maxLength: 25 }),
-          fc.array(logFilter(), { minLength: 1, maxLength: 4 }),
-          fc.integer({ min: 1, max: 9 }),
-          async (entries, filters, limit) => {
-            const scope = scopeOf(subject);
-            const others = [
-              { ...scope, owner: subject.account() },
-              { ...scope, service: subject.name() },
-            ];
-            for (const one of [scope, ...others])
-              await append(
-                subject,
-                entries.map((entry) => ({ ...entry, ...one })),
-              );
-            const all = (await newest(subject, scope)).entries;
-            expect(all).toHaveLength(entries.length);
-            for (const filter of filters) {
-              const wanted = all.filter(matcherOf(filter, compile));
-              expect((await newest(subject, scope, asking(filter, limit))).entries).toEqual(wanted.slice(-limit));
-              expect(await follow(subject, scope, () => asking(filter, limit))).toEqual(wanted);
-            }
-          },
-        ),
-        { numRuns: 10 },
-      );
+      await amongScopes(subject, 10, async ({ scope, all, filter, limit }) => {
+        const wanted = all.filter(matcherOf(filter, compile));
+        expect((await newest(subject, scope, asking(filter, limit))).entries).toEqual(wanted.slice(-limit));
+        expect(await follow(subject, scope, () => asking(filter, limit))).toEqual(wanted);
+      });
     },
   },
   {

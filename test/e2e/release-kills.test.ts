@@ -4,14 +4,13 @@
  * (random).
  */
 import { randomInt } from "node:crypto";
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { ReleaseRow } from "../../core/domain/deploy/releases/release.ts";
 import { tellingSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { kill, killServer, randomFrom } from "../support/crashes/crash.ts";
-import { Client, type Served, serve } from "../support/http/served.ts";
+import { Client, end, type Served, serve } from "../support/http/served.ts";
 
 const count = Number(process.env["PORTSIDE_RELEASE_KILLS"] ?? 4);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
@@ -32,14 +31,6 @@ const releasesOf = async (client: Client, name: string): Promise<readonly Releas
 const shownBy = async (client: Client, name: string): Promise<Shown> => {
   const url = (await client.list()).find((one) => one.name === name)?.url ?? "";
   return (await (await fetch(url, { headers: { connection: "close" } })).json()) as Shown;
-};
-
-/** Ends the engine in an orderly way, so that no instance remains. */
-const end = async ({ child }: Served): Promise<void> => {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill("SIGTERM");
-  await ended;
 };
 
 /** Sets a value, and waits for the redeploys. */

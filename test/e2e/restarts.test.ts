@@ -2,13 +2,12 @@
  * The end of the server by SIGTERM or SIGKILL does not affect services, because the engine keeps running.
  * PORTSIDE_RESTARTS sets the number of rounds of each signal (5).
  */
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { folderWith } from "../support/archives/folders.ts";
 import { startCallbackServer } from "../support/http/callback-server.ts";
 import { serverOf } from "../support/http/serve-child.ts";
-import { Client, serve } from "../support/http/served.ts";
+import { Client, end, serve } from "../support/http/served.ts";
 import { startTraffic } from "../support/traffic/traffic.ts";
 
 const rounds = Number(process.env["PORTSIDE_RESTARTS"] ?? 5);
@@ -20,11 +19,7 @@ test("no request fails, no stream ends, and no line is lost", async () => {
   const engine = served.child.pid as number;
   await using stack = new AsyncDisposableStack();
   // Before the folder is deleted.
-  stack.defer(async () => {
-    const ended = once(served.child, "exit");
-    served.child.kill("SIGTERM");
-    await ended;
-  });
+  stack.defer(() => end(served));
   const client = new Client(served.url, served.apiKey ?? "");
   const { traffic, openStreams, linesOf } = await startTraffic(client, callbacks.env);
   const streams = openStreams();

@@ -1,10 +1,9 @@
 /** Rollbacks under load: no request fails. */
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { tellingSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
-import { Client, serve } from "../support/http/served.ts";
+import { Client, end, serve } from "../support/http/served.ts";
 import { Traffic } from "../support/traffic/traffic.ts";
 
 const ROLLBACKS = 20;
@@ -16,11 +15,7 @@ test("no request fails during 20 rollbacks, and each response is from one of the
   using folder = folderWith();
   const served = await serve(folder.path, { runner: "process", "drain-seconds": "5" });
   await using stack = new AsyncDisposableStack();
-  stack.defer(async () => {
-    const ended = once(served.child, "exit");
-    served.child.kill("SIGTERM");
-    await ended;
-  });
+  stack.defer(() => end(served));
   const client = new Client(served.url, served.apiKey ?? "");
   for (const text of ["a", "b"]) await Array.fromAsync(client.deploy("app", tellingSource(text)));
   const [app] = await client.list();

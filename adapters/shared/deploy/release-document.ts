@@ -1,5 +1,5 @@
 /**
- * Converts releases to JSON documents and back, for the memory and local providers. Pure; `parse(render(release))`
+ * Converts releases to JSON documents and back. Pure; `parse(render(release))`
  * returns the release.
  */
 import { z } from "zod";

@@ -19,7 +19,7 @@ export const versionsIn = (template: Pick<ServiceTemplate, "secrets">, name: Sec
   pinsIn(template, name).map(({ version }) => version);
 
 /**
- * The templates whose instances may start: those of revisions that receive traffic, and the one that is rolling out.
+ * The templates whose instances may start: the templates of revisions with traffic, and of a running rollout.
  */
 const usedTemplates = ({ serving, rollingOut }: Service): ServiceTemplate[] => [
   ...serving.map(({ template }) => template),

@@ -206,6 +206,7 @@ export const costReportOf = (costs: Costs): CostReport => {
     return complete;
   };
   const isCharged = by === "day" || by === "deployment";
+  const byGroup = Map.groupBy(charges ?? [], ({ group }) => group);
   return {
     since: timestampOf(period.from),
     until: timestampOf(period.to),
@@ -217,7 +218,7 @@ export const costReportOf = (costs: Costs): CostReport => {
     groups: groupsOf(costs).map(([key, sum]) => ({
       key,
       complete: isWhole(key),
-      ...sumOf(sum, isCharged && charges ? amountsOf(charges.filter(({ group }) => group === key)) : null),
+      ...sumOf(sum, isCharged && charges ? amountsOf(byGroup.get(key) ?? []) : null),
     })),
     unreadable,
   };

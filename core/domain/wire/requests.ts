@@ -132,10 +132,11 @@ export const resumeFields = {
   after: integerField({ min: 0, default: 0 }, "The `seq` of the last record received; 0 for all records."),
 } as const;
 
-const logPosition = (description: string, example: string) =>
-  readField<LogPosition>(
+/** @param parse returns undefined if the text is not valid */
+const dateTime = <T>(parse: (text: string) => T | undefined, description: string, example: string) =>
+  readField<T>(
     (text) => {
-      const value = parseCursor(text);
+      const value = parse(text);
       return value === undefined
         ? {
             problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
@@ -145,9 +146,10 @@ const logPosition = (description: string, example: string) =>
     },
     description,
     [example],
-  )
-    .nullable()
-    .optional();
+  );
+
+const logPosition = (description: string, example: string) =>
+  dateTime<LogPosition>(parseCursor, description, example).nullable().optional();
 
 const logSearchFields = {
   deployment_name: anyName("The deployment."),
@@ -199,20 +201,7 @@ export const logValuesFields = {
   limit: integerField({ min: 1, max: 100, default: 20 }, "The maximum number of values of a field."),
 } as const;
 
-const instant = (description: string) =>
-  readField<Instant>(
-    (text) => {
-      const value = parseInstant(text);
-      return value === undefined
-        ? {
-            problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
-            type: "datetime_parsing",
-          }
-        : { value };
-    },
-    description,
-    ["2026-01-31T09:00:00Z"],
-  );
+const instant = (description: string) => dateTime<Instant>(parseInstant, description, "2026-01-31T09:00:00Z");
 
 const COST_SINCE = `The start of the period; defaults to ${costLimits.defaultDays} days before \`until\`.`;
 const COST_UNTIL = "The exclusive end of the period; defaults to now.";

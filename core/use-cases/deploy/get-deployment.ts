@@ -17,7 +17,7 @@ import { type Instant, parseInstant, plusMillis, timestampOf } from "../../domai
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import { getDeploymentFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, internal, notFound } from "../../errors.ts";
-import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
+import { err, errAsync, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../result.ts";
 import { type Caller, useCase } from "../pipeline/use-case.ts";
 import { findName } from "./find-name.ts";
 import { findReleases } from "./releases/find-releases.ts";
@@ -55,33 +55,35 @@ const lastReport = async (caller: Caller, name: DeploymentName, { last_deploy }:
   return record === undefined ? readReport(caller, name, last_deploy) : reportOfRecord(record);
 };
 
+/** For `orElse`: replaces an unavailable part of the response by null, and logs the problem. */
+const nullIfUnavailable =
+  ({ context }: Caller, { name }: Service, problem: string) =>
+  (error: ControlPlaneError): Result<null, ControlPlaneError> => {
+    if (error.kind !== "unavailable") return err(error);
+    context.ports.logger.warn(problem, { name, cause: error.cause });
+    return ok(null);
+  };
+
 const servingRelease = (caller: Caller, service: Service): ResultAsync<number | null, ControlPlaneError> => {
   if (!caller.context.ports.provider.capabilities.releases.supported) return okAsync(null);
   const serving = service.serving[0]?.id;
   return findReleases(caller, service)
     .map((releases) => releases.find(({ revision }) => revision === serving)?.release ?? null)
-    .orElse((error) => {
-      if (error.kind !== "unavailable") return err(error);
-      const { name } = service;
-      caller.context.ports.logger.warn("the releases of a deployment could not be read", { name, cause: error.cause });
-      return ok(null);
-    });
+    .orElse(nullIfUnavailable(caller, service, "the releases of a deployment could not be read"));
 };
 
 const findInstances = (
-  { context, options }: Caller,
-  { name, owner }: Service,
+  caller: Caller,
+  service: Service,
 ): ResultAsync<readonly InstanceStatus[] | null, ControlPlaneError> => {
+  const { context, options } = caller;
+  const { name, owner } = service;
   const { capabilities, services } = context.ports.provider;
   if (!capabilities.instance_list.supported) return okAsync(null);
   const listed: ResultAsync<readonly InstanceStatus[] | null, ControlPlaneError> =
     services.instances?.({ name, owner }, options) ??
     errAsync(internal("The provider declares the capability `instance_list`, but has no method `instances`."));
-  return listed.orElse((error) => {
-    if (error.kind !== "unavailable") return err(error);
-    context.ports.logger.warn("the instances of a deployment could not be listed", { name, cause: error.cause });
-    return ok(null);
-  });
+  return listed.orElse(nullIfUnavailable(caller, service, "the instances of a deployment could not be listed"));
 };
 
 const detailsOfService = (caller: Caller, service: Service, now: Instant) =>

@@ -14,7 +14,8 @@ export interface RecordStream {
   hangUp(): void;
 }
 
-const linesOf = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** Yields the lines of a stream. Throws if it ends within a line. */
+export const linesOf = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let text = "";
   const decoder = new TextDecoder();
   for await (const chunk of chunks) {

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+import { linesOf } from "./record-stream.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..");
 
@@ -71,13 +72,16 @@ const inJson = (body: unknown): RequestInit => ({
 });
 
 async function* recordsIn(response: Response): AsyncGenerator<DeployEvent> {
-  let rest = "";
-  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() as string;
-    for (const line of lines) yield JSON.parse(line) as DeployEvent;
-  }
+  for await (const line of linesOf(response.body as ReadableStream<Uint8Array>)) yield JSON.parse(line) as DeployEvent;
 }
+
+/** Ends the server in an orderly way, so that no process of it remains. */
+export const end = async ({ child }: Pick<Served, "child">): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+};
 
 /** The API calls that the crash tests need. */
 export class Client {

@@ -5,7 +5,8 @@
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { BuildEvent, ImageBuilder } from "../../../../core/ports/image-builder.ts";
-import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
+import { ok, type ResultAsync, safeTry } from "../../../../core/result.ts";
+import { inParallel } from "../../../cloud/calls/in-parallel.ts";
 import { type AwsRuntimeDeps, awsCalls, commandSender, type RetryOptions, throwState } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { AwsConfig } from "../../config.ts";
@@ -43,8 +44,8 @@ const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTa
 
 export interface ImageRetention {
   /**
-   * Returns a builder that protects the images of its deploys, and returns them by a tag that no build moves. Removes unused images about
-   * once a day.
+   * Returns a builder that protects the images of its deploys, and refers to them by a tag that no later build moves.
+   * It also removes unused images about once a day.
    */
   keepUsed(builder: ImageBuilder): ImageBuilder;
   /** Removes unused images now. Returns their number. */
@@ -83,17 +84,11 @@ export const createImageRetention = (
   /** Returns the tags and digests of the images that deployments need. */
   const listUsed = (retry: RetryOptions): ResultAsync<ReadonlySet<string>, Unavailable> =>
     safeTry(async function* () {
-      const used = new Set<string>();
-      const keys = (yield* await bucket.list(RECORDS, retry)).map(({ key }) => key);
-      for (let from = 0; from < keys.length; from += CONCURRENCY) {
-        const some = keys.slice(from, from + CONCURRENCY);
-        const texts = yield* await ResultAsync.combine(some.map((key) => bucket.get(key, retry)));
-        for (const [index, record] of texts.entries()) {
-          const name = nameInKey(some[index] ?? "");
-          for (const image of imagesIn(name, record?.text ?? "", releasesKept)) used.add(image);
-        }
-      }
-      return ok(used);
+      const records = yield* await bucket.list(RECORDS, retry);
+      const used = yield* await inParallel(records, CONCURRENCY, ({ key }) =>
+        bucket.get(key, retry).map((record) => imagesIn(nameInKey(key), record?.text ?? "", releasesKept)),
+      );
+      return ok(new Set(used.flat()));
     });
 
   /** Removes only the tag, because several accounts may share the image. ECR removes an image with its last tag. */

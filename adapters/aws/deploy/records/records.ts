@@ -11,6 +11,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
+import { inParallel } from "../../../cloud/calls/in-parallel.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { Called, RetryOptions } from "../../call-policy.ts";
 import { parseJson } from "../../parse-json.ts";
@@ -64,16 +65,11 @@ export const createRecords = (bucket: StateBucket): Records => {
   const conditionOf = (found: Found): PutCondition => (found.kind === "ours" ? { etag: found.objectEtag } : "absent");
 
   const readAll = (names: readonly string[], retry: RetryOptions | undefined): ResultAsync<CacheEntries, Unavailable> =>
-    safeTry(async function* () {
-      const cacheEntries: CacheEntries = [];
-      for (let from = 0; from < names.length; from += CONCURRENCY) {
-        const some = names.slice(from, from + CONCURRENCY);
-        const read = yield* await ResultAsync.combine(some.map((name) => bucket.get(keyOf(name), retry)));
-        for (const [index, one] of read.entries())
-          if (one !== null) cacheEntries.push([some[index] as string, one.etag, one.text]);
-      }
-      return ok(cacheEntries);
-    });
+    inParallel(names, CONCURRENCY, (name) =>
+      bucket
+        .get(keyOf(name), retry)
+        .map((object): CacheEntries => (object === null ? [] : [[name, object.etag, object.text]])),
+    ).map((entries) => entries.flat());
 
   const writeCache = async (owner: AccountId, cacheEntries: CacheEntries, retry?: RetryOptions): Promise<void> => {
     // Best effort: if it fails, the next listing reads the same records again.

@@ -5,11 +5,12 @@
  * that record and, if it is in doubt, from the listener's rule, so a crash cannot separate the two. An object that no
  * record lists is not a release.
  */
-import type { Release } from "../../../../core/domain/deploy/releases/release.ts";
+import { type Release, unknownOrigin } from "../../../../core/domain/deploy/releases/release.ts";
 import { keptImages, oldestRecorded } from "../../../../core/domain/deploy/releases/retention.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
-import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
+import type { ResultAsync } from "../../../../core/result.ts";
+import { inParallel } from "../../../cloud/calls/in-parallel.ts";
 import { parseRelease, renderRelease } from "../../../shared/deploy/release-document.ts";
 import { type RetryOptions, throwState } from "../../call-policy.ts";
 import { parseJson } from "../../parse-json.ts";
@@ -34,39 +35,26 @@ const RELEASES = "releases/";
 const folderOf = (uid: string): string => `${RELEASES}${uid}/`;
 const keyOf = (uid: string, revision: string): string => `${folderOf(uid)}${revision}.json`;
 
-export const createReleaseObjects = (bucket: StateBucket): ReleaseObjects => {
-  const forAll = <T, R>(
-    all: readonly T[],
-    call: (one: T) => ResultAsync<R, Unavailable>,
-  ): ResultAsync<readonly R[], Unavailable> =>
-    safeTry(async function* () {
-      const results: R[] = [];
-      for (let from = 0; from < all.length; from += CONCURRENCY)
-        results.push(...(yield* await ResultAsync.combine(all.slice(from, from + CONCURRENCY).map(call))));
-      return ok(results);
-    });
+export const createReleaseObjects = (bucket: StateBucket): ReleaseObjects => ({
+  write: (release, retry) =>
+    bucket
+      .put(keyOf(release.uid, release.revision), JSON.stringify(renderRelease(release)), "any", "", retry)
+      .map(() => undefined)
+      .mapErr(throwState),
 
-  return {
-    write: (release, retry) =>
-      bucket
-        .put(keyOf(release.uid, release.revision), JSON.stringify(renderRelease(release)), "any", "", retry)
-        .map(() => undefined)
-        .mapErr(throwState),
+  read: (uid, revisions, retry) =>
+    inParallel(revisions, CONCURRENCY, (revision) => bucket.get(keyOf(uid, revision), retry)).map((objects) =>
+      objects.flatMap((object) => parseRelease(parseJson(object?.text ?? "")) ?? []),
+    ),
 
-    read: (uid, revisions, retry) =>
-      forAll(revisions, (revision) => bucket.get(keyOf(uid, revision), retry)).map((objects) =>
-        objects.flatMap((object) => parseRelease(parseJson(object?.text ?? "")) ?? []),
-      ),
+  remove: (uid, revision, retry) => bucket.remove(keyOf(uid, revision), retry),
 
-    remove: (uid, revision, retry) => bucket.remove(keyOf(uid, revision), retry),
-
-    removeAll: (uid, retry) =>
-      bucket
-        .list(folderOf(uid), retry)
-        .andThen((objects) => forAll(objects, ({ key }) => bucket.remove(key, retry)))
-        .map(() => undefined),
-  };
-};
+  removeAll: (uid, retry) =>
+    bucket
+      .list(folderOf(uid), retry)
+      .andThen((objects) => inParallel(objects, CONCURRENCY, ({ key }) => bucket.remove(key, retry)))
+      .map(() => undefined),
+});
 
 /**
  * Returns the releases in the record, oldest first.
@@ -93,10 +81,7 @@ export const unrecordedRelease = (
         uid,
         revision: serving.id,
         createdAt: (serving.id === state.revision ? state.at : createdAt) as Timestamp,
-        createdBy: { kind: "platform", id: "", label: "" },
-        message: null,
-        sourceDigest: null,
-        rolledBackTo: null,
+        ...unknownOrigin,
         template: serving.template,
       };
 

@@ -7,7 +7,7 @@
  * and rules": revision_template.proto.
  */
 import { z } from "zod";
-import type { Release, ReleaseOrigin } from "../../../../core/domain/deploy/releases/release.ts";
+import { type Release, type ReleaseOrigin, unknownOrigin } from "../../../../core/domain/deploy/releases/release.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { parseRelease, type ReleaseDocument } from "../../../shared/deploy/release-document.ts";
 import { renderService } from "../../../shared/deploy/service-document.ts";
@@ -85,14 +85,6 @@ export const removeRelease = ({ newest, served }: ReleaseIndex, revision: string
   served: served.filter((one) => one.revision !== revision),
 });
 
-/** The origin of a release that an earlier version of Portside rolled out. */
-const UNKNOWN: ReleaseOrigin = {
-  createdBy: { kind: "platform", id: "", label: "" },
-  message: null,
-  sourceDigest: null,
-  rolledBackTo: null,
-};
-
 /**
  * Returns the releases, newest first. Omits a release whose revision was deleted.
  * @param uid the uid of the service
@@ -111,7 +103,7 @@ export const releasesIn = (
     const template = templates.get(revision);
     const document = isRolledOut(found)
       ? documentOf(found)
-      : template && { ...UNKNOWN, revision, service: renderService(template) };
+      : template && { ...unknownOrigin, revision, service: renderService(template) };
     const parsed = parseRelease({ ...(document ?? {}), release, uid, createdAt: at });
     return parsed === undefined ? [] : [parsed];
   });

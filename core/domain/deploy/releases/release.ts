@@ -41,6 +41,14 @@ export interface Release extends ReleaseOrigin {
   readonly template: ServiceTemplate;
 }
 
+/** The origin of a release that a version of Portside without releases has rolled out. */
+export const unknownOrigin: ReleaseOrigin = {
+  createdBy: { kind: "platform", id: "", label: "" },
+  message: null,
+  sourceDigest: null,
+  rolledBackTo: null,
+};
+
 /** A release as its platform returns it. */
 export interface StoredRelease extends Release {
   /** False if the image was removed. No rollback can then restore the release. */

@@ -3,14 +3,13 @@
  * a second server serves, next to the first if possible.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { startCli } from "../../../support/cli/cli-process.ts";
-import { Client, type Served, serve } from "../../../support/http/served.ts";
+import { Client, end, type Served, serve } from "../../../support/http/served.ts";
 import { runners } from "../../../support/providers/local-platform.ts";
 
 /** Content that contains its own hash. */
@@ -59,12 +58,6 @@ class Objects {
   }
 }
 
-const stop = async ({ child }: Served): Promise<void> => {
-  const ended = once(child, "exit");
-  child.kill("SIGTERM");
-  await ended;
-};
-
 const STEADY = 40;
 const PUT_AGAIN = 20;
 
@@ -110,7 +103,7 @@ test.each(runners)("serves everything from a backup of a busy server (%s)", asyn
     expect(made.stdout).toMatch(/^Restored 1 deployment, 1 volume, \d+ objects, as of /);
     // Mounts of plain processes are links on the machine, which the services of two servers would share.
     const isBeside = runner === "bubblewrap";
-    if (!isBeside) await stop(servers.pop() as Served);
+    if (!isBeside) await end(servers.pop() as Served);
     const second = await serve(restored, options);
     servers.push(second);
     expect(second.apiKey).toBeUndefined();
@@ -134,6 +127,6 @@ test.each(runners)("serves everything from a backup of a busy server (%s)", asyn
     );
     expect(owners[0]).toEqual(owners[1]);
   } finally {
-    for (const server of servers) await stop(server);
+    for (const server of servers) await end(server);
   }
 });

@@ -9,7 +9,7 @@ import { helloServer, nodeSource, tarGz } from "../../../support/archives/archiv
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 import { serveApi } from "../../../support/http/api.ts";
-import { Client, serve } from "../../../support/http/served.ts";
+import { Client, end, serve } from "../../../support/http/served.ts";
 
 const line = (text: string, severity: NewLogEntry["severity"] = "INFO"): NewLogEntry => ({
   ...{ owner: "acme" as AccountId, service: "app" as DeploymentName, logName: "stdout", severity, text },
@@ -229,9 +229,7 @@ test("follows across a restart of the server, and prints every entry once", asyn
   const ticks = () => shown.split("\n").filter((text) => text.includes("tick")).length;
   for (let n = 0; n < 20; n++) await (await fetch(url)).text();
   await expect.poll(ticks).toBe(20);
-  const ended = once(server.child, "exit");
-  server.child.kill("SIGTERM");
-  await ended;
+  await end(server);
   server = await serve(folder.path, { ...options, port });
   for (let n = 0; n < 20; n++) await (await fetch(url)).text();
   await expect.poll(ticks).toBe(40);
