@@ -57,6 +57,9 @@ const slow = [
 // The cloud suites run services behind fakes of the clouds. They also run separately: `npm run test:cloud`.
 const cloud = ["test/adapters/gcp/**/*.test.ts", "test/adapters/aws/**/*.test.ts", "test/fakes/**/*.test.ts"];
 
+// These tests need a browser and the built console, and run separately: `npm run test:console`.
+const pages = ["test/console/**/*.test.ts"];
+
 // These tests need Docker and run separately: `npm run test:containers`.
 const containers = ["test/containers/**/*.test.ts"];
 
@@ -89,7 +92,7 @@ export default defineConfig({
         test: {
           name: "rules",
           include: ["test/**/*.test.ts"],
-          exclude: [...real, ...pure, ...slow, ...cloud, ...containers, "**/node_modules/**"],
+          exclude: [...real, ...pure, ...slow, ...cloud, ...containers, ...pages, "**/node_modules/**"],
           isolate: false,
         },
       },
@@ -100,6 +103,7 @@ export default defineConfig({
         extends: true,
         test: { name: "cloud", include: cloud, setupFiles: ["./test/fakes/gcp/requests/fail-on-violations.ts"] },
       },
+      { extends: true, test: { name: "console", include: pages } },
       // Ryuk, the Testcontainers cleanup helper, comes from a registry. The tests clean up themselves.
       {
         extends: true,

@@ -12,6 +12,7 @@ import type { Principal } from "../../core/domain/accounts/account.ts";
 import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
+import { consoleRoutes } from "./console-routes.ts";
 import { checkOrigins, crossSiteError } from "./cross-site.ts";
 import { deployHandler, type Handler, planHandler, redeployHandler, resumeHandler } from "./deploy/routes.ts";
 import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
@@ -27,6 +28,8 @@ export interface PortsideOptions {
   readonly controlPlane: ControlPlane;
   /** Serves `/openapi.json`, `/docs` and `/schema/portside.json`. Defaults to true. */
   readonly documents?: boolean;
+  /** Serves the console at `/console/`. Defaults to true. */
+  readonly console?: boolean;
   /** Serves `/health` and `/ready`. Defaults to false, because most applications have such paths already. */
   readonly health?: boolean;
   /**
@@ -291,5 +294,6 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     rejectOtherMethods(app, path, methods, (request, reply) => checkCaller(callerOptions, request, reply));
   }
   if (documents) documentRoutes(app, { health });
+  if (options.console !== false) consoleRoutes(app);
   if (health) healthRoutes(app, controlPlane);
 };

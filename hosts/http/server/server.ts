@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly onServed?: PortsideOptions["onServed"];
   /** While true, each response asks its HTTP/1.1 client to close the connection. */
   readonly isDraining?: () => boolean;
+  /** Serves the console. Defaults to true. */
+  readonly console?: boolean;
 }
 
 /** How often a stopping server closes idle connections. */
@@ -87,14 +89,14 @@ const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
   else request.log.info(fields, "request");
 };
 
-/** Redirects `/`, which users open in a browser, and `/docs/`, which their bookmarks may contain, to `/docs`. */
-const redirectToDocs = (app: FastifyInstance, _options: object, loaded: () => void): void => {
+/** Redirects `/`, which users open in a browser, and `/docs/`, which their bookmarks may contain. */
+const redirectUsers = (app: FastifyInstance, { start }: { readonly start: string }, loaded: () => void): void => {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", requestIdOf(request));
     done();
   });
-  for (const url of ["/", "/docs/"]) {
-    app.get(url, (_request, reply) => reply.redirect("/docs"));
+  for (const [url, target] of Object.entries({ "/": start, "/docs/": "/docs" })) {
+    app.get(url, (_request, reply) => reply.redirect(target));
     rejectOtherMethods(app, url, ["GET"]);
   }
   loaded();
@@ -105,6 +107,7 @@ export const createServer = async ({
   logger,
   onServed,
   isDraining = () => false,
+  console = true,
 }: ServerOptions): Promise<FastifyInstance> => {
   const listeners = new Listeners();
   const app = Fastify({
@@ -134,7 +137,7 @@ export const createServer = async ({
   });
   app.setNotFoundHandler(sendNotFound);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
-  await app.register(portside, { controlPlane, health: true });
-  await app.register(redirectToDocs);
+  await app.register(portside, { controlPlane, health: true, console });
+  await app.register(redirectUsers, { start: console ? "/console/" : "/docs" });
   return app;
 };

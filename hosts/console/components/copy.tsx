@@ -1,0 +1,39 @@
+/** Buttons that copy commands. */
+import { signal } from "@preact/signals";
+import { apiUrl } from "../shell/session.ts";
+import { type ApiRequest, curlOf } from "./shell-words.ts";
+
+/** The latest result of a copy or an action, which screen readers announce. */
+export const announcement = signal("");
+
+const copy = async (text: string, label: string): Promise<void> => {
+  try {
+    await navigator.clipboard.writeText(text);
+    announcement.value = `Copied: ${label}`;
+  } catch {
+    // A page on plain HTTP has no clipboard. The prompt lets the user copy the text.
+    globalThis.prompt(`Copy the ${label}:`, text);
+  }
+};
+
+export const CopyButton = ({ text, label }: { readonly text: string; readonly label: string }) => (
+  <button type="button" class="copy" title={text} onClick={() => void copy(text, label)}>
+    Copy {label}
+  </button>
+);
+
+/** Copies an action of the page as a `curl` command and as a command of `portside`. */
+export const CopyCommands = ({ request, cli }: { readonly request: ApiRequest; readonly cli: string }) => (
+  <span class="copies">
+    <CopyButton text={curlOf(apiUrl, request)} label="curl" />
+    <CopyButton text={cli} label="CLI" />
+  </span>
+);
+
+/** A command in an empty state, with a button that copies it. */
+export const Command = ({ text }: { readonly text: string }) => (
+  <div class="command">
+    <code>{text}</code>
+    <CopyButton text={text} label="command" />
+  </div>
+);

@@ -1,0 +1,26 @@
+/** The commands that repeat an action of the page. */
+
+/** Quotes a word for a POSIX shell if it needs quotes. */
+export const quote = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** A request of the API. */
+export interface ApiRequest {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+}
+
+/** Returns a `curl` command that reads the key from the variable `PORTSIDE_API_KEY`. */
+export const curlOf = (apiUrl: string, { method, path, query = {}, json }: ApiRequest): string => {
+  const search = new URLSearchParams(query).toString();
+  const words = ["curl", quote(`${apiUrl}${path}${search === "" ? "" : `?${search}`}`)];
+  words.push("-H", '"x-api-key: $PORTSIDE_API_KEY"');
+  if (method === "POST")
+    words.push("-H", quote("content-type: application/json"), "-d", quote(JSON.stringify(json ?? {})));
+  return words.join(" ");
+};
+
+/** Returns a command of `portside`. */
+export const cliOf = (...words: readonly string[]): string => ["portside", ...words].map(quote).join(" ");

@@ -1,0 +1,19 @@
+/** The status of a deployment, a deploy or an instance: a word with a coloured dot. */
+
+const tones: Readonly<Record<string, "good" | "busy" | "bad" | "idle">> = {
+  ...{ READY: "good", DONE: "good", ready: "good", serving: "good" },
+  ...{ DEPLOYING: "busy", BUILDING: "busy", starting: "busy", draining: "busy" },
+  ...{ FAILED: "bad", ERROR: "bad", unhealthy: "bad" },
+};
+
+const words: Readonly<Record<string, string>> = { DONE: "Done", ERROR: "Failed" };
+
+const wordOf = (status: string): string =>
+  words[status] ?? status.charAt(0).toUpperCase() + status.slice(1).toLowerCase();
+
+export const Status = ({ status }: { readonly status: string }) => (
+  <span class={`status ${tones[status] ?? "idle"}`}>
+    <span class="dot" aria-hidden="true" />
+    {wordOf(status)}
+  </span>
+);

@@ -1,0 +1,116 @@
+/** The actions on a deployment: restart, run the schedule, delete. */
+import { useState } from "preact/hooks";
+import { announcement, CopyCommands } from "../components/copy.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { cliOf } from "../components/shell-words.ts";
+import { navigate } from "../shell/router.ts";
+import { client } from "../shell/session.ts";
+
+type Stream = Awaited<ReturnType<typeof client.restartDeployment>>;
+
+/** Opens the page of a deploy that has started. The deploy continues without this stream. */
+export const openDeploy = async (stream: Stream): Promise<void> => {
+  const { value } = await stream.next();
+  await stream.return(undefined);
+  if (value !== undefined) navigate({ page: "deploy", id: value.deploy_id });
+};
+
+interface ActionProps {
+  readonly name: string;
+  readonly close: () => void;
+}
+
+const Restart = ({ name, close }: ActionProps) => (
+  <Confirm
+    title={`Restart ${name}?`}
+    action="Restart"
+    run={async () => openDeploy(await client.restartDeployment({ name }))}
+    close={close}
+  >
+    <p>New instances replace the current ones without a build. The current ones serve until the new ones are ready.</p>
+    <CopyCommands
+      request={{ method: "POST", path: "/v1/deployment/restart", json: { name } }}
+      cli={cliOf("restart", name)}
+    />
+  </Confirm>
+);
+
+const Fire = ({ name, close }: ActionProps) => (
+  <Confirm
+    title={`Run the schedule of ${name} now?`}
+    action="Run now"
+    run={async () => {
+      const { fire_id } = await client.fireSchedule({ name });
+      announcement.value = `The run ${fire_id} has started. Its outcome is in the log.`;
+    }}
+    close={close}
+  >
+    <p>
+      The platform sends <code>POST /cron</code> to the service, and retries as for a scheduled run.
+    </p>
+    <CopyCommands
+      request={{ method: "POST", path: "/v1/deployment/fire", json: { name } }}
+      cli={cliOf("cron", "run", name)}
+    />
+  </Confirm>
+);
+
+const Delete = ({ name, close }: ActionProps) => {
+  const [typed, setTyped] = useState("");
+  return (
+    <Confirm
+      title={`Delete ${name}?`}
+      action="Delete"
+      danger
+      disabled={typed !== name}
+      run={async () => {
+        const { detail } = await client.deleteDeployment({ name });
+        announcement.value = detail;
+        navigate({ page: "deployments" });
+      }}
+      close={close}
+    >
+      <p>
+        The service stops and its schedule ends. Volumes keep their data, and the log stays readable until its retention
+        time ends.
+      </p>
+      <label for="delete-name">
+        Type <strong>{name}</strong> to confirm
+      </label>
+      <input
+        id="delete-name"
+        autocomplete="off"
+        spellcheck={false}
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+      <CopyCommands
+        request={{ method: "POST", path: "/v1/deployment/delete", json: { name } }}
+        cli={cliOf("remove", name)}
+      />
+    </Confirm>
+  );
+};
+
+const actions = { restart: Restart, fire: Fire, delete: Delete } as const;
+
+export const Actions = ({ name, hasSchedule }: { readonly name: string; readonly hasSchedule: boolean }) => {
+  const [open, setOpen] = useState<keyof typeof actions | undefined>(undefined);
+  const Open = open === undefined ? undefined : actions[open];
+  return (
+    <div class="buttons">
+      {hasSchedule && (
+        <button type="button" onClick={() => setOpen("fire")}>
+          Run schedule
+        </button>
+      )}
+      <button type="button" onClick={() => setOpen("restart")}>
+        Restart
+      </button>
+      <button type="button" class="danger" onClick={() => setOpen("delete")}>
+        Delete
+      </button>
+      {Open !== undefined && <Open name={name} close={() => setOpen(undefined)} />}
+    </div>
+  );
+};

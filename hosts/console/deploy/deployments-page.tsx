@@ -1,0 +1,187 @@
+/** The list of deployments, with the requests and errors of the last hour. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Command } from "../components/copy.tsx";
+import { formatCount } from "../components/format.ts";
+import { Loaded, useResource } from "../components/resource.tsx";
+import { Sparkline } from "../components/sparkline.tsx";
+import { sumSeries, totalOf } from "../components/sparkline-path.ts";
+import { Status } from "../components/status.tsx";
+import { Ago } from "../components/time.tsx";
+import { location, replaceQuery } from "../shell/router.ts";
+import { fragmentOf } from "../shell/routes.ts";
+import { apiUrl, client } from "../shell/session.ts";
+
+type Deployment = Awaited<ReturnType<typeof client.listDeployments>>[number];
+type Details = Awaited<ReturnType<typeof client.getDeployment>>;
+type Series = Awaited<ReturnType<typeof client.getMetrics>>["series"];
+
+const REFRESH_MS = 10_000;
+const HOUR_MS = 3_600_000;
+const STEP_S = 120;
+/** The maximum number of deployments that the page reads at the same time. */
+const AT_ONCE = 4;
+
+interface Listed {
+  readonly deployments: readonly Deployment[];
+  readonly series: Series;
+}
+
+const loadList = async (signal: AbortSignal): Promise<Listed> => {
+  const since = new Date(Date.now() - HOUR_MS).toISOString();
+  const [deployments, metrics] = await Promise.all([
+    client.listDeployments({ signal }),
+    // A platform without metrics still has deployments.
+    client.getMetrics({ since, step: STEP_S }, { signal }).catch(() => undefined),
+  ]);
+  return { deployments, series: metrics?.series ?? [] };
+};
+
+/** Reads the deployments one after the other on a few lanes, and reports each. */
+const readDetails = async (
+  names: readonly string[],
+  found: (details: Details) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  const waiting = [...names];
+  const lane = async (): Promise<void> => {
+    for (let name = waiting.shift(); name !== undefined && !signal.aborted; name = waiting.shift()) {
+      const details = await client.getDeployment({ name }, { signal }).catch(() => undefined);
+      if (details !== undefined) found(details);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+};
+
+const Traffic = ({ name, series }: { readonly name: string; readonly series: Series }) => {
+  const own = series.filter((one) => one.name === name && one.metric.startsWith("requests_"));
+  if (own.length === 0) return <span class="dim">–</span>;
+  const requests = sumSeries(own.map(({ points }) => points));
+  const errors = sumSeries(own.filter(({ metric }) => metric === "requests_5xx").map(({ points }) => points));
+  const [total, failed] = [totalOf(requests), totalOf(errors)];
+  const label = `${formatCount(total)} requests and ${formatCount(failed)} errors in the last hour`;
+  return (
+    <span class="traffic" title={label}>
+      <Sparkline points={requests} label={label} />
+      <span>
+        {formatCount(total)}
+        {failed > 0 && <strong class="bad-text"> {formatCount(failed)} errors</strong>}
+      </span>
+    </span>
+  );
+};
+
+const LastDeploy = ({ deployment: { last_deploy: last, updated_at } }: { readonly deployment: Deployment }) =>
+  last === null ? (
+    <Ago time={updated_at} />
+  ) : (
+    <a href={fragmentOf({ page: "deploy", id: last.deploy_id })}>
+      <Status status={last.status} /> <Ago time={last.finished_at ?? updated_at} />
+    </a>
+  );
+
+interface RowProps {
+  readonly deployment: Deployment;
+  readonly details: Details | undefined;
+  readonly series: Series;
+}
+
+const Row = ({ deployment, details, series }: RowProps) => {
+  const { name, url, status } = deployment;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={fragmentOf({ page: "deployment", name, section: "overview" })}>{name}</a>
+        {url !== "" && (
+          <a class="address" href={url} target="_blank" rel="noreferrer">
+            {url.replace(/^https?:\/\//, "")}
+          </a>
+        )}
+      </th>
+      <td data-label="Status">
+        <Status status={status} />
+      </td>
+      <td data-label="Release">{details?.release ?? "–"}</td>
+      <td data-label="Instances">{details?.instances?.length ?? "–"}</td>
+      <td data-label="Requests, last hour">
+        <Traffic name={name} series={series} />
+      </td>
+      <td data-label="Last deploy">
+        <LastDeploy deployment={deployment} />
+      </td>
+    </tr>
+  );
+};
+
+const Empty = () => (
+  <section class="empty">
+    <h2>No deployments yet</h2>
+    <p>Deploy a folder with the command line. Create a key first if it is not signed in.</p>
+    <Command text={`portside login --url ${apiUrl}`} />
+    <Command text="portside init my-app && portside deploy my-app" />
+  </section>
+);
+
+const Table = ({ deployments, series }: Listed) => {
+  const search = location.value.query["q"] ?? "";
+  const details = useSignal<ReadonlyMap<string, Details>>(new Map());
+  const names = deployments.map(({ name }) => name).join(" ");
+  useEffect(() => {
+    const controller = new AbortController();
+    const found = (one: Details) => {
+      details.value = new Map(details.value).set(one.name, one);
+    };
+    void readDetails(
+      deployments.map(({ name }) => name),
+      found,
+      controller.signal,
+    );
+    return () => controller.abort();
+  }, [names, deployments]);
+  const shown = deployments.filter(({ name, url }) => `${name} ${url}`.toLowerCase().includes(search.toLowerCase()));
+  return (
+    <>
+      <table class="deployments">
+        <caption class="hidden">Deployments</caption>
+        <thead>
+          <tr>
+            {["Name", "Status", "Release", "Instances", "Requests, last hour", "Last deploy"].map((label) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((one) => (
+            <Row key={one.name} deployment={one} details={details.value.get(one.name)} series={series} />
+          ))}
+        </tbody>
+      </table>
+      {shown.length === 0 && <p class="dim">No deployment matches ‘{search}’.</p>}
+    </>
+  );
+};
+
+export const DeploymentsPage = () => {
+  const list = useResource("deployments", loadList, REFRESH_MS);
+  return (
+    <>
+      <div class="title">
+        <h1>Deployments</h1>
+        <label class="search">
+          <span class="hidden">Search deployments</span>
+          <input
+            type="search"
+            placeholder="Search"
+            value={location.value.query["q"] ?? ""}
+            onInput={({ currentTarget }) => replaceQuery({ q: currentTarget.value })}
+          />
+        </label>
+      </div>
+      <Loaded resource={list} waiting="Loading the deployments…">
+        {(listed) => (listed.deployments.length === 0 ? <Empty /> : <Table {...listed} />)}
+      </Loaded>
+    </>
+  );
+};

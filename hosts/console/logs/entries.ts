@@ -1,0 +1,72 @@
+/** The entries of a log that the page has loaded, in the log's order, each once. */
+
+export interface Entry {
+  readonly timestamp: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly log_name: string;
+  readonly insert_id: string;
+  readonly revision?: string | undefined;
+  readonly instance_id?: string | undefined;
+}
+
+/** Adds entries at either end. Drops entries that the list has already. */
+export class EntryList {
+  readonly #known = new Set<string>();
+  #entries: Entry[] = [];
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  #unknown(entries: readonly Entry[]): Entry[] {
+    return entries.filter(({ insert_id: id }) => {
+      if (this.#known.has(id)) return false;
+      this.#known.add(id);
+      return true;
+    });
+  }
+
+  /** Adds entries after the last one. Returns how many are new. */
+  append(entries: readonly Entry[]): number {
+    const added = this.#unknown(entries);
+    for (const one of added) this.#entries.push(one);
+    return added.length;
+  }
+
+  /** Adds older entries, oldest first, before the first one. Returns how many are new. */
+  prepend(entries: readonly Entry[]): number {
+    const added = this.#unknown(entries);
+    this.#entries = [...added, ...this.#entries];
+    return added.length;
+  }
+}
+
+const OVERLAP_MS = 1000;
+
+/**
+ * Returns the time from which to follow a log: a little before its newest entry, because entries may share a time.
+ * `EntryList` drops the repeated entries.
+ */
+export const followFrom = (newest: string | undefined): string | undefined =>
+  newest === undefined ? undefined : new Date(Date.parse(newest) - OVERLAP_MS).toISOString();
+
+/** Returns the JSON object of a message, or undefined if the message is not one. */
+export const jsonOf = (message: string): Readonly<Record<string, unknown>> | undefined => {
+  if (!message.startsWith("{")) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(message);
+    return typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const LINE_LENGTH = 600;
+
+/** Returns the one-line form of an entry: the message of a structured entry, with the rest of its fields. */
+export const lineOf = ({ message }: Entry): string => {
+  const json = jsonOf(message);
+  const text = json === undefined ? message : typeof json["message"] === "string" ? json["message"] : message;
+  return text.slice(0, LINE_LENGTH).replaceAll("\n", "⏎");
+};

@@ -1,0 +1,165 @@
+/** The log of a deployment: history and new entries in one list, with a filter. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { ApiError } from "../../client/index.ts";
+import { Command, CopyCommands } from "../components/copy.tsx";
+import { Late, Problem } from "../components/resource.tsx";
+import { cliOf } from "../components/shell-words.ts";
+import { location, replaceQuery } from "../shell/router.ts";
+import { addField, combineFilter, type FilterProblem, filterProblemOf, minimumSeverities } from "./filter.ts";
+import { LogList } from "./log-list.tsx";
+import { useLog } from "./use-log.ts";
+
+interface FilterProps {
+  readonly query: string;
+  readonly severity: string;
+  readonly problem: FilterProblem | undefined;
+}
+
+const Marked = ({ query, problem: { message, at } }: { readonly query: string; readonly problem: FilterProblem }) => (
+  <div id="filter-problem" class="field-problem" role="alert">
+    {at !== undefined && (
+      <code>
+        {query.slice(0, at)}
+        <mark>{query.slice(at, at + 1) || " "}</mark>
+        {query.slice(at + 1)}
+      </code>
+    )}
+    <p>
+      {at !== undefined && `At character ${at + 1}: `}
+      {message}
+    </p>
+  </div>
+);
+
+const Filter = ({ query, severity, problem }: FilterProps) => {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (input.current !== null) input.current.value = query;
+  }, [query]);
+  return (
+    <form
+      class="filter"
+      onSubmit={(event) => {
+        event.preventDefault();
+        replaceQuery({ query: input.current?.value });
+      }}
+    >
+      <label class="grow">
+        <span class="hidden">Filter</span>
+        <input
+          ref={input}
+          type="search"
+          class="code"
+          placeholder={'Filter, such as severity>=ERROR or jsonPayload.user="ada"'}
+          spellcheck={false}
+          autocomplete="off"
+          aria-invalid={problem !== undefined}
+          aria-describedby={problem === undefined ? undefined : "filter-problem"}
+        />
+      </label>
+      <label>
+        <span class="hidden">Severity</span>
+        <select value={severity} onChange={({ currentTarget }) => replaceQuery({ severity: currentTarget.value })}>
+          <option value="">All severities</option>
+          {minimumSeverities.map((one) => (
+            <option key={one} value={one}>
+              {one} and above
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">Apply</button>
+    </form>
+  );
+};
+
+const Empty = ({ name, isFiltered }: { readonly name: string; readonly isFiltered: boolean }) => (
+  <section class="empty">
+    <h2>{isFiltered ? "No entry matches the filter" : "The log is empty"}</h2>
+    <p>
+      {isFiltered
+        ? "New entries that match appear here."
+        : "Output of the service, its requests and its deploys appear here as they happen."}
+    </p>
+    <Command text={cliOf("logs", name, "--follow")} />
+  </section>
+);
+
+export const LogsPage = ({ name }: { readonly name: string }) => {
+  const { query = "", severity = "", until = "" } = location.value.query;
+  const filter = combineFilter(query, severity);
+  const { list, version, error, isLoaded, loadOlder } = useLog({
+    name,
+    query: filter,
+    until: until === "" ? undefined : until,
+  });
+  const isFollowing = useSignal(until === "");
+  const problem = error.value instanceof ApiError ? filterProblemOf(error.value.issues, query, severity) : undefined;
+  const count = version.value >= 0 ? list.entries.length : 0;
+  const pin = (): void => replaceQuery({ until: list.entries.at(-1)?.timestamp });
+  return (
+    <div class="logs">
+      <Filter query={query} severity={severity} problem={problem} />
+      {problem !== undefined ? (
+        <Marked query={query} problem={problem} />
+      ) : (
+        error.value !== undefined && <Problem error={error.value} />
+      )}
+      <div class="log-bar">
+        <span class="dim" role="status">
+          {isLoaded.value && `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`}
+          {isLoaded.value && until !== "" && ` until ${until}`}
+        </span>
+        <div class="buttons">
+          {until !== "" ? (
+            <button type="button" onClick={() => replaceQuery({ until: undefined })}>
+              Show new entries
+            </button>
+          ) : isFollowing.value ? (
+            <span class="status good">
+              <span class="dot" aria-hidden="true" />
+              Following
+            </span>
+          ) : (
+            <button
+              type="button"
+              onClick={() => {
+                isFollowing.value = true;
+              }}
+            >
+              Follow new entries
+            </button>
+          )}
+          {until === "" && count > 0 && (
+            <button type="button" onClick={pin}>
+              Stop here
+            </button>
+          )}
+          <CopyCommands
+            request={{
+              method: "POST",
+              path: "/v1/deployment/logs",
+              json: { deployment_name: name, ...(filter === undefined ? {} : { query: filter }) },
+            }}
+            cli={cliOf("logs", name, ...(filter === undefined ? [] : ["-q", filter]))}
+          />
+        </div>
+      </div>
+      {!isLoaded.value && error.value === undefined && <Late>Reading the log…</Late>}
+      {isLoaded.value && count === 0 && <Empty name={name} isFiltered={filter !== undefined} />}
+      {count > 0 && (
+        <LogList
+          entries={list.entries}
+          version={version.value}
+          isFollowing={isFollowing.value}
+          setFollowing={(following) => {
+            isFollowing.value = following && until === "";
+          }}
+          loadOlder={loadOlder}
+          addField={(path, value) => replaceQuery({ query: addField(query, path, value) })}
+        />
+      )}
+    </div>
+  );
+};

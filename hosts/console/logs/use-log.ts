@@ -1,0 +1,100 @@
+/** Reads a log: its newest entries, older ones on request, and new ones as they arrive. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { client } from "../shell/session.ts";
+import { type Entry, EntryList, followFrom } from "./entries.ts";
+
+const PAGE = 500;
+
+export interface LogRequest {
+  readonly name: string;
+  readonly query: string | undefined;
+  /** The end of the page's time range. A log with an end has nothing to follow. */
+  readonly until: string | undefined;
+}
+
+interface Options {
+  readonly list: EntryList;
+  readonly request: LogRequest;
+  readonly signal: AbortSignal;
+  readonly changed: () => void;
+}
+
+const follow = async ({ list, request, signal, changed }: Options): Promise<void> => {
+  const since = followFrom(list.entries.at(-1)?.timestamp);
+  const filter = { deployment_name: request.name, query: request.query, since };
+  let batch: Entry[] = [];
+  const flush = () => {
+    if (list.append(batch) > 0) changed();
+    batch = [];
+  };
+  for await (const entry of client.followLogs(filter, { signal })) {
+    // One update per frame, because a busy service writes many lines.
+    if (batch.length === 0) requestAnimationFrame(flush);
+    batch.push(entry);
+  }
+};
+
+export const useLog = (request: LogRequest) => {
+  /** Counts changes of the list, which is one mutable object. */
+  const version = useSignal(0);
+  const error = useSignal<unknown>(undefined);
+  const isLoaded = useSignal(false);
+  /** Where older entries end; null at the start of the log. */
+  const older = useRef<string | null>(null);
+  const list = useRef(new EntryList());
+  const isReading = useRef(false);
+
+  const readOlder = async (signal?: AbortSignal): Promise<number> => {
+    const until = older.current ?? request.until;
+    const page = await client.readLogs(
+      { deployment_name: request.name, query: request.query, until, limit: PAGE, order: "desc" },
+      { signal },
+    );
+    if (signal?.aborted === true) return 0;
+    const added = list.current.prepend(page.logs.toReversed());
+    older.current = page.logs.length < PAGE && !page.partial ? null : page.cursor;
+    version.value++;
+    return added;
+  };
+
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    list.current = new EntryList();
+    older.current = null;
+    isLoaded.value = false;
+    error.value = undefined;
+    version.value++;
+    const changed = () => {
+      version.value++;
+    };
+    const run = async (): Promise<void> => {
+      try {
+        await readOlder(signal);
+        if (signal.aborted) return;
+        isLoaded.value = true;
+        if (request.until === undefined) await follow({ list: list.current, request, signal, changed });
+      } catch (problem) {
+        if (!signal.aborted) error.value = problem;
+      }
+    };
+    void run();
+    return () => controller.abort();
+  }, [request.name, request.query, request.until]);
+
+  /** Reads older entries. Returns how many it added. */
+  const loadOlder = async (): Promise<number> => {
+    if (older.current === null || isReading.current) return 0;
+    isReading.current = true;
+    try {
+      return await readOlder();
+    } catch (problem) {
+      error.value = problem;
+      return 0;
+    } finally {
+      isReading.current = false;
+    }
+  };
+  return { list: list.current, version, error, isLoaded, loadOlder, hasOlder: () => older.current !== null };
+};

@@ -1,0 +1,120 @@
+/** The frame of every page: header, navigation, and the page of the current URL. */
+import { useEffect, useRef } from "preact/hooks";
+import { SignIn } from "../accounts/sign-in.tsx";
+import { announcement } from "../components/copy.tsx";
+import { Late } from "../components/resource.tsx";
+import { localZone, showsUtc, toggleZone } from "../components/time.tsx";
+import { DeployPage } from "../deploy/deploy-page.tsx";
+import { DeploymentPage } from "../deploy/deployment-page.tsx";
+import { DeploymentsPage } from "../deploy/deployments-page.tsx";
+import { DeploysPage } from "../deploy/deploys-page.tsx";
+import { location } from "./router.ts";
+import { fragmentOf, type Route } from "./routes.ts";
+import { account, isSignedIn, signOut } from "./session.ts";
+
+const titleOf = (route: Route): string => {
+  switch (route.page) {
+    case "deployments":
+      return "Deployments";
+    case "deployment":
+      return route.section === "overview" ? route.name : `${route.name} ${route.section}`;
+    case "deploys":
+      return "Deploys";
+    case "deploy":
+      return "Deploy";
+    case "unknown":
+      return "Not found";
+  }
+};
+
+const Page = ({ route }: { readonly route: Route }) => {
+  switch (route.page) {
+    case "deployments":
+      return <DeploymentsPage />;
+    case "deployment":
+      return <DeploymentPage key={route.name} name={route.name} section={route.section} />;
+    case "deploys":
+      return <DeploysPage />;
+    case "deploy":
+      return <DeployPage key={route.id} id={route.id} />;
+    case "unknown":
+      return (
+        <>
+          <h1>Not found</h1>
+          <p>
+            No page has this URL. Open the <a href="#/">deployments</a>.
+          </p>
+        </>
+      );
+  }
+};
+
+const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
+  ["Deployments", { page: "deployments" }, ["deployments", "deployment"]],
+  ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
+];
+
+const Header = ({ route }: { readonly route: Route }) => (
+  <header class="top">
+    <a class="brand" href="#/">
+      Portside
+    </a>
+    <nav aria-label="Main">
+      {links.map(([label, target, pages]) => (
+        <a key={label} href={fragmentOf(target)} aria-current={pages.includes(route.page) ? "page" : undefined}>
+          {label}
+        </a>
+      ))}
+      <a href="../docs">API</a>
+    </nav>
+    <div class="end">
+      <button type="button" class="quiet" onClick={toggleZone} title={`Times in ${showsUtc.value ? "UTC" : localZone}`}>
+        {showsUtc.value ? "UTC" : "Local time"}
+      </button>
+      {account.value !== undefined && (
+        <>
+          <span class="account" title="Account">
+            {account.value}
+          </span>
+          <button type="button" class="quiet" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </>
+      )}
+    </div>
+  </header>
+);
+
+const SignedIn = () => {
+  const { route } = location.value;
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  const title = titleOf(route);
+  useEffect(() => {
+    document.title = `${title} · Portside`;
+    // A new page receives the focus, as after a navigation between documents.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+    globalThis.scrollTo(0, 0);
+  }, [title]);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      <Header route={route} />
+      <main ref={main} id="main" tabIndex={-1}>
+        <Page route={route} />
+      </main>
+    </>
+  );
+};
+
+export const App = () => (
+  <>
+    {isSignedIn.value === undefined ? <Late>Signing in…</Late> : isSignedIn.value ? <SignedIn /> : <SignIn />}
+    <div class="announcement" role="status">
+      {announcement.value}
+    </div>
+  </>
+);

@@ -1,0 +1,78 @@
+/**
+ * Serves the console, a page that uses the public API only. Its files have hashes in their names, except the index and
+ * the icon.
+ */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { rejectOtherMethods } from "./other-methods.ts";
+
+interface ConsoleFile {
+  readonly type: string;
+  readonly content: Buffer;
+  readonly brotli: Buffer | undefined;
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+const securityHeaders = {
+  "content-security-policy":
+    "default-src 'self'; connect-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; " +
+    "form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+const NOT_BUILT = "The console is not built. Run 'npm run console:build', and restart the server.";
+const NO_FILE = "The console has no such file. Open /console/.";
+
+/** The folder of the built console: `dist/console`, both for the sources and for the compiled modules. */
+const builtFolder = (): string => {
+  const compiled = import.meta.url.endsWith(".js");
+  return fileURLToPath(new URL(compiled ? "../../console" : "../../dist/console", import.meta.url));
+};
+
+const readFiles = (folder: string): ReadonlyMap<string, ConsoleFile> => {
+  const names = globSync("**/*.{html,js,css,svg}", { cwd: folder });
+  return new Map(
+    names.map((name): [string, ConsoleFile] => {
+      const path = join(folder, name);
+      const brotli = existsSync(`${path}.br`) ? readFileSync(`${path}.br`) : undefined;
+      const type = types[extname(name)] ?? "application/octet-stream";
+      return [name.replaceAll("\\", "/"), { type, content: readFileSync(path), brotli }];
+    }),
+  );
+};
+
+const sendFile = (request: FastifyRequest, reply: FastifyReply, { type, content, brotli }: ConsoleFile) => {
+  reply.type(type).header("vary", "accept-encoding");
+  const accepts = /\bbr\b/.test(String(request.headers["accept-encoding"] ?? ""));
+  return accepts && brotli !== undefined ? reply.header("content-encoding", "br").send(brotli) : reply.send(content);
+};
+
+/** Adds `/console/`. Reads the files once, on the first request. */
+export const consoleRoutes = (app: FastifyInstance): void => {
+  let files: ReadonlyMap<string, ConsoleFile> | undefined;
+  // A relative target works under any prefix, including one that a proxy removes.
+  app.get("/console", (_request, reply) => reply.redirect("console/"));
+  app.get<{ Params: { "*": string } }>("/console/*", (request, reply) => {
+    files ??= readFiles(builtFolder());
+    const name = request.params["*"] || "index.html";
+    const file = files.get(name);
+    reply.headers(securityHeaders);
+    if (file === undefined) return reply.code(404).send({ detail: files.size === 0 ? NOT_BUILT : NO_FILE });
+    const isHashed = name.startsWith("assets/");
+    reply.header("cache-control", isHashed ? "public, max-age=31536000, immutable" : "no-cache");
+    return sendFile(request, reply, file);
+  });
+  for (const url of ["/console", "/console/*"]) rejectOtherMethods(app, url, ["GET"]);
+};

@@ -1,0 +1,47 @@
+/** Pages of the console in Debian's Chromium, which record every problem that a test must not ignore. */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { ServedConsole } from "./served-console.ts";
+
+/** The program of the browser; undefined if it is not installed. */
+export const browserProgram = (): string | undefined =>
+  [process.env["PORTSIDE_CHROMIUM"], "/usr/bin/chromium"].find((path) => path !== undefined && existsSync(path));
+
+export const launchBrowser = (): Promise<Browser> =>
+  // Chromium's sandbox does not work as root, and the pages are ours.
+  chromium.launch({ executablePath: browserProgram() ?? "chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+
+export interface ConsolePage extends AsyncDisposable {
+  readonly page: Page;
+  /** Violations of the content security policy, exceptions and error messages. */
+  readonly problems: readonly string[];
+  /** Opens a page of the console, such as `#/deploys`, and waits for its heading. */
+  open(fragment: string): Promise<void>;
+}
+
+/** Opens a page that is signed in with a one-time link. */
+export const openConsole = async (
+  browser: Browser,
+  served: ServedConsole,
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> => {
+  const context = await browser.newContext({ locale: "en-GB", timezoneId: "Europe/Berlin", ...options });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().includes("Failed to load resource")) problems.push(message.text());
+  });
+  await page.goto(`${served.url}/console/#link=${served.sessions.link(served.key)}`);
+  await page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();
+  return {
+    page,
+    problems,
+    open: async (fragment) => {
+      await page.goto(`${served.url}/console/${fragment}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+};
