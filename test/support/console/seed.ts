@@ -1,0 +1,73 @@
+/** Deployments, releases, metrics and logs for pages with content. */
+import type { NewLogEntry, Severity } from "../../../core/domain/logs/entry.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { MemoryConsole } from "./served-console.ts";
+
+export type Line = readonly [severity: Severity, text: string | Readonly<Record<string, unknown>>];
+
+/** Appends lines to a deployment's log. */
+export const writeLines = async (served: MemoryConsole, name: string, lines: readonly Line[]): Promise<void> => {
+  const entries = lines.map(
+    ([severity, content]): NewLogEntry => ({
+      owner: served.account,
+      service: name as DeploymentName,
+      severity,
+      logName: "stdout",
+      ...(typeof content === "string" ? { text: content } : { json: content }),
+    }),
+  );
+  (await served.memory.provider.logs.append(entries))._unsafeUnwrap();
+};
+
+const MINUTES = 60;
+const MINUTE_MS = 60_000;
+const MIB = 1024 * 1024;
+
+/** Adds an hour of metrics: traffic that rises and falls, with errors for a few minutes. */
+const measureHour = (served: MemoryConsole, name: string, size: number): void => {
+  served.clock.set(-MINUTES * MINUTE_MS);
+  for (let minute = 0; minute < MINUTES; minute++) {
+    const count = Math.round(size * (1.2 + Math.sin(minute / 7) + ((minute * 7) % 5) / 10));
+    const requests = Array.from({ length: count }, (_, at) => ({
+      status: minute > 40 && minute < 46 && at % 6 === 0 ? 500 : at % 23 === 0 ? 404 : 200,
+      millis: 12 + ((at * 37) % 90) + (at % 19 === 0 ? 340 : 0),
+    }));
+    const instances = Array.from({ length: minute > 25 ? 2 : 1 }, () => ({
+      millis: MINUTE_MS,
+      cpuMillis: 4000 + count * 90,
+      memoryBytes: (180 + minute) * MIB,
+    }));
+    served.memory.measure(served.account, name, { requests, instances: instances as never, coldStarts: minute === 26 ? 1 : 0 });
+    served.clock.set(MINUTE_MS);
+  }
+};
+
+/** Lines of a service that is mostly well. */
+export const ordinaryLines = (count: number): readonly Line[] =>
+  Array.from({ length: count }, (_, at): Line => {
+    if (at % 29 === 11) return ["ERROR", "\u001b[31mError:\u001b[0m payment provider responded with 502, order 1042"];
+    if (at % 13 === 5) return ["WARNING", "Retrying the request to inventory (attempt 2 of 3)"];
+    if (at % 3 === 0)
+      return ["INFO", { message: "order placed", user: at % 2 === 0 ? "ada" : "grace", total: 20 + (at % 70), cart: { items: at % 5 } }];
+    return ["DEFAULT", `GET /orders/${1000 + at} 200 ${3 + (at % 40)} ms`];
+  });
+
+/** Fills the platform. Returns the ids of a deploy that failed and of one that succeeded. */
+export const seed = async (served: MemoryConsole): Promise<{ readonly failed: string; readonly done: string }> => {
+  await served.deploy("shop-api", { env: { LOG_LEVEL: "info" }, message: "First version" });
+  await served.deploy("shop-api", { env: { LOG_LEVEL: "debug", CACHE: "redis" }, memory: "2Gi", message: "Add the cache" });
+  const done = await served.deploy("shop-api", {
+    env: { LOG_LEVEL: "info", CACHE: "redis", PAYMENT_URL: "https://pay.example" },
+    volumes: { "/data": "orders", "/config": { name: "settings", read_only: true } },
+    schedule: "*/15 * * * *",
+    timezone: "Europe/Berlin",
+    message: "Charge through the new provider, and read the settings from a volume",
+  });
+  await served.deploy("image-resizer", { memory: "512Mi" });
+  await served.deploy("nightly-report", { schedule: "0 3 * * *", timezone: "UTC" });
+  const failed = await served.deploy("broken-import");
+  measureHour(served, "shop-api", 40);
+  measureHour(served, "image-resizer", 8);
+  await writeLines(served, "shop-api", ordinaryLines(120));
+  return { failed, done };
+};
