@@ -38,7 +38,7 @@ for (const [width, height] of [
     for (const [name, fragment] of Object.entries(pages)) {
       await opened.open(fragment);
       await opened.page.waitForTimeout(SETTLE_MS);
-      await opened.page.screenshot({ path: `${FOLDER}/${name}-${width}${suffix.slice(String(width).length)}.png` });
+      await opened.page.screenshot({ path: `${FOLDER}/${name}-${suffix}.png` });
     }
     await opened.open("#/deployments/shop-api/releases");
     await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();

@@ -15,7 +15,6 @@ const ESCAPES = /\u001b(?:\[([0-9;:?]*)[ -/]*([@-~])|\][^\u0007\u001b]*(?:\u0007
 /** C0 and C1 controls except tab and newline, and the characters that reorder or hide text. */
 const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters
-  // biome-ignore lint/suspicious/noMisleadingCharacterClass: finds single characters, never sequences
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 const C0_PICTURES = 0x2400;

@@ -20,3 +20,15 @@ export const Text = ({ children, max = MAX_LENGTH }: { readonly children: string
     </bdi>
   );
 };
+
+/** Shows lines of output, which scroll if they are many. */
+export const OutputLines = ({ lines }: { readonly lines: readonly string[] }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the element that has the focus
+  <pre tabIndex={0}>
+    {lines.map((line) => (
+      <div>
+        <Text>{line}</Text>
+      </div>
+    ))}
+  </pre>
+);

@@ -7,7 +7,7 @@ import { formatClock, formatDuration } from "../components/format.ts";
 import { Late, Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { Status } from "../components/status.tsx";
-import { Text } from "../components/text.tsx";
+import { OutputLines, Text } from "../components/text.tsx";
 import { showsUtc, Time } from "../components/time.tsx";
 import { fragmentOf } from "../shell/routes.ts";
 import { client } from "../shell/session.ts";
@@ -98,13 +98,7 @@ const Failure = ({ message, reason, exit_code, log_tail = [] }: Outcome) => (
     {log_tail.length > 0 && (
       <>
         <h3>Last lines</h3>
-        <pre tabIndex={0}>
-          {log_tail.map((line) => (
-            <div>
-              <Text>{line}</Text>
-            </div>
-          ))}
-        </pre>
+        <OutputLines lines={log_tail} />
       </>
     )}
   </section>

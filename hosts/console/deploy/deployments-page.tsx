@@ -116,7 +116,7 @@ const Row = ({ deployment, details, series }: RowProps) => {
 const Empty = () => (
   <section class="empty">
     <h2>No deployments yet</h2>
-    <p>Deploy a folder with the command line. Create a key first if it is not signed in.</p>
+    <p>Sign the command line in once, and deploy a folder:</p>
     <Command text={`portside login --url ${apiUrl}`} />
     <Command text="portside init my-app && portside deploy my-app" />
   </section>

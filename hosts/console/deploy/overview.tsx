@@ -1,11 +1,12 @@
 /** The state of a deployment: instances, settings, schedule, mounts, variables and charts. */
 import type { ComponentChildren } from "preact";
 import { formatBytes } from "../components/format.ts";
+import { Loaded, useResource } from "../components/resource.tsx";
 import { Status } from "../components/status.tsx";
-import { Text } from "../components/text.tsx";
+import { OutputLines, Text } from "../components/text.tsx";
 import { Ago, Time } from "../components/time.tsx";
 import { fragmentOf } from "../shell/routes.ts";
-import type { client } from "../shell/session.ts";
+import { client } from "../shell/session.ts";
 import { Charts } from "../usage/charts.tsx";
 
 type Details = Awaited<ReturnType<typeof client.getDeployment>>;
@@ -67,15 +68,7 @@ const LastDeploy = ({ last }: { readonly last: NonNullable<Details["last_deploy"
         <Text>{last.message}</Text>
       </p>
     )}
-    {last.log_tail.length > 0 && (
-      <pre tabIndex={0}>
-        {last.log_tail.map((line) => (
-          <div>
-            <Text>{line}</Text>
-          </div>
-        ))}
-      </pre>
-    )}
+    {last.log_tail.length > 0 && <OutputLines lines={last.log_tail} />}
   </>
 );
 
@@ -141,6 +134,34 @@ const Names = ({ names }: { readonly names: readonly string[] }) =>
     </ul>
   );
 
+/** The secrets that the newest release uses, with their versions. */
+const Secrets = ({ name, release }: Pick<Details, "name" | "release">) => {
+  const releases = useResource(`secrets ${name} ${release}`, (signal) =>
+    client.listReleases({ name, limit: 1 }, { signal }),
+  );
+  return (
+    <Loaded resource={releases} waiting="Loading the secrets…">
+      {({ releases: [newest] }) => {
+        const secrets = Object.entries(newest?.secrets ?? {});
+        return secrets.length === 0 ? (
+          <p class="dim">None</p>
+        ) : (
+          <dl class="pairs">
+            {secrets.map(([secret, version]) => (
+              <div key={secret}>
+                <dt>
+                  <code>{secret}</code>
+                </dt>
+                <dd>version {version}</dd>
+              </div>
+            ))}
+          </dl>
+        );
+      }}
+    </Loaded>
+  );
+};
+
 const settingsOf = (details: Details): readonly (readonly [string, ComponentChildren])[] => [
   ["Release", details.release ?? "–"],
   ["Revision", details.revision === null ? "–" : <code>{details.revision}</code>],
@@ -190,6 +211,11 @@ export const Overview = ({ details }: { readonly details: Details }) => (
       <Card title="Variables">
         <Names names={details.env} />
       </Card>
+      {details.release !== null && (
+        <Card title="Secrets">
+          <Secrets name={details.name} release={details.release} />
+        </Card>
+      )}
     </div>
   </div>
 );

@@ -62,11 +62,21 @@ export const jsonOf = (message: string): Readonly<Record<string, unknown>> | und
   }
 };
 
+const MAX_PARSED = 10_000;
 const LINE_LENGTH = 600;
 
-/** Returns the one-line form of an entry: the message of a structured entry, with the rest of its fields. */
-export const lineOf = ({ message }: Entry): string => {
-  const json = jsonOf(message);
-  const text = json === undefined ? message : typeof json["message"] === "string" ? json["message"] : message;
-  return text.slice(0, LINE_LENGTH).replaceAll("\n", "⏎");
+const oneLine = (text: string): string => text.slice(0, LINE_LENGTH).replaceAll("\n", "⏎");
+
+const formatField = ([name, value]: readonly [string, unknown]): string =>
+  `${name}=${typeof value === "string" && /^[\w.:/@-]+$/.test(value) ? value : JSON.stringify(value)}`;
+
+/**
+ * Returns the one-line form of an entry. A structured entry with a message has its other fields apart from the message.
+ */
+export const lineOf = ({ message }: Entry): { readonly text: string; readonly fields: string } => {
+  // A long message would take long to parse, and its line shows only the beginning.
+  const json = message.length > MAX_PARSED ? undefined : jsonOf(message);
+  const { message: text, ...fields } = json ?? {};
+  if (typeof text !== "string") return { text: oneLine(message), fields: "" };
+  return { text: oneLine(text), fields: oneLine(Object.entries(fields).map(formatField).join(" ")) };
 };

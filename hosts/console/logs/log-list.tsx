@@ -91,14 +91,27 @@ interface RowProps extends DetailsProps {
   readonly toggle: () => void;
 }
 
+const Line = ({ entry }: { readonly entry: Entry }) => {
+  const { text, fields } = lineOf(entry);
+  return (
+    <span class="line">
+      <Text>{text}</Text>
+      {fields !== "" && (
+        <span class="fields">
+          {"  "}
+          <Text>{fields}</Text>
+        </span>
+      )}
+    </span>
+  );
+};
+
 const Row = ({ entry, isOpen, toggle, addField }: RowProps) => (
   <>
     <button type="button" class="entry-line" aria-expanded={isOpen} onClick={toggle}>
       <time dateTime={entry.timestamp}>{formatClock(Date.parse(entry.timestamp), showsUtc.value)}</time>
       <span class="severity">{entry.severity}</span>
-      <span class="line">
-        <Text>{lineOf(entry)}</Text>
-      </span>
+      <Line entry={entry} />
     </button>
     {isOpen && <Details entry={entry} addField={addField} />}
   </>

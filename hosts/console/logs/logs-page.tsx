@@ -1,10 +1,12 @@
 /** The log of a deployment: history and new entries in one list, with a filter. */
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
 import { Command, CopyCommands } from "../components/copy.tsx";
+import { formatTime } from "../components/format.ts";
 import { Late, Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
+import { showsUtc } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
 import { addField, combineFilter, type FilterProblem, filterProblemOf, minimumSeverities } from "./filter.ts";
 import { LogList } from "./log-list.tsx";
@@ -86,6 +88,64 @@ const Empty = ({ name, isFiltered }: { readonly name: string; readonly isFiltere
   </section>
 );
 
+interface BarProps {
+  readonly name: string;
+  readonly filter: string | undefined;
+  readonly until: string;
+  readonly count: number;
+  readonly isLoaded: boolean;
+  readonly isFollowing: Signal<boolean>;
+  readonly pin: () => void;
+}
+
+const Following = ({ isFollowing }: Pick<BarProps, "isFollowing">) =>
+  isFollowing.value ? (
+    <span class="status good">
+      <span class="dot" aria-hidden="true" />
+      Following
+    </span>
+  ) : (
+    <button
+      type="button"
+      onClick={() => {
+        isFollowing.value = true;
+      }}
+    >
+      Follow new entries
+    </button>
+  );
+
+const Bar = ({ name, filter, until, count, isLoaded, isFollowing, pin }: BarProps) => (
+  <div class="log-bar">
+    <span class="dim" role="status">
+      {isLoaded && `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`}
+      {isLoaded && until !== "" && ` until ${formatTime(Date.parse(until), showsUtc.value)}`}
+    </span>
+    <div class="buttons">
+      {until === "" ? (
+        <Following isFollowing={isFollowing} />
+      ) : (
+        <button type="button" onClick={() => replaceQuery({ until: undefined })}>
+          Show new entries
+        </button>
+      )}
+      {until === "" && count > 0 && (
+        <button type="button" title="Ends the list here, so that the URL always shows these entries" onClick={pin}>
+          Stop here
+        </button>
+      )}
+      <CopyCommands
+        request={{
+          method: "POST",
+          path: "/v1/deployment/logs",
+          json: { deployment_name: name, ...(filter === undefined ? {} : { query: filter }) },
+        }}
+        cli={cliOf("logs", name, ...(filter === undefined ? [] : ["-q", filter]))}
+      />
+    </div>
+  </div>
+);
+
 export const LogsPage = ({ name }: { readonly name: string }) => {
   const { query = "", severity = "", until = "" } = location.value.query;
   const filter = combineFilter(query, severity);
@@ -106,46 +166,9 @@ export const LogsPage = ({ name }: { readonly name: string }) => {
       ) : (
         error.value !== undefined && <Problem error={error.value} />
       )}
-      <div class="log-bar">
-        <span class="dim" role="status">
-          {isLoaded.value && `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`}
-          {isLoaded.value && until !== "" && ` until ${until}`}
-        </span>
-        <div class="buttons">
-          {until !== "" ? (
-            <button type="button" onClick={() => replaceQuery({ until: undefined })}>
-              Show new entries
-            </button>
-          ) : isFollowing.value ? (
-            <span class="status good">
-              <span class="dot" aria-hidden="true" />
-              Following
-            </span>
-          ) : (
-            <button
-              type="button"
-              onClick={() => {
-                isFollowing.value = true;
-              }}
-            >
-              Follow new entries
-            </button>
-          )}
-          {until === "" && count > 0 && (
-            <button type="button" onClick={pin}>
-              Stop here
-            </button>
-          )}
-          <CopyCommands
-            request={{
-              method: "POST",
-              path: "/v1/deployment/logs",
-              json: { deployment_name: name, ...(filter === undefined ? {} : { query: filter }) },
-            }}
-            cli={cliOf("logs", name, ...(filter === undefined ? [] : ["-q", filter]))}
-          />
-        </div>
-      </div>
+      {error.value === undefined && (
+        <Bar {...{ name, filter, until, count, isFollowing, pin }} isLoaded={isLoaded.value} />
+      )}
       {!isLoaded.value && error.value === undefined && <Late>Reading the log…</Late>}
       {isLoaded.value && count === 0 && <Empty name={name} isFiltered={filter !== undefined} />}
       {count > 0 && (

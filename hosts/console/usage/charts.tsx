@@ -5,6 +5,7 @@ import { CopyCommands } from "../components/copy.tsx";
 import { formatBytes, formatCount } from "../components/format.ts";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
+import { showsUtc } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
 import { type ChartGroup, chartGroups, linesOf, ranges } from "./chart-groups.ts";
@@ -38,6 +39,7 @@ const Chart = ({ group, metrics }: ChartProps) => {
   const scheme = useSignal(darkScheme.matches);
   const lines = linesOf(group, metrics.series);
   const format = formatters[group.unit];
+  const utc = showsUtc.value;
   useEffect(() => {
     void import("./draw-chart.ts").then((module) => {
       draw.value = module.drawChart;
@@ -50,8 +52,8 @@ const Chart = ({ group, metrics }: ChartProps) => {
   }, []);
   useEffect(() => {
     if (box.current === null || draw.value === undefined || lines.length === 0) return undefined;
-    return draw.value(box.current, { since: Date.parse(metrics.since), step: metrics.step, lines, format });
-  }, [draw.value, metrics, scheme.value]);
+    return draw.value(box.current, { since: Date.parse(metrics.since), step: metrics.step, lines, format, utc });
+  }, [draw.value, metrics, scheme.value, utc]);
   if (lines.length === 0) return null;
   const summary = lines
     .map(({ label, points }) => {

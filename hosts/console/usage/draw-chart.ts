@@ -1,5 +1,6 @@
 /** Draws a chart with uPlot. */
 import uPlot from "uplot";
+import { formatTime } from "../components/format.ts";
 import "uplot/dist/uPlot.min.css";
 
 interface ChartData {
@@ -9,17 +10,26 @@ interface ChartData {
   readonly step: number;
   readonly lines: readonly { readonly label: string; readonly points: readonly (number | null)[] }[];
   readonly format: (value: number) => string;
+  /** Shows times in UTC. */
+  readonly utc: boolean;
 }
 
 const HEIGHT = 132;
-const AXIS_WIDTH = 62;
+const AXIS_WIDTH = 58;
+const DAY_S = 86_400;
 
 /** Draws a chart into an element, and resizes it with the element. Returns a function that removes it. */
-export const drawChart = (box: HTMLElement, { since, step, lines, format }: ChartData): (() => void) => {
+export const drawChart = (box: HTMLElement, { since, step, lines, format, utc }: ChartData): (() => void) => {
   const style = getComputedStyle(box);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const font = `11px ${style.fontFamily}`;
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font };
+  const length = step * (lines[0]?.points.length ?? 0);
+  // Time of day, or the day in a chart of more than two days.
+  const formatAxisTime = (seconds: number): string => {
+    const text = formatTime(seconds * 1000, utc);
+    return length > 2 * DAY_S ? text.slice(5, 10) : text.slice(11, 16);
+  };
   const times = (lines[0]?.points ?? []).map((_, at) => since / 1000 + at * step);
   const plot = new uPlot(
     {
@@ -29,8 +39,8 @@ export const drawChart = (box: HTMLElement, { since, step, lines, format }: Char
       legend: { show: false },
       scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
-        { ...axis, space: 70 },
-        { ...axis, size: AXIS_WIDTH, values: (_plot, values) => values.map((value) => format(value)), space: 36 },
+        { ...axis, size: 28, space: 64, values: (_plot, values) => values.map(formatAxisTime) },
+        { ...axis, size: AXIS_WIDTH, space: 28, values: (_plot, values) => values.map((value) => format(value)) },
       ],
       series: [
         {},

@@ -9,7 +9,10 @@ export const browserProgram = (): string | undefined =>
 
 export const launchBrowser = (): Promise<Browser> =>
   // Chromium's sandbox does not work as root, and the pages are ours.
-  chromium.launch({ executablePath: browserProgram() ?? "chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  chromium.launch({
+    executablePath: browserProgram() ?? "chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
 
 export interface ConsolePage extends AsyncDisposable {
   readonly page: Page;
@@ -31,7 +34,8 @@ export const openConsole = async (
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
-    if (message.type() === "error" && !message.text().includes("Failed to load resource")) problems.push(message.text());
+    if (message.type() === "error" && !message.text().includes("Failed to load resource"))
+      problems.push(message.text());
   });
   await page.goto(`${served.url}/console/#link=${served.sessions.link(served.key)}`);
   await page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();

@@ -37,7 +37,11 @@ const measureHour = (served: MemoryConsole, name: string, size: number): void =>
       cpuMillis: 4000 + count * 90,
       memoryBytes: (180 + minute) * MIB,
     }));
-    served.memory.measure(served.account, name, { requests, instances: instances as never, coldStarts: minute === 26 ? 1 : 0 });
+    served.memory.measure(served.account, name, {
+      requests,
+      instances: instances as never,
+      coldStarts: minute === 26 ? 1 : 0,
+    });
     served.clock.set(MINUTE_MS);
   }
 };
@@ -48,14 +52,26 @@ export const ordinaryLines = (count: number): readonly Line[] =>
     if (at % 29 === 11) return ["ERROR", "\u001b[31mError:\u001b[0m payment provider responded with 502, order 1042"];
     if (at % 13 === 5) return ["WARNING", "Retrying the request to inventory (attempt 2 of 3)"];
     if (at % 3 === 0)
-      return ["INFO", { message: "order placed", user: at % 2 === 0 ? "ada" : "grace", total: 20 + (at % 70), cart: { items: at % 5 } }];
+      return [
+        "INFO",
+        {
+          message: "order placed",
+          user: at % 2 === 0 ? "ada" : "grace",
+          total: 20 + (at % 70),
+          cart: { items: at % 5 },
+        },
+      ];
     return ["DEFAULT", `GET /orders/${1000 + at} 200 ${3 + (at % 40)} ms`];
   });
 
 /** Fills the platform. Returns the ids of a deploy that failed and of one that succeeded. */
 export const seed = async (served: MemoryConsole): Promise<{ readonly failed: string; readonly done: string }> => {
   await served.deploy("shop-api", { env: { LOG_LEVEL: "info" }, message: "First version" });
-  await served.deploy("shop-api", { env: { LOG_LEVEL: "debug", CACHE: "redis" }, memory: "2Gi", message: "Add the cache" });
+  await served.deploy("shop-api", {
+    env: { LOG_LEVEL: "debug", CACHE: "redis" },
+    memory: "2Gi",
+    message: "Add the cache",
+  });
   const done = await served.deploy("shop-api", {
     env: { LOG_LEVEL: "info", CACHE: "redis", PAYMENT_URL: "https://pay.example" },
     volumes: { "/data": "orders", "/config": { name: "settings", read_only: true } },

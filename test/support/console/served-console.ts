@@ -70,7 +70,12 @@ const withFailures = (builder: ImageBuilder): ImageBuilder => ({
       for (const message of hostileOutput) yield { kind: "progress", message };
       yield {
         kind: "failed",
-        failure: { reason: "build_failed", message: "npm run build exited with code 1.", exitCode: 1, logTail: hostileOutput },
+        failure: {
+          reason: "build_failed",
+          message: "npm run build exited with code 1.",
+          exitCode: 1,
+          logTail: hostileOutput,
+        },
       };
       return;
     }

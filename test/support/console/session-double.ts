@@ -28,7 +28,10 @@ export const addSessions = (app: FastifyInstance, prefix = ""): SessionDouble =>
   const random = () => randomBytes(32).toString("base64url");
 
   const keyOf = async (request: FastifyRequest): Promise<string | undefined> => {
-    const body = (await new Response(request.raw as unknown as ReadableStream).json()) as { key?: string; link?: string };
+    const body = (await new Response(request.raw as unknown as ReadableStream).json()) as {
+      key?: string;
+      link?: string;
+    };
     if (body.key !== undefined) return body.key;
     const key = links.get(body.link ?? "");
     links.delete(body.link ?? "");
@@ -37,7 +40,8 @@ export const addSessions = (app: FastifyInstance, prefix = ""): SessionDouble =>
 
   const signIn = async (request: FastifyRequest, reply: FastifyReply) => {
     const key = await keyOf(request);
-    if (key === undefined) return reply.code(403).send({ detail: "The link is not valid any more. Create another one." });
+    if (key === undefined)
+      return reply.code(403).send({ detail: "The link is not valid any more. Create another one." });
     const checked = await app.inject({ url: `${prefix}/v1/capabilities`, headers: { "x-api-key": key } });
     if (checked.statusCode !== 200) return reply.code(checked.statusCode).send(checked.json());
     const [id, token] = [random(), random()];

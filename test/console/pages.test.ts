@@ -1,0 +1,89 @@
+/** Every page with content: accessible in both themes, within the security policy, and without horizontal overflow. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ConsolePage, launchBrowser, openConsole } from "../support/console/browser.ts";
+import { seed } from "../support/console/seed.ts";
+import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+let browser: Browser;
+let full: MemoryConsole;
+let empty: MemoryConsole;
+let ids: Awaited<ReturnType<typeof seed>>;
+beforeAll(async () => {
+  browser = await launchBrowser();
+  [full, empty] = await Promise.all([serveMemoryConsole(), serveMemoryConsole()]);
+  ids = await seed(full);
+});
+afterAll(async () => {
+  await browser?.close();
+  await full?.[Symbol.asyncDispose]();
+  await empty?.[Symbol.asyncDispose]();
+});
+
+/** Each page with a text that shows that it has loaded. */
+const pages: Readonly<Record<string, readonly [fragment: () => string, text: string]>> = {
+  deployments: [() => "#/", "shop-api.memory.invalid"],
+  "a search without result": [() => "#/?q=nothing", "No deployment matches"],
+  "a deployment": [() => "#/deployments/shop-api", "PAYMENT_URL"],
+  releases: [() => "#/deployments/shop-api/releases", "Add the cache"],
+  "a comparison": [() => "#/deployments/shop-api/releases?from=1&to=3", "env.PAYMENT_URL"],
+  "the deploys of a deployment": [() => "#/deployments/shop-api/deploys", "serves all traffic"],
+  logs: [() => "#/deployments/shop-api/logs", "order placed"],
+  "a rejected filter": [() => "#/deployments/shop-api/logs?query=severity%3E%3D%3DERROR", "At character 11"],
+  deploys: [() => "#/deploys", "build_failed"],
+  "a deploy": [() => `#/deploys/${ids.done}`, "serves all traffic"],
+  "a failed deploy": [() => `#/deploys/${ids.failed}`, "npm run build exited with code 1."],
+  "an unknown page": [() => "#/nowhere", "No page has this URL."],
+  "a missing deployment": [() => "#/deployments/no-such-app", "no-such-app"],
+};
+
+const violationsOf = async ({ page }: ConsolePage): Promise<string[]> => {
+  // Through the debugger, because the page's policy forbids injected scripts.
+  await page.evaluate(axeSource);
+  const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(STANDARDS)} })`);
+  const { violations } = found as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+};
+
+const overflowOf = ({ page }: ConsolePage): Promise<number> =>
+  page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+
+describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
+  test.each(Object.entries(pages))("%s has no violation of WCAG 2.2 AA or of the security policy", async (_name, [fragment, text]) => {
+    await using opened = await openConsole(browser, full, { colorScheme });
+    await opened.open(fragment());
+    await opened.page.getByText(text).first().waitFor();
+    expect(await violationsOf(opened)).toEqual([]);
+    expect(opened.problems).toEqual([]);
+  });
+
+  test("dialogs, the empty list and the sign-in page have no violation", async () => {
+    await using opened = await openConsole(browser, full, { colorScheme });
+    await opened.open("#/deployments/shop-api/releases");
+    await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();
+    await opened.page.getByText("A rollback does not change the data of volumes").waitFor();
+    expect(await violationsOf(opened)).toEqual([]);
+    await opened.page.keyboard.press("Escape");
+    await opened.page.getByRole("button", { name: "Delete" }).click();
+    expect(await violationsOf(opened)).toEqual([]);
+    await using first = await openConsole(browser, empty, { colorScheme });
+    await first.page.getByText("No deployments yet").waitFor();
+    expect(await violationsOf(first)).toEqual([]);
+    await first.page.getByRole("button", { name: "Sign out" }).click();
+    await first.page.getByLabel("API key").waitFor();
+    expect(await violationsOf(first)).toEqual([]);
+    expect([...opened.problems, ...first.problems]).toEqual([]);
+  });
+});
+
+test.each(Object.entries(pages))("%s fits a window of 360 pixels", async (_name, [fragment, text]) => {
+  await using opened = await openConsole(browser, full, { viewport: { width: 360, height: 700 } });
+  await opened.open(fragment());
+  await opened.page.getByText(text).first().waitFor();
+  expect(await overflowOf(opened)).toBeLessThanOrEqual(0);
+});
