@@ -47,20 +47,25 @@ const violationsOf = async ({ page }: ConsolePage): Promise<string[]> => {
   await page.evaluate(axeSource);
   const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(STANDARDS)} })`);
   const { violations } = found as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
+  );
 };
 
 const overflowOf = ({ page }: ConsolePage): Promise<number> =>
   page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
 describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
-  test.each(Object.entries(pages))("%s has no violation of WCAG 2.2 AA or of the security policy", async (_name, [fragment, text]) => {
-    await using opened = await openConsole(browser, full, { colorScheme });
-    await opened.open(fragment());
-    await opened.page.getByText(text).first().waitFor();
-    expect(await violationsOf(opened)).toEqual([]);
-    expect(opened.problems).toEqual([]);
-  });
+  test.each(Object.entries(pages))(
+    "%s has no violation of WCAG 2.2 AA or of the security policy",
+    async (_name, [fragment, text]) => {
+      await using opened = await openConsole(browser, full, { colorScheme });
+      await opened.open(fragment());
+      await opened.page.getByText(text).first().waitFor();
+      expect(await violationsOf(opened)).toEqual([]);
+      expect(opened.problems).toEqual([]);
+    },
+  );
 
   test("dialogs, the empty list and the sign-in page have no violation", async () => {
     await using opened = await openConsole(browser, full, { colorScheme });
