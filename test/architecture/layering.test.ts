@@ -6,7 +6,7 @@ import { violationsOf } from "./layers.ts";
 const sources = globSync([
   "core/**/*.ts",
   "adapters/**/*.ts",
-  "hosts/**/*.ts",
+  "hosts/**/*.{ts,tsx}",
   "test/contracts/*.ts",
   "test/arbitraries/*.ts",
   "test/simulation/*.ts",
@@ -27,6 +27,8 @@ const seeded: readonly (readonly [file: string, code: string])[] = [
   ["adapters/local/x.ts", 'import { createWorld } from "../memory/world.ts";'],
   ["adapters/memory/x.ts", 'import { openState } from "../local/state/database.ts";'],
   ["adapters/local/x.ts", 'import { deploy } from "../../core/use-cases/deploy/deploy.ts";'],
+  ["hosts/console/x.tsx", 'import type { Deployment } from "../../core/domain/deploy/deployment.ts";'],
+  ["hosts/console/deploy/x.tsx", 'import { endpoints } from "../../http/endpoints.ts";'],
   ["adapters/local/x.ts", 'import { Container } from "inversify";'],
   ["adapters/local/x.ts", 'import { portside } from "../../hosts/http/index.ts";'],
   ["adapters/shared/x.ts", 'import { createWorld } from "../memory/world.ts";'],

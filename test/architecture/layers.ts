@@ -133,6 +133,21 @@ const rules: readonly Rule[] = [
     why: "the client imports types, and rules that import nothing; test/hosts/client/bundle.test.ts lists those",
   },
   {
+    from: /^hosts\/console\/vite\.config\.ts$/,
+    may: [node, /^vite$/],
+    why: "the build of the console is a script",
+  },
+  {
+    from: /^hosts\/console\//,
+    may: [
+      /^hosts\/console\//,
+      /^hosts\/client\/index\.ts$/,
+      /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
+      /^uplot\/dist\/uPlot\.min\.css$/,
+    ],
+    why: "the console uses the public API, through the client",
+  },
+  {
     from: /^hosts\/cli\//,
     may: [
       /^hosts\//,

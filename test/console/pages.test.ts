@@ -1,13 +1,11 @@
 /** Every page with content: accessible in both themes, within the security policy, and without horizontal overflow. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConsolePage, launchBrowser, openConsole } from "../support/console/browser.ts";
 import { seed } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 let browser: Browser;
@@ -44,7 +42,7 @@ const pages: Readonly<Record<string, readonly [fragment: () => string, text: str
 
 const violationsOf = async ({ page }: ConsolePage): Promise<string[]> => {
   // Through the debugger, because the page's policy forbids injected scripts.
-  await page.evaluate(axeSource);
+  await page.evaluate(axe.source);
   const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(STANDARDS)} })`);
   const { violations } = found as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
   return violations.flatMap(({ id, nodes }) =>

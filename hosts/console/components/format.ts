@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 export const formatDuration = (millis: number): string => {
   if (millis < 950) return `${Math.max(0, Math.round(millis))} ms`;
   if (millis < 10 * SECOND) return `${(millis / SECOND).toFixed(1)} s`;
-  const total = Math.round(millis / SECOND);
+  const total = Math.floor(millis / SECOND);
   if (total < 60) return `${total} s`;
   if (millis < HOUR) return `${Math.floor(total / 60)} min ${total % 60} s`;
   const minutes = Math.floor(millis / MINUTE);

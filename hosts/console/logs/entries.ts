@@ -10,33 +10,36 @@ export interface Entry {
   readonly instance_id?: string | undefined;
 }
 
-/** Adds entries at either end. Drops entries that the list has already. */
+/** The share of the maximum that remains after a trim, so that trims are rare. */
+const KEPT = 0.8;
+
+/** A part of a log without gaps. Ids sort in the order of the log, so an id shows on which side of the part an entry is. */
 export class EntryList {
-  readonly #known = new Set<string>();
   #entries: Entry[] = [];
 
   get entries(): readonly Entry[] {
     return this.#entries;
   }
 
-  #unknown(entries: readonly Entry[]): Entry[] {
-    return entries.filter(({ insert_id: id }) => {
-      if (this.#known.has(id)) return false;
-      this.#known.add(id);
-      return true;
-    });
-  }
-
-  /** Adds entries after the last one. Returns how many are new. */
+  /** Adds the entries that are newer than the last one. Returns how many those are. */
   append(entries: readonly Entry[]): number {
-    const added = this.#unknown(entries);
+    const last = this.#entries.at(-1)?.insert_id ?? "";
+    const added = entries.filter(({ insert_id: id }) => id > last);
     for (const one of added) this.#entries.push(one);
     return added.length;
   }
 
-  /** Adds older entries, oldest first, before the first one. Returns how many are new. */
+  /** Drops the oldest entries if there are more than `max`. Returns whether it dropped any. */
+  trim(max: number): boolean {
+    if (this.#entries.length <= max) return false;
+    this.#entries = this.#entries.slice(-Math.ceil(max * KEPT));
+    return true;
+  }
+
+  /** Adds the entries that are older than the first one, oldest first. Returns how many those are. */
   prepend(entries: readonly Entry[]): number {
-    const added = this.#unknown(entries);
+    const first = this.#entries[0]?.insert_id;
+    const added = first === undefined ? entries : entries.filter(({ insert_id: id }) => id < first);
     this.#entries = [...added, ...this.#entries];
     return added.length;
   }
@@ -46,7 +49,7 @@ const OVERLAP_MS = 1000;
 
 /**
  * Returns the time from which to follow a log: a little before its newest entry, because entries may share a time.
- * `EntryList` drops the repeated entries.
+ * `EntryList` drops the entries that it has already.
  */
 export const followFrom = (newest: string | undefined): string | undefined =>
   newest === undefined ? undefined : new Date(Date.parse(newest) - OVERLAP_MS).toISOString();

@@ -5,6 +5,8 @@ import { client } from "../shell/session.ts";
 import { type Entry, EntryList, followFrom } from "./entries.ts";
 
 const PAGE = 500;
+/** The maximum number of entries in memory while the page follows a log. Scrolling up loads older ones again. */
+const MAX_ENTRIES = 125_000;
 
 export interface LogRequest {
   readonly name: string;
@@ -18,15 +20,20 @@ interface Options {
   readonly request: LogRequest;
   readonly signal: AbortSignal;
   readonly changed: () => void;
+  /** Called when the list has dropped its oldest entries. */
+  readonly trimmed: (oldest: string) => void;
 }
 
-const follow = async ({ list, request, signal, changed }: Options): Promise<void> => {
+const follow = async ({ list, request, signal, changed, trimmed }: Options): Promise<void> => {
   const since = followFrom(list.entries.at(-1)?.timestamp);
   const filter = { deployment_name: request.name, query: request.query, since };
   let batch: Entry[] = [];
   const flush = () => {
-    if (list.append(batch) > 0) changed();
+    const added = list.append(batch);
     batch = [];
+    const oldest = list.trim(MAX_ENTRIES) ? list.entries[0]?.timestamp : undefined;
+    if (oldest !== undefined) trimmed(oldest);
+    if (added > 0) changed();
   };
   for await (const entry of client.followLogs(filter, { signal })) {
     // One update per frame, because a busy service writes many lines.
@@ -69,12 +76,15 @@ export const useLog = (request: LogRequest) => {
     const changed = () => {
       version.value++;
     };
+    const trimmed = (oldest: string) => {
+      older.current = oldest;
+    };
     const run = async (): Promise<void> => {
       try {
         await readOlder(signal);
         if (signal.aborted) return;
         isLoaded.value = true;
-        if (request.until === undefined) await follow({ list: list.current, request, signal, changed });
+        if (request.until === undefined) await follow({ list: list.current, request, signal, changed, trimmed });
       } catch (problem) {
         if (!signal.aborted) error.value = problem;
       }

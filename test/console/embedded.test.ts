@@ -1,0 +1,77 @@
+/** The console in another application: under a prefix, behind a proxy that removes one, and with the users of the application. */
+import Fastify from "fastify";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createControlPlane } from "../../core/control-plane.ts";
+import { type AccountId, parseAccount } from "../../core/domain/accounts/account.ts";
+import { portside } from "../../hosts/http/index.ts";
+import { launchBrowser, openConsole } from "../support/console/browser.ts";
+import { serveMemoryConsole } from "../support/console/served-console.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+afterAll(() => browser?.close());
+
+test("works under a prefix", async () => {
+  await using served = await serveMemoryConsole("/platform/api");
+  await served.deploy("my-app");
+  await using opened = await openConsole(browser, served);
+  await opened.page.getByRole("link", { name: "my-app", exact: true }).click();
+  await opened.page.getByRole("heading", { name: "my-app" }).waitFor();
+  await opened.page.reload();
+  await opened.page.getByRole("heading", { name: "my-app" }).waitFor();
+  expect(opened.page.url()).toBe(`${served.url}/console/#/deployments/my-app`);
+  expect(opened.problems).toEqual([]);
+});
+
+test("works behind a proxy that removes a prefix", async () => {
+  await using served = await serveMemoryConsole();
+  await served.deploy("my-app");
+  const proxy = Fastify({ forceCloseConnections: true });
+  proxy.removeAllContentTypeParsers();
+  proxy.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  proxy.all("/tools/*", async (request, reply) => {
+    const headers = new Headers();
+    for (const name of ["content-type", "cookie", "x-portside-console"])
+      if (request.headers[name] !== undefined) headers.set(name, String(request.headers[name]));
+    const response = await fetch(served.url + request.url.slice("/tools".length), {
+      method: request.method,
+      headers,
+      redirect: "manual",
+      ...(request.method === "GET" ? {} : { body: request.body as Uint8Array<ArrayBuffer> }),
+    });
+    for (const name of ["content-type", "set-cookie", "location", "content-security-policy"])
+      if (response.headers.has(name)) reply.header(name, response.headers.get(name));
+    return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
+  });
+  await proxy.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = proxy.server.address() as { port: number };
+  const page = await browser.newPage();
+  await page.goto(`http://127.0.0.1:${port}/tools/console`);
+  await page.getByLabel("API key").fill(served.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("link", { name: "my-app", exact: true }).waitFor();
+  expect(page.url()).toMatch(/\/tools\/console\/(#\/)?$/);
+  await page.close();
+  await proxy.close();
+});
+
+test("opens without a sign-in page for a user whom the application has signed in", async () => {
+  const app = Fastify({ forceCloseConnections: true });
+  const controlPlane = createControlPlane(createMemoryProvider().ports);
+  const caller = () => ({ account: parseAccount("acme") as AccountId, credentialId: "own-session" });
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
+  await app.register(portside, { controlPlane, caller });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as { port: number };
+  const page = await browser.newPage();
+  await page.goto(`http://127.0.0.1:${port}/console/`);
+  await page.getByText("No deployments yet").waitFor();
+  expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+  await page.close();
+  await controlPlane.close();
+  await app.close();
+});

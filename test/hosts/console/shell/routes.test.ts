@@ -1,0 +1,34 @@
+/** The URLs of the console's pages. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fragmentOf, parseFragment, type Route, sections } from "../../../../hosts/console/shell/routes.ts";
+
+test.each<[string, Route]>([
+  ["", { page: "deployments" }],
+  ["#/", { page: "deployments" }],
+  ["#/deployments", { page: "deployments" }],
+  ["#/deployments/my-app", { page: "deployment", name: "my-app", section: "overview" }],
+  ["#/deployments/my-app/logs", { page: "deployment", name: "my-app", section: "logs" }],
+  ["#/deploys", { page: "deploys" }],
+  ["#/deploys/abc", { page: "deploy", id: "abc" }],
+  ["#/deployments/my-app/nothing", { page: "unknown" }],
+  ["#/nothing", { page: "unknown" }],
+  ["#/deploys/%zz", { page: "deploy", id: "%zz" }],
+])("'%s' is the URL of a page", (fragment, route) => {
+  expect(parseFragment(fragment).route).toEqual(route);
+});
+
+test("any page and its parameters survive the way through a URL", () => {
+  const text = fc.string({ unit: "grapheme", minLength: 1 }).filter((one) => one.isWellFormed());
+  const route = fc.oneof(
+    fc.constant<Route>({ page: "deployments" }),
+    fc.constant<Route>({ page: "deploys" }),
+    text.map((id): Route => ({ page: "deploy", id })),
+    fc.record({ page: fc.constant("deployment" as const), name: text, section: fc.constantFrom(...sections) }),
+  );
+  fc.assert(
+    fc.property(route, text, (one, query) => {
+      expect(parseFragment(fragmentOf(one, { query, empty: "" }))).toEqual({ route: one, query: { query } });
+    }),
+  );
+});

@@ -1,0 +1,74 @@
+/** The routes of the console. The tests of its pages are in test/console, because they need the built files. */
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterEach, describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+import { createControlPlane } from "../../../core/control-plane.ts";
+import { createPino } from "../../../hosts/composition/logger.ts";
+import { createServer, type PortsideOptions, portside } from "../../../hosts/http/index.ts";
+
+let app: FastifyInstance;
+afterEach(() => app.close());
+
+const register = async (options: Omit<PortsideOptions, "controlPlane"> & { readonly prefix?: string } = {}) => {
+  app = Fastify();
+  const controlPlane = createControlPlane(createMemoryProvider().ports);
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
+  await app.register(portside, { controlPlane, ...options });
+};
+
+const serve = async (options: { readonly console?: boolean } = {}) => {
+  const controlPlane = createControlPlane(createMemoryProvider().ports);
+  app = await createServer({ controlPlane, logger: createPino("silent"), ...options });
+};
+
+describe.each(["", "/platform", "/a/b"])("under the prefix %j", (prefix) => {
+  test("`/console` redirects to `/console/` by a relative URL", async () => {
+    await register({ prefix });
+    const { statusCode, headers } = await app.inject(`${prefix}/console`);
+    expect([statusCode, headers.location]).toEqual([302, "console/"]);
+  });
+
+  test("every response has the security policy and the security headers", async () => {
+    await register({ prefix });
+    for (const path of ["/console/", "/console/assets/missing.js"]) {
+      const { headers } = await app.inject(`${prefix}${path}`);
+      expect(headers["content-security-policy"]).toBe(
+        "default-src 'self'; connect-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; " +
+          "form-action 'none'; frame-ancestors 'none'",
+      );
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(headers["referrer-policy"]).toBe("no-referrer");
+      expect(headers["x-frame-options"]).toBe("DENY");
+    }
+  });
+});
+
+test.each(["/console/%2e%2e/%2e%2e/package.json", "/console/assets%2f..%2f..%2fpackage.json", "/console/missing.js"])(
+  "%s is not a file of the console",
+  async (path) => {
+    await register();
+    const { statusCode, body } = await app.inject(path);
+    expect(statusCode).toBe(404);
+    expect(body).not.toContain("devDependencies");
+  },
+);
+
+test("only GET and HEAD are allowed", async () => {
+  await register();
+  const { statusCode, headers } = await app.inject({ method: "POST", url: "/console/" });
+  expect([statusCode, headers["allow"]]).toEqual([405, "GET, HEAD"]);
+});
+
+test("`console: false` removes the console", async () => {
+  await register({ console: false });
+  for (const path of ["/console", "/console/"]) expect((await app.inject(path)).statusCode).toBe(404);
+});
+
+test("`/` of Portside's own server redirects to the console, or to the docs without it", async () => {
+  await serve();
+  expect((await app.inject("/")).headers.location).toBe("/console/");
+  await app.close();
+  await serve({ console: false });
+  expect((await app.inject("/")).headers.location).toBe("/docs");
+  expect((await app.inject("/console/")).statusCode).toBe(404);
+});
