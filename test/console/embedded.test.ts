@@ -1,24 +1,20 @@
 /** The console in another application: under a prefix, behind a proxy that removes one, and with the users of the application. */
 import Fastify from "fastify";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../core/domain/accounts/account.ts";
 import { portside } from "../../hosts/http/index.ts";
-import { launchBrowser, openConsole } from "../support/console/browser.ts";
+import { openConsole } from "../support/console/browser.ts";
 import { serveMemoryConsole } from "../support/console/served-console.ts";
+import { useBrowser } from "../support/console/use-browser.ts";
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
-afterAll(() => browser?.close());
+const browser = useBrowser();
 
 test("works under a prefix", async () => {
   await using served = await serveMemoryConsole("/platform/api");
   await served.deploy("my-app");
-  await using opened = await openConsole(browser, served);
+  await using opened = await openConsole(browser(), served);
   await opened.page.getByRole("link", { name: "my-app", exact: true }).click();
   await opened.page.getByRole("heading", { name: "my-app" }).waitFor();
   await opened.page.reload();
@@ -49,7 +45,7 @@ test("works behind a proxy that removes a prefix", async () => {
   });
   await proxy.listen({ host: "127.0.0.1", port: 0 });
   const { port } = proxy.server.address() as { port: number };
-  const page = await browser.newPage();
+  const page = await browser().newPage();
   await page.goto(`http://127.0.0.1:${port}/tools/console`);
   await page.getByLabel("API key").fill(served.key);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -67,7 +63,7 @@ test("opens without a sign-in page for a user whom the application has signed in
   await app.register(portside, { controlPlane, caller });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
-  const page = await browser.newPage();
+  const page = await browser().newPage();
   await page.goto(`http://127.0.0.1:${port}/console/`);
   await page.getByText("No deployments yet").waitFor();
   expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);

@@ -1,24 +1,22 @@
 /** Every page with content: accessible in both themes, within the security policy, and without horizontal overflow. */
 import axe from "axe-core";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ConsolePage, launchBrowser, openConsole } from "../support/console/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console/browser.ts";
 import { seed } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+import { useBrowser } from "../support/console/use-browser.ts";
 
 const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-let browser: Browser;
+const browser = useBrowser();
 let full: MemoryConsole;
 let empty: MemoryConsole;
 let ids: Awaited<ReturnType<typeof seed>>;
 beforeAll(async () => {
-  browser = await launchBrowser();
   [full, empty] = await Promise.all([serveMemoryConsole(), serveMemoryConsole()]);
   ids = await seed(full);
 });
 afterAll(async () => {
-  await browser?.close();
   await full?.[Symbol.asyncDispose]();
   await empty?.[Symbol.asyncDispose]();
 });
@@ -57,7 +55,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
   test.each(Object.entries(pages))(
     "%s has no violation of WCAG 2.2 AA or of the security policy",
     async (_name, [fragment, text]) => {
-      await using opened = await openConsole(browser, full, { colorScheme });
+      await using opened = await openConsole(browser(), full, { colorScheme });
       await opened.open(fragment());
       await opened.page.getByText(text).first().waitFor();
       expect(await violationsOf(opened)).toEqual([]);
@@ -66,7 +64,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
   );
 
   test("dialogs, the empty list and the sign-in page have no violation", async () => {
-    await using opened = await openConsole(browser, full, { colorScheme });
+    await using opened = await openConsole(browser(), full, { colorScheme });
     await opened.open("#/deployments/shop-api/releases");
     await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();
     await opened.page.getByText("A rollback does not change the data of volumes").waitFor();
@@ -74,7 +72,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
     await opened.page.keyboard.press("Escape");
     await opened.page.getByRole("button", { name: "Delete" }).click();
     expect(await violationsOf(opened)).toEqual([]);
-    await using first = await openConsole(browser, empty, { colorScheme });
+    await using first = await openConsole(browser(), empty, { colorScheme });
     await first.page.getByText("No deployments yet").waitFor();
     expect(await violationsOf(first)).toEqual([]);
     await first.page.getByRole("button", { name: "Sign out" }).click();
@@ -85,7 +83,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
 });
 
 test.each(Object.entries(pages))("%s fits a window of 360 pixels", async (_name, [fragment, text]) => {
-  await using opened = await openConsole(browser, full, { viewport: { width: 360, height: 700 } });
+  await using opened = await openConsole(browser(), full, { viewport: { width: 360, height: 700 } });
   await opened.open(fragment());
   await opened.page.getByText(text).first().waitFor();
   expect(await overflowOf(opened)).toBeLessThanOrEqual(0);

@@ -1,22 +1,20 @@
 /** Signing in to the console, and what it leaves in the browser. */
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openConsole } from "../support/console/browser.ts";
+import { openConsole } from "../support/console/browser.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+import { useBrowser } from "../support/console/use-browser.ts";
 
-let browser: Browser;
+const browser = useBrowser();
 let served: MemoryConsole;
 beforeAll(async () => {
-  browser = await launchBrowser();
   served = await serveMemoryConsole();
 });
 afterAll(async () => {
-  await browser?.close();
   await served?.[Symbol.asyncDispose]();
 });
 
 test("signs in with a key, and keeps the key out of the URL, the storage and the document", async () => {
-  const page = await browser.newPage();
+  const page = await browser().newPage();
   await page.goto(`${served.url}/console/`);
   await page.getByLabel("API key").fill("psk_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -32,17 +30,17 @@ test("signs in with a key, and keeps the key out of the URL, the storage and the
 });
 
 test("signs in with a one-time link, and removes the link from the URL", async () => {
-  await using opened = await openConsole(browser, served);
+  await using opened = await openConsole(browser(), served);
   expect(opened.page.url()).toBe(`${served.url}/console/#/`);
   expect(opened.problems).toEqual([]);
 });
 
 test("states that a used link is not valid", async () => {
   const link = served.sessions.link(served.key);
-  const page = await browser.newPage();
+  const page = await browser().newPage();
   await page.goto(`${served.url}/console/#link=${link}`);
   await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
-  const other = await (await browser.newContext()).newPage();
+  const other = await (await browser().newContext()).newPage();
   await other.goto(`${served.url}/console/#link=${link}`);
   await other.getByText("The link is not valid any more.").waitFor();
   await other.context().close();
@@ -50,14 +48,14 @@ test("states that a used link is not valid", async () => {
 });
 
 test("returns to the sign-in page when the session ends, with the reason", async () => {
-  await using opened = await openConsole(browser, served);
+  await using opened = await openConsole(browser(), served);
   served.sessions.revoke();
   await opened.open("#/deploys");
   await opened.page.getByText("Your session ended. Sign in again.").waitFor();
 });
 
 test("signs out", async () => {
-  await using opened = await openConsole(browser, served);
+  await using opened = await openConsole(browser(), served);
   await opened.page.getByRole("button", { name: "Sign out" }).click();
   await opened.page.getByText("You are signed out.").waitFor();
   await opened.page.reload();

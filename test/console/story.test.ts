@@ -1,25 +1,24 @@
 /** What a user does in the console, on the memory provider. */
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ConsolePage, launchBrowser, openConsole } from "../support/console/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console/browser.ts";
 import { ordinaryLines, seed, writeLines } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+import { useBrowser } from "../support/console/use-browser.ts";
 
-let browser: Browser;
+const browser = useBrowser();
 let served: MemoryConsole;
 let ids: Awaited<ReturnType<typeof seed>>;
 beforeAll(async () => {
-  browser = await launchBrowser();
   served = await serveMemoryConsole();
   ids = await seed(served);
 });
 afterAll(async () => {
-  await browser?.close();
   await served?.[Symbol.asyncDispose]();
 });
 
 const open = async (fragment: string): Promise<ConsolePage> => {
-  const opened = await openConsole(browser, served, { permissions: ["clipboard-read", "clipboard-write"] });
+  const opened = await openConsole(browser(), served, { permissions: ["clipboard-read", "clipboard-write"] });
   await opened.open(fragment);
   return opened;
 };

@@ -1,11 +1,7 @@
 /** Pages of the console in Debian's Chromium, which record every problem that a test must not ignore. */
-import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { browserProgram } from "../vitest/machine.ts";
 import type { ServedConsole } from "./served-console.ts";
-
-/** The program of the browser; undefined if it is not installed. */
-export const browserProgram = (): string | undefined =>
-  [process.env["PORTSIDE_CHROMIUM"], "/usr/bin/chromium"].find((path) => path !== undefined && existsSync(path));
 
 export const launchBrowser = (): Promise<Browser> =>
   // Chromium's sandbox does not work as root, and the pages are ours.

@@ -41,6 +41,10 @@ export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/
 /** The folder of GoogleSQL's analyzer: the Java packages of `test/support/sql/googlesql/pom.xml`. */
 export const googleSql = process.env["PORTSIDE_GOOGLESQL"] ?? "/usr/local/lib/portside-googlesql";
 
+/** The browser of the console's tests; undefined if it is not installed. */
+export const browserProgram = (): string | undefined =>
+  [process.env["PORTSIDE_CHROMIUM"], "/usr/bin/chromium"].find((path) => path !== undefined && existsSync(path));
+
 /** Debian's folder of the server programs, of the newest version. */
 export const postgresPrograms = (): string | undefined =>
   globSync("/usr/lib/postgresql/*/bin/initdb").sort().at(-1)?.slice(0, -"/initdb".length);
@@ -143,6 +147,10 @@ const checks = {
   googlesql: {
     here: () => globSync(join(googleSql, "zetasql-client-*.jar")).length > 0 && works("java", ["-version"]),
     why: "GoogleSQL's analyzer or Java 17 is not installed (install_googlesql in .ci/run; PORTSIDE_GOOGLESQL names its folder)",
+  },
+  chromium: {
+    here: () => browserProgram() !== undefined,
+    why: "Chromium is not installed (Debian: chromium; PORTSIDE_CHROMIUM names the program)",
   },
   containers: {
     here: () => works("docker", ["version"]),
