@@ -88,6 +88,10 @@ const missing = spawnSync(join(folder, "node_modules", ".bin", "portside"), ["de
 if (!String(missing.stderr).includes("none.env' does not exist."))
   throw new Error(`a missing --env-file is reported as: ${missing.stderr}`);
 
+for (const file of ["index.html", "index.html.br"])
+  if (!existsSync(join(folder, "node_modules/portside/dist/console", file)))
+    throw new Error(`the package lacks the console: dist/console/${file}`);
+
 for (const script of ["missing-peers", "two-versions"])
   console.log(run(process.execPath, [join(".ci", `${script}.mjs`), folder], ".").trim());
 // These scripts install many packages, so they run concurrently with the other checks.

@@ -32,16 +32,26 @@ const securityHeaders = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-const NOT_BUILT = "The console is not built. Run 'npm run console:build', and restart the server.";
+const NOT_BUILT =
+  "The console is not built. In a clone of Portside, run 'npm run console:build' and restart the server. In a bundle, " +
+  "mark 'portside' as external in the bundler (docs/guides/bundling.md).";
 const NO_FILE = "The console has no such file. Open /console/.";
 
-/** The folder of the built console: `dist/console`, both for the sources and for the compiled modules. */
-const builtFolder = (): string => {
-  const compiled = import.meta.url.endsWith(".js");
-  return fileURLToPath(new URL(compiled ? "../../console" : "../../dist/console", import.meta.url));
+/**
+ * Returns the folder `dist/console`. Returns undefined if a bundler moved this module, because a folder at that path
+ * would belong to the application.
+ *
+ * @param moduleUrl this module's `import.meta.url`; undefined in a CommonJS bundle
+ */
+export const builtFolder = (moduleUrl: string | undefined): string | undefined => {
+  if (moduleUrl?.endsWith("/hosts/http/console-routes.ts"))
+    return fileURLToPath(new URL("../../dist/console", moduleUrl));
+  if (moduleUrl?.endsWith("/hosts/http/console-routes.js")) return fileURLToPath(new URL("../../console", moduleUrl));
+  return undefined;
 };
 
-const readFiles = (folder: string): ReadonlyMap<string, ConsoleFile> => {
+const readFiles = (folder: string | undefined): ReadonlyMap<string, ConsoleFile> => {
+  if (folder === undefined) return new Map();
   const names = globSync("**/*.{html,js,css,svg}", { cwd: folder });
   return new Map(
     names.map((name): [string, ConsoleFile] => {
@@ -65,7 +75,7 @@ export const consoleRoutes = (app: FastifyInstance): void => {
   // A relative target works under any prefix, including one that a proxy removes.
   app.get("/console", (_request, reply) => reply.redirect("console/"));
   app.get<{ Params: { "*": string } }>("/console/*", (request, reply) => {
-    files ??= readFiles(builtFolder());
+    files ??= readFiles(builtFolder(import.meta.url));
     const name = request.params["*"] || "index.html";
     const file = files.get(name);
     reply.headers(securityHeaders);

@@ -2,6 +2,7 @@
 import { type ReadonlySignal, type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { ApiError } from "../../client/index.ts";
 
 export interface Resource<T> {
   readonly data: ReadonlySignal<T | undefined>;
@@ -12,6 +13,23 @@ export interface Resource<T> {
 
 type Load<T> = (signal: AbortSignal) => Promise<T>;
 
+/** The maximum number of retries of a load that the platform rejects with 429. */
+const RETRIES = 3;
+const RETRY_S = 2;
+
+/** Loads, and loads again after a rate limit: a second window of the console shares the limits of the account. */
+const loadPatiently = async <T,>(load: Load<T>, signal: AbortSignal): Promise<T> => {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await load(signal);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 429) || retries === RETRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? RETRY_S) * 1000));
+      signal.throwIfAborted();
+    }
+  }
+};
+
 const loadInto = async <T,>(
   load: Load<T>,
   data: Signal<T | undefined>,
@@ -19,7 +37,7 @@ const loadInto = async <T,>(
   signal: AbortSignal,
 ) => {
   try {
-    const loaded = await load(signal);
+    const loaded = await loadPatiently(load, signal);
     if (signal.aborted) return;
     data.value = loaded;
     error.value = undefined;

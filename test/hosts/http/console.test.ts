@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
 import { createPino } from "../../../hosts/composition/logger.ts";
+import { builtFolder } from "../../../hosts/http/console-routes.ts";
 import { createServer, type PortsideOptions, portside } from "../../../hosts/http/index.ts";
 
 let app: FastifyInstance;
@@ -52,6 +53,15 @@ test.each(["/console/%2e%2e/%2e%2e/package.json", "/console/assets%2f..%2f..%2fp
     expect(body).not.toContain("devDependencies");
   },
 );
+
+test("reads the built files next to its own module only, and none if a bundler moved the module", () => {
+  expect(builtFolder("file:///app/node_modules/portside/dist/hosts/http/console-routes.js")).toBe(
+    "/app/node_modules/portside/dist/console",
+  );
+  expect(builtFolder("file:///src/portside/hosts/http/console-routes.ts")).toBe("/src/portside/dist/console");
+  expect(builtFolder("file:///app/dist/server/main.js")).toBeUndefined();
+  expect(builtFolder(undefined)).toBeUndefined();
+});
 
 test("only GET and HEAD are allowed", async () => {
   await register();
