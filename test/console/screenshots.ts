@@ -1,6 +1,6 @@
 /** Writes pictures of every page of the console, wide and narrow, to `docs/images/console`. */
 import { mkdirSync } from "node:fs";
-import { launchBrowser, openConsole } from "../support/console/browser.ts";
+import { type ConsolePage, launchBrowser, openConsole } from "../support/console/browser.ts";
 import { seed } from "../support/console/seed.ts";
 import { serveMemoryConsole } from "../support/console/served-console.ts";
 
@@ -24,32 +24,40 @@ const pages: Readonly<Record<string, string>> = {
   "failed-deploy": `#/deploys/${failed}`,
 };
 
-/** Charts animate nothing, but lists measure their rows after the first frame. */
+/** Lists measure their rows after the first frame, and charts load their code. */
 const SETTLE_MS = 900;
 
-for (const [width, height] of [
-  [1400, 900],
-  [390, 844],
-] as const)
-  for (const colorScheme of ["light", "dark"] as const) {
-    const suffix = `${width}${colorScheme === "dark" ? "-dark" : ""}`;
-    const options = { viewport: { width, height }, colorScheme };
-    await using opened = await openConsole(browser, full, options);
-    for (const [name, fragment] of Object.entries(pages)) {
-      await opened.open(fragment);
-      await opened.page.waitForTimeout(SETTLE_MS);
-      await opened.page.screenshot({ path: `${FOLDER}/${name}-${suffix}.png` });
-    }
-    await opened.open("#/deployments/shop-api/releases");
-    await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();
-    await opened.page.waitForTimeout(SETTLE_MS);
-    await opened.page.screenshot({ path: `${FOLDER}/rollback-${suffix}.png` });
-    await using first = await openConsole(browser, empty, options);
-    await first.page.waitForTimeout(SETTLE_MS);
-    await first.page.screenshot({ path: `${FOLDER}/empty-${suffix}.png` });
-    await first.page.getByRole("button", { name: "Sign out" }).click();
-    await first.page.waitForTimeout(SETTLE_MS);
-    await first.page.screenshot({ path: `${FOLDER}/sign-in-${suffix}.png` });
-    if (opened.problems.length > 0) throw new Error(opened.problems.join("\n"));
+const views = [
+  { width: 1400, height: 900, colorScheme: "light" },
+  { width: 390, height: 844, colorScheme: "light" },
+  { width: 1400, height: 900, colorScheme: "dark" },
+] as const;
+
+for (const { width, height, colorScheme } of views) {
+  const suffix = `${width}${colorScheme === "dark" ? "-dark" : ""}`;
+  const options = { viewport: { width, height }, colorScheme };
+  await using opened = await openConsole(browser, full, options);
+  await using first = await openConsole(browser, empty, options);
+  const take = async ({ page }: ConsolePage, name: string): Promise<void> => {
+    await page.waitForTimeout(SETTLE_MS);
+    await page.screenshot({ path: `${FOLDER}/${name}-${suffix}.png` });
+  };
+  for (const [name, fragment] of Object.entries(pages)) {
+    await opened.open(fragment);
+    await take(opened, name);
   }
+  await opened.open("#/deployments/shop-api/logs");
+  await opened.page
+    .getByRole("button", { name: /order placed/ })
+    .last()
+    .click();
+  await take(opened, "log-entry");
+  await opened.open("#/deployments/shop-api/releases");
+  await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();
+  await take(opened, "rollback");
+  await take(first, "empty");
+  await first.page.getByRole("button", { name: "Sign out" }).click();
+  await take(first, "sign-in");
+  if (opened.problems.length > 0) throw new Error(opened.problems.join("\n"));
+}
 await browser.close();

@@ -176,11 +176,14 @@ export const LogList = ({ entries, version, isFollowing, setFollowing, loadOlder
       if (added > 0) element.scrollTop += added * ROW_HEIGHT;
     }
   };
-  const toggle = (id: string): void => {
+  const toggle = (id: string, index: number): void => {
     const next = new Set(open.value);
-    if (!next.delete(id)) next.add(id);
+    const isOpen = !next.delete(id);
+    if (isOpen) next.add(id);
     open.value = next;
     setFollowing(false);
+    // After the list has measured the entry with its details.
+    if (isOpen) requestAnimationFrame(() => virtualizer.scrollToIndex(index, { align: "auto" }));
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the element that has the focus
@@ -200,7 +203,7 @@ export const LogList = ({ entries, version, isFollowing, setFollowing, loadOlder
               <Row
                 entry={entry}
                 isOpen={open.value.has(entry.insert_id)}
-                toggle={() => toggle(entry.insert_id)}
+                toggle={() => toggle(entry.insert_id, index)}
                 addField={addField}
               />
             </div>

@@ -1,4 +1,5 @@
 /** The frame of every page: header, navigation, and the page of the current URL. */
+import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { SignIn } from "../accounts/sign-in.tsx";
 import { announcement } from "../components/copy.tsx";
@@ -10,7 +11,7 @@ import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
-import { account, isSignedIn, signOut } from "./session.ts";
+import { account, apiUrl, isSignedIn, signOut } from "./session.ts";
 
 const titleOf = (route: Route): string => {
   switch (route.page) {
@@ -54,6 +55,14 @@ const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
   ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
 ];
 
+/** False if an embedding application has turned the documents off. */
+const hasDocs = signal(false);
+
+const findDocs = async (): Promise<void> => {
+  const response = await fetch(`${apiUrl}/docs`, { method: "HEAD" }).catch(() => undefined);
+  hasDocs.value = response?.ok === true;
+};
+
 const Header = ({ route }: { readonly route: Route }) => (
   <header class="top">
     <a class="brand" href="#/">
@@ -65,7 +74,7 @@ const Header = ({ route }: { readonly route: Route }) => (
           {label}
         </a>
       ))}
-      <a href="../docs">API</a>
+      {hasDocs.value && <a href="../docs">API</a>}
     </nav>
     <div class="end">
       <button type="button" class="quiet" onClick={toggleZone} title={`Times in ${showsUtc.value ? "UTC" : localZone}`}>
@@ -90,6 +99,7 @@ const SignedIn = () => {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const title = titleOf(route);
+  useEffect(() => void findDocs(), []);
   useEffect(() => {
     document.title = `${title} · Portside`;
     // A new page receives the focus, as after a navigation between documents.

@@ -52,7 +52,14 @@ const Chart = ({ group, metrics }: ChartProps) => {
   }, []);
   useEffect(() => {
     if (box.current === null || draw.value === undefined || lines.length === 0) return undefined;
-    return draw.value(box.current, { since: Date.parse(metrics.since), step: metrics.step, lines, format, utc });
+    return draw.value(box.current, {
+      since: Date.parse(metrics.since),
+      step: metrics.step,
+      lines,
+      format,
+      binary: group.unit === "bytes",
+      utc,
+    });
   }, [draw.value, metrics, scheme.value, utc]);
   if (lines.length === 0) return null;
   const summary = lines

@@ -10,16 +10,19 @@ interface ChartData {
   readonly step: number;
   readonly lines: readonly { readonly label: string; readonly points: readonly (number | null)[] }[];
   readonly format: (value: number) => string;
+  /** Divides the axis of values at multiples of powers of two, for bytes. */
+  readonly binary: boolean;
   /** Shows times in UTC. */
   readonly utc: boolean;
 }
 
 const HEIGHT = 132;
 const AXIS_WIDTH = 58;
+const POWERS = Array.from({ length: 45 }, (_, exponent) => 2 ** exponent);
 const DAY_S = 86_400;
 
 /** Draws a chart into an element, and resizes it with the element. Returns a function that removes it. */
-export const drawChart = (box: HTMLElement, { since, step, lines, format, utc }: ChartData): (() => void) => {
+export const drawChart = (box: HTMLElement, { since, step, lines, format, binary, utc }: ChartData): (() => void) => {
   const style = getComputedStyle(box);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const font = `11px ${style.fontFamily}`;
@@ -40,7 +43,13 @@ export const drawChart = (box: HTMLElement, { since, step, lines, format, utc }:
       scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
         { ...axis, size: 28, space: 64, values: (_plot, values) => values.map(formatAxisTime) },
-        { ...axis, size: AXIS_WIDTH, space: 28, values: (_plot, values) => values.map((value) => format(value)) },
+        {
+          ...axis,
+          ...(binary && { incrs: POWERS }),
+          size: AXIS_WIDTH,
+          space: 28,
+          values: (_plot, values) => values.map((value) => format(value)),
+        },
       ],
       series: [
         {},
