@@ -5,7 +5,6 @@ import { seed } from "../support/console/seed.ts";
 import { serveMemoryConsole } from "../support/console/served-console.ts";
 
 const FOLDER = process.argv[2] ?? "docs/images/console";
-mkdirSync(FOLDER, { recursive: true });
 
 const browser = await launchBrowser();
 await using empty = await serveMemoryConsole();
@@ -34,13 +33,14 @@ const views = [
 ] as const;
 
 for (const { width, height, colorScheme } of views) {
-  const suffix = `${width}${colorScheme === "dark" ? "-dark" : ""}`;
+  const folder = `${FOLDER}/${width}${colorScheme === "dark" ? "-dark" : ""}`;
+  mkdirSync(folder, { recursive: true });
   const options = { viewport: { width, height }, colorScheme };
   await using opened = await openConsole(browser, full, options);
   await using first = await openConsole(browser, empty, options);
   const take = async ({ page }: ConsolePage, name: string): Promise<void> => {
     await page.waitForTimeout(SETTLE_MS);
-    await page.screenshot({ path: `${FOLDER}/${name}-${suffix}.png` });
+    await page.screenshot({ path: `${folder}/${name}.png` });
   };
   for (const [name, fragment] of Object.entries(pages)) {
     await opened.open(fragment);
