@@ -11,6 +11,7 @@
 import type { z } from "zod";
 import type { Principal } from "./domain/accounts/account.ts";
 import { type AccountUsage, quotasOf } from "./domain/accounts/quotas.ts";
+import type { SessionList } from "./domain/accounts/session.ts";
 import type { DeployList } from "./domain/deploy/deploy-list.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
@@ -37,6 +38,7 @@ import type { CallOptions } from "./ports/system.ts";
 import type { Result, ResultAsync } from "./result.ts";
 import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
+import * as sessions from "./use-cases/accounts/sessions.ts";
 import { cancelDeploy, deploy, followDeploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import { getDeployment } from "./use-cases/deploy/get-deployment.ts";
@@ -76,6 +78,8 @@ export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
  */
 export interface ControlPlane {
   readonly settings: Settings;
+  /** Whether users can sign in to the console with a link or a key. */
+  readonly hasSessions: boolean;
   /** Returns the provider's features and the quotas of an account. */
   capabilities(): CapabilitiesResponse;
   /** Fails with `unavailable` if a backing service does not respond. */
@@ -310,6 +314,34 @@ export interface ControlPlane {
   ): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
+  /** Creates a link that signs in to the console once. A user of the application or a session gets `forbidden`. */
+  createConsoleLink(principal: Principal, options?: CallOptions): Outcome<sessions.ConsoleLink>;
+  /**
+   * Starts a session of the console for the holder of a link or a key.
+   *
+   * @param address the network address of the client, for the rate limit
+   */
+  signIn(
+    request: RequestFields<typeof requests.signInFields>,
+    address: string,
+    options?: CallOptions,
+  ): Outcome<sessions.SignedIn>;
+  /** Ends the session that authenticated the request. */
+  signOut(principal: Principal, options?: CallOptions): Outcome<{ detail: string }>;
+  /** Lists the account's sessions of the console, oldest first. */
+  listSessions(principal: Principal, options?: CallOptions): Outcome<SessionList>;
+  /** Ends a session of the console. */
+  revokeSession(
+    principal: Principal,
+    request: RequestFields<typeof requests.revokeSessionFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
+  /**
+   * Resolves when the session of a request has ended, at most 8 seconds later, or when the signal aborts. A host calls
+   * it for each open response.
+   */
+  whenSignedOut(principal: Principal, options: Required<CallOptions>): Promise<void>;
+
   /** Returns the account's quotas, each with the use that counts against it. */
   getAccountUsage(principal: Principal, options?: CallOptions): Outcome<AccountUsage>;
   /** Adds up the account's costs of models and infrastructure in a period. */
@@ -360,6 +392,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   const boundRead = bind(readLogs);
   return Object.freeze<ControlPlane>({
     settings: context.settings,
+    hasSessions: ports.identity.sessions !== undefined,
     capabilities: () => capabilities,
     check: (options) => ports.provider.check(options),
     authenticate: (headers, options) => credentials.authenticate(context, headers, options),
@@ -406,6 +439,12 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     listKeys: bind(credentials.listKeys),
     revokeKey: bind(credentials.revokeKey),
     issueToken: bind(credentials.issueToken),
+    createConsoleLink: bind(sessions.createConsoleLink),
+    signIn: (request, address, options) => sessions.signIn(context, request, address, options),
+    signOut: bind(sessions.signOut),
+    listSessions: bind(sessions.listSessions),
+    revokeSession: bind(sessions.revokeSession),
+    whenSignedOut: (principal, options) => sessions.whenSignedOut(context, principal, options),
     getAccountUsage: bind(getAccountUsage),
     getCost: bind(getCost),
     getMetrics: bind(getMetrics),
@@ -419,4 +458,5 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   });
 };
 
+export type { ConsoleLink, SignedIn } from "./use-cases/accounts/sessions.ts";
 export type { DeployFields, DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };

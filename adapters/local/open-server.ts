@@ -10,6 +10,7 @@ import { createDiskSpool } from "../shared/archives/disk-spool.ts";
 import { compileRe2 } from "../shared/logs/re2.ts";
 import { noBilling } from "../shared/usage/none.ts";
 import { keptSigningKey } from "./accounts/identity.ts";
+import { SessionsFile } from "./accounts/sessions-file.ts";
 import { ImageStore } from "./builds/image-store.ts";
 import { createLocalBuilder } from "./builds/index.ts";
 import { findToolchain, networkEnvironment } from "./builds/toolchain.ts";
@@ -86,6 +87,8 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const notes = new DeployRows(db);
   const schedules = new ScheduleRows(db);
   const keys = createKeyRows(db);
+  const sessions = new SessionsFile(dataDir, logger);
+  stack.defer(() => sessions.close());
   const cipher = prepareKey(db, dataDir, config.secretsKeyFile, logger);
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
@@ -193,6 +196,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   };
   const identity = createIdentity({
     records: keys,
+    sessionRecords: sessions,
     loadSigningKey: keptSigningKey(settings),
     issuers,
     clock,

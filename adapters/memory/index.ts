@@ -17,6 +17,7 @@ import { compileRe2 } from "../shared/logs/re2.ts";
 import { createSystemClock, randomIds } from "../shared/runtime/system.ts";
 import type { BillingRow } from "../shared/sql/tables/billing.ts";
 import { createMemoryKeys } from "./accounts/keys.ts";
+import { createMemorySessions } from "./accounts/sessions.ts";
 import { memoryCapabilities } from "./capabilities.ts";
 import { createMemoryBuilder, createMemorySpool } from "./deploy/build.ts";
 import { createMemoryPlatform } from "./deploy/service-platform.ts";
@@ -88,6 +89,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   };
   const identity = createIdentity({
     records: createMemoryKeys(world),
+    sessionRecords: createMemorySessions(world),
     loadSigningKey: generateSigningKey,
     clock,
     ids,

@@ -9,6 +9,7 @@ import type { Rollup } from "../../core/domain/usage/rollup.ts";
 import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { KeyRecord } from "../shared/accounts/key-record.ts";
+import type { LinkRecord, SessionRecord } from "../shared/accounts/session-record.ts";
 import type { ReleaseDocument } from "../shared/deploy/release-document.ts";
 import type { ServiceDocument } from "../shared/deploy/service-document.ts";
 import type { BillingRow } from "../shared/sql/tables/billing.ts";
@@ -74,6 +75,9 @@ export interface World {
   /** Entries in order, by account and name. */
   readonly logs: Map<string, LogEntry[]>;
   readonly keys: Map<string, KeyRecord>;
+  readonly sessions: Map<string, SessionRecord>;
+  /** Sign-in links by hash. */
+  readonly links: Map<string, LinkRecord>;
   /** Volumes by id, including deleted ones. */
   readonly volumes: Map<string, StoredBucket>;
   /** Secrets by account and name, including deleted ones. */
@@ -99,6 +103,8 @@ export const createWorld = (): World => ({
   images: new Set(),
   logs: new Map(),
   keys: new Map(),
+  sessions: new Map(),
+  links: new Map(),
   volumes: new Map(),
   secrets: new Map(),
   schedules: new Map(),

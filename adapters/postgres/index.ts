@@ -1,5 +1,5 @@
 /**
- * Stores API keys and the token signing key in PostgreSQL, for several replicas and for machines without a
+ * Stores API keys, sessions and the token signing key in PostgreSQL, for several replicas and for machines without a
  * persistent disk.
  *
  * ```ts
@@ -14,6 +14,7 @@ import { createIdentity, generateSigningKey, type IdentityConfig } from "../jwt/
 import type { PostgresClient } from "./accounts/client.ts";
 import { migrate } from "./accounts/migrations.ts";
 import { claimFirstKey, createKeyRecords, getOrMakeSecret } from "./accounts/records.ts";
+import { createSessionRecords } from "./accounts/sessions.ts";
 
 /** An identity that stores its data in PostgreSQL. */
 export interface PostgresIdentity {
@@ -33,13 +34,14 @@ export interface PostgresIdentity {
  */
 export const createPostgresIdentity = async (
   client: PostgresClient,
-  config: Omit<IdentityConfig, "records" | "loadSigningKey">,
+  config: Omit<IdentityConfig, "records" | "sessionRecords" | "loadSigningKey">,
 ): Promise<PostgresIdentity> => {
   await migrate(client);
   const make = async () => JSON.stringify(await generateSigningKey());
   const identity = createIdentity({
     ...config,
     records: createKeyRecords(client),
+    sessionRecords: createSessionRecords(client),
     loadSigningKey: async () => JSON.parse(await getOrMakeSecret(client, "signing_key", make)) as JWK,
   });
   return { identity, claimFirstKey: () => claimFirstKey(client) };

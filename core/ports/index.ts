@@ -1,5 +1,12 @@
 /** The ports that an adapter implements, with the domain types and errors that the ports refer to. */
-export type { AccountId, Principal } from "../domain/accounts/account.ts";
+export type { AccountId, CredentialKind, Principal } from "../domain/accounts/account.ts";
+export {
+  linkExpiry,
+  principalOfSession,
+  type Session,
+  type SessionCredential,
+  sessionExpiry,
+} from "../domain/accounts/session.ts";
 export type { Environment } from "../domain/deploy/environment.ts";
 export type { DeployOutcome, DeployStatus } from "../domain/deploy/events.ts";
 export type { InstanceState, InstanceStatus } from "../domain/deploy/instance-status.ts";
@@ -74,6 +81,7 @@ export {
   conflict,
   type ErrorKind,
   type Forbidden,
+  forbidden,
   type Internal,
   type InvalidInput,
   internal,
@@ -105,6 +113,7 @@ export type {
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
 export type { SecretStore } from "./secret-store.ts";
 export type { ListOptions, NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
+export type { SessionHolder, SessionSecrets, Sessions } from "./sessions.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export {
   isSqlFailure,

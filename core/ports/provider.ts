@@ -13,6 +13,7 @@ import type { MetricStore } from "./metric-store.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SecretStore } from "./secret-store.ts";
 import type { ServicePlatform } from "./service-platform.ts";
+import type { Sessions } from "./sessions.ts";
 import type { SourceSpool } from "./source-spool.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 import type { CallOptions, Clock, Ids, Logger } from "./system.ts";
@@ -52,6 +53,8 @@ export interface Identity {
   readonly authenticator: Authenticator;
   readonly keys: ApiKeys;
   readonly tokens: TokenIssuer;
+  /** The sessions of the console. If absent, users cannot sign in to the console with a link or a key. */
+  readonly sessions?: Sessions;
 }
 
 /** All ports of a control plane. The first argument of `createControlPlane`. */

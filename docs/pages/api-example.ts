@@ -1,9 +1,10 @@
 /** Creates a valid example request for each endpoint, as data and as a curl command. */
-import { type Endpoint, isStream, takesForm } from "../../hosts/http/endpoints.ts";
+import { type Endpoint, isStream, needsCredential, takesForm } from "../../hosts/http/endpoints.ts";
 import type { Schema } from "./json-shape.ts";
 
 /** Optional fields that an example should show. */
 const WORTH_SHOWING: Readonly<Record<string, readonly string[]>> = {
+  "/v1/console/sign-in": ["link"],
   "/v1/volume/upload": ["object"],
   "/v1/deployment/env": ["set"],
   "/v1/deployment/logs": ["query"],
@@ -42,7 +43,7 @@ const formValue = (value: unknown): string => (typeof value === "string" ? value
 
 export const curlOf = (endpoint: Endpoint, values: Values): string => {
   const { kind, method } = endpoint;
-  const curl = `curl${isStream(endpoint) ? " -N" : ""} ${KEY}`;
+  const curl = `curl${isStream(endpoint) ? " -N" : ""}${needsCredential(endpoint) ? ` ${KEY}` : ""}`;
   const url = `"$PORTSIDE_URL${addressOf(endpoint, values)}"`;
   if (takesForm(endpoint)) {
     const fields = Object.entries(values).map(([name, value]) => `-F '${name}=${formValue(value)}'`);

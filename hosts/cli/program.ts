@@ -41,6 +41,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   account: entry("Show your account's quotas and their use", () => import("./accounts/account-command.ts")),
   keys: entry("Create, list and revoke API keys", () => import("./accounts/keys.ts")),
   token: entry("Print a short-lived bearer token", () => import("./accounts/token.ts")),
+  console: entry("Open the console in the browser", () => import("./accounts/console.ts")),
   login: entry("Save the platform's address and your key", () => import("./accounts/login.ts")),
   shell: entry("Open a shell in a running instance", () => import("./deploy/shell.ts")),
   prove: entry("Prove that a platform works", () => import("./prove/prove.ts")),

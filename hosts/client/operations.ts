@@ -64,5 +64,10 @@ export const operations: Operations = {
   createKey: { method: "POST", path: "/v1/key/create", kind: "json", fields: true },
   listKeys: { method: "GET", path: "/v1/key/list", kind: "json", fields: false },
   revokeKey: { method: "POST", path: "/v1/key/revoke", kind: "json", fields: true },
+  createConsoleLink: { method: "POST", path: "/v1/console/link", kind: "json", fields: false },
+  signIn: { method: "POST", path: "/v1/console/sign-in", kind: "json", fields: true },
+  signOut: { method: "POST", path: "/v1/console/sign-out", kind: "json", fields: false },
+  listSessions: { method: "GET", path: "/v1/console/sessions", kind: "json", fields: false },
+  revokeSession: { method: "POST", path: "/v1/console/revoke", kind: "json", fields: true },
   issueToken: { method: "POST", path: "/v1/token", kind: "json", fields: false },
 };

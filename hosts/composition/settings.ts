@@ -78,6 +78,14 @@ export const serveShape = {
   stripeUrl: url(/^https?$/, "http://127.0.0.1:12111")
     .optional()
     .describe("URL of Stripe's API, for tests"),
+  consoleOrigin: url(/^https?$/, "https://api.example.com")
+    .refine((text) => !URL.canParse(text) || new URL(text).origin === text, {
+      error: "must be an origin without a path, such as https://api.example.com",
+    })
+    .optional()
+    .describe(
+      "Origin at which browsers reach the console, if a proxy in front of the API terminates TLS (default: the request's own)",
+    ),
   metricsPort: port
     .optional()
     .describe("Port of `/metrics` for Prometheus; 0 picks a free port. If unset, Portside collects no metrics"),
@@ -98,6 +106,8 @@ export type ServeSettings = Omit<Parsed, "dataDir"> & {
   readonly dataDir: string;
   /** Set only by the flag, because it must apply to a single start. */
   readonly acceptState?: boolean;
+  /** Serves the console. Defaults to true. */
+  readonly console?: boolean;
   /** Sections of the configuration file by name. A provider module receives the section named after its path. */
   readonly sections: Readonly<Record<string, unknown>>;
 };

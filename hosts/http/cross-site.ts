@@ -51,6 +51,22 @@ export const crossSiteError = (
   if (origin === undefined || configured.has(origin) || origin === originOf(own)) return undefined;
   return forbidden(
     `Cross-site requests are not allowed: Origin is '${origin}'. ` +
-      "If this is the application's own page, add it to the setting 'origins' of the plugin.",
+      "If this is the application's own page, add it to the setting 'origins' of the plugin (--console-origin of serve).",
   );
 };
+
+/**
+ * Returns an error if a request with a session does not come from a page of the session's own origin. A page always
+ * sends one of the two headers, so a request without them is rejected too.
+ */
+export const sessionSourceError = (
+  source: RequestSource,
+  own: string,
+  configured: ReadonlySet<string>,
+): ControlPlaneError | undefined =>
+  source.fetchSite === undefined && source.origin === undefined
+    ? forbidden(
+        "A request with a console session must have Sec-Fetch-Site or Origin, as browsers send them. " +
+          "Outside of a browser, use an API key.",
+      )
+    : crossSiteError(source, own, configured);

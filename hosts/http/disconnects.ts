@@ -32,3 +32,10 @@ export const hangUp = (request: IncomingMessage): void => {
   if (stream === undefined) request.destroy();
   else stream.close(constants.NGHTTP2_NO_ERROR);
 };
+
+/** Disconnects a client that is receiving the response. */
+export const cutOff = (response: ServerResponse): void => {
+  const stream = streamOf(response);
+  if (stream === undefined) response.destroy();
+  else stream.close(constants.NGHTTP2_CANCEL);
+};

@@ -3,9 +3,18 @@ import type { z } from "zod";
 import type { ControlPlane, DeployRun } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { Fields, RawFields, RequestFields } from "../../core/domain/wire/fields.ts";
-import type { ControlPlaneError } from "../../core/errors.ts";
-import type { ResultAsync } from "../../core/result.ts";
+import { issue } from "../../core/domain/wire/issue.ts";
+import { type ControlPlaneError, invalidInput } from "../../core/errors.ts";
+import { errAsync, type ResultAsync } from "../../core/result.ts";
+import type { Visit } from "./accounts/visit.ts";
 import type { FieldLocation } from "./error-response.ts";
+
+/** What an endpoint may know about a request besides its fields. */
+export interface RequestOptions {
+  /** Aborts if the client disconnects. */
+  readonly signal: AbortSignal;
+  readonly visit: Visit;
+}
 
 interface EndpointDescription<F extends Fields = Fields, R extends z.ZodType = z.ZodType> {
   /** The method of the control plane and of the client. */
@@ -28,10 +37,12 @@ export interface JsonEndpoint<F extends Fields = Fields, R extends z.ZodType = z
     controlPlane: ControlPlane,
     principal: Principal,
     request: RawFields,
-    options: { readonly signal: AbortSignal },
+    options: RequestOptions,
   ) => ResultAsync<unknown, ControlPlaneError>;
+  /** True if a request needs no credential. `run` must then ignore the principal, which is absent. */
+  readonly isPublic?: boolean;
   /** Splits the result into body and headers. Defaults to the whole result as the body. */
-  readonly render?: (result: unknown) => Rendered;
+  readonly render?: (result: unknown, visit: Visit) => Rendered;
   /** Descriptions of the headers that `render` returns. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -72,7 +83,7 @@ type JsonDefinition<O extends string, F extends Fields, R extends z.ZodType> = T
       controlPlane: ControlPlane,
       principal: Principal,
       request: RequestFields<NoInfer<F>>,
-      options: { readonly signal: AbortSignal },
+      options: RequestOptions,
     ) => ResultAsync<unknown, ControlPlaneError>;
   };
 
@@ -97,6 +108,17 @@ const json =
 export const get = json("GET");
 export const post = json("POST");
 
+/** Calls `run`, unless the body of a request to an endpoint without fields has fields. */
+export const withoutFields = <T>(
+  request: RawFields,
+  run: () => ResultAsync<T, ControlPlaneError>,
+): ResultAsync<T, ControlPlaneError> => {
+  const unknown = Object.keys(request).map((name) =>
+    issue([name], `unknown field '${name}'; this endpoint has no fields`, "extra_forbidden"),
+  );
+  return unknown.length > 0 ? errAsync(invalidInput(unknown)) : run();
+};
+
 /** Defines an endpoint that starts a deploy without a source. */
 export const redeploy = <const O extends string, const P extends string, F extends Fields, R extends z.ZodType>(
   path: P,
@@ -108,6 +130,12 @@ export const redeploy = <const O extends string, const P extends string, F exten
   start: start as RedeployEndpoint["start"],
   ...definition,
 });
+
+/** Returns whether a request needs a credential. */
+export const needsCredential = (endpoint: Endpoint): boolean => endpoint.kind !== "json" || endpoint.isPublic !== true;
+
+/** Returns whether the endpoint belongs to the console, which a host may turn off. */
+export const isOfConsole = ({ path }: Endpoint): boolean => path.startsWith("/v1/console/");
 
 /** Returns whether the request is a multipart form. Other requests with a body are JSON. */
 export const takesForm = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "plan";

@@ -1,5 +1,6 @@
 /** Every endpoint of the contract, as data. The routes and the OpenAPI document derive from this table. */
 import { accountEndpoints } from "./accounts/endpoints.ts";
+import { sessionEndpoints } from "./accounts/session-endpoints.ts";
 import { deployEndpoints } from "./deploy/deploy-endpoints.ts";
 import { deploymentEndpoints } from "./deploy/deployment-endpoints.ts";
 import { releaseEndpoints } from "./deploy/release-endpoints.ts";
@@ -10,7 +11,15 @@ import { sqlEndpoints } from "./sql/endpoints.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { volumeEndpoints } from "./volumes/endpoints.ts";
 
-export { type Endpoint, isStream, type JsonEndpoint, locationOf, takesForm } from "./endpoint.ts";
+export {
+  type Endpoint,
+  isOfConsole,
+  isStream,
+  type JsonEndpoint,
+  locationOf,
+  needsCredential,
+  takesForm,
+} from "./endpoint.ts";
 
 interface EndpointGroup {
   readonly name: string;
@@ -45,6 +54,11 @@ const groups = [
     name: "Account",
     description: "Credentials, quotas, costs and the subscription.",
     endpoints: [...usageEndpoints, ...accountEndpoints],
+  },
+  {
+    name: "Console",
+    description: "Sign in to the web page of the platform. A host may turn the console off.",
+    endpoints: sessionEndpoints,
   },
 ] as const satisfies readonly EndpointGroup[];
 

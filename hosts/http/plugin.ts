@@ -12,12 +12,14 @@ import type { Principal } from "../../core/domain/accounts/account.ts";
 import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
+import { sessionSecretsOf, type Visit, type VisitOptions, visitOf } from "./accounts/visit.ts";
 import { consoleRoutes } from "./console-routes.ts";
-import { checkOrigins, crossSiteError } from "./cross-site.ts";
+import { checkOrigins, crossSiteError, sessionSourceError } from "./cross-site.ts";
 import { deployHandler, type Handler, planHandler, redeployHandler, resumeHandler } from "./deploy/routes.ts";
-import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
+import { clientDisconnected, cutOff, hasBody, isClosed, requestAborted } from "./disconnects.ts";
 import { documentRoutes } from "./docs/document-routes.ts";
-import { type Endpoint, endpoints, type JsonEndpoint, locationOf } from "./endpoints.ts";
+import type { RequestOptions } from "./endpoint.ts";
+import { type Endpoint, endpoints, isOfConsole, type JsonEndpoint, locationOf, needsCredential } from "./endpoints.ts";
 import { errorResponse, type FieldLocation } from "./error-response.ts";
 import { hostErrorResponse } from "./host-error.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
@@ -28,8 +30,6 @@ export interface PortsideOptions {
   readonly controlPlane: ControlPlane;
   /** Serves `/openapi.json`, `/docs` and `/schema/portside.json`. Defaults to true. */
   readonly documents?: boolean;
-  /** Serves the console at `/console/`. Defaults to true. */
-  readonly console?: boolean;
   /** Serves `/health` and `/ready`. Defaults to false, because most applications have such paths already. */
   readonly health?: boolean;
   /**
@@ -42,8 +42,13 @@ export interface PortsideOptions {
    * scheme or the host. A request that `caller` authenticates fails with 403 if its `Origin` is not in this list and
    * differs from the origin of the request's URL. It also fails if its `Sec-Fetch-Site` is neither `same-origin` nor
    * `none`. Portside does not check requests that it authenticates by key or token.
+   *
+   * The first origin is also that of the console in sign-in links. A page with an `https` origin of this list may sign
+   * in to the console, even if the proxy forwards its requests without TLS.
    */
   readonly origins?: readonly string[];
+  /** Serves the console at `/console/` and the endpoints of its sessions (`/v1/console/`). Defaults to true. */
+  readonly console?: boolean;
   /** Called when a request ends, for metrics. */
   readonly onServed?: (call: ServedCall) => void;
 }
@@ -107,27 +112,36 @@ const first = (header: string | string[] | undefined): string | undefined =>
 const READ_ALREADY =
   "The application read the request's body before Portside. Mount Portside before body parsers such as express.json().";
 
-type CallerOptions = Pick<PortsideOptions, "controlPlane" | "caller"> & { readonly origins: ReadonlySet<string> };
+type CallerOptions = Pick<PortsideOptions, "controlPlane" | "caller"> & VisitOptions;
 
-const checkCrossSite = (request: FastifyRequest, origins: ReadonlySet<string>): ControlPlaneError | undefined => {
+const checkCrossSite = (
+  request: FastifyRequest,
+  origins: ReadonlySet<string>,
+  check: typeof crossSiteError = crossSiteError,
+): ControlPlaneError | undefined => {
   const { headers, protocol, host } = request;
   const source = { fetchSite: first(headers["sec-fetch-site"]), origin: headers.origin };
-  return crossSiteError(source, `${protocol}://${host}`, origins);
+  return check(source, `${protocol}://${host}`, origins);
 };
 
 /** @param own the principal that the application authenticated; if undefined, Portside checks the key or token */
 const authenticate = async (
-  { controlPlane, origins }: CallerOptions,
+  { controlPlane, origins, console }: CallerOptions,
   own: Principal | undefined,
   request: FastifyRequest,
 ): Promise<ControlPlaneError | undefined> => {
   const { headers } = request;
+  const credential = { apiKey: first(headers["x-api-key"]), authorization: headers.authorization };
+  const isBearer = credential.apiKey !== undefined || credential.authorization !== undefined;
+  const session = console.supported && !isBearer ? sessionSecretsOf(headers) : undefined;
   // Before `countRequest`: another site must not use up the account's rate limit.
-  const forged = own === undefined ? undefined : checkCrossSite(request, origins);
-  if (forged !== undefined) return forged;
+  if (own !== undefined || session !== undefined) {
+    const forged = checkCrossSite(request, origins, own === undefined ? sessionSourceError : crossSiteError);
+    if (forged !== undefined) return forged;
+  }
   const principal =
     own === undefined
-      ? await controlPlane.authenticate({ apiKey: first(headers["x-api-key"]), authorization: headers.authorization })
+      ? await controlPlane.authenticate({ ...credential, session })
       : ok<Principal, ControlPlaneError>(own);
   if (principal.isErr()) return principal.error;
   requestContext(request).principal = principal.value;
@@ -152,7 +166,13 @@ const checkCaller = async (options: CallerOptions, request: FastifyRequest, repl
 /** Checks the credential, the account's rate limit and the content type, in this order and before reading the body. */
 const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
   requestContext(request).location = locationOf(endpoint);
-  if (!(await checkCaller(options, request, reply))) return reply;
+  if (needsCredential(endpoint)) {
+    if (!(await checkCaller(options, request, reply))) return reply;
+  } else {
+    // Another site must not sign the user in to an account of its choice.
+    const forged = checkCrossSite(request, options.origins);
+    if (forged !== undefined) return sendError(reply, forged);
+  }
   if (hasBody(request.raw) && request.raw.readableDidRead) return sendError(reply, internal(READ_ALREADY));
   const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request.raw));
   return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
@@ -162,12 +182,18 @@ const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: Fa
  * Provides a signal that aborts if the client disconnects before it receives the response. Creates it lazily, because a
  * signal costs more than a small response.
  */
-class DisconnectSignal {
+class LazyRequestOptions implements RequestOptions {
   readonly #reply: FastifyReply;
+  readonly #options: VisitOptions;
   #controller: AbortController | undefined;
 
-  constructor(reply: FastifyReply) {
+  constructor(reply: FastifyReply, options: VisitOptions) {
     this.#reply = reply;
+    this.#options = options;
+  }
+
+  get visit(): Visit {
+    return visitOf(this.#reply.request, this.#options);
   }
 
   get signal(): AbortSignal {
@@ -187,14 +213,15 @@ class DisconnectSignal {
   }
 }
 
-const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint): Handler =>
+const jsonHandler = ({ controlPlane, ...visitOptions }: CallerOptions, endpoint: JsonEndpoint): Handler =>
   async function handle(request, reply, principal) {
+    const options = new LazyRequestOptions(reply, visitOptions);
     const raw =
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
-    const result = await endpoint.run(controlPlane, principal, raw, new DisconnectSignal(reply));
+    const result = await endpoint.run(controlPlane, principal, raw, options);
     if (result.isErr()) return sendError(reply, result.error);
     if (endpoint.render === undefined) return reply.send(result.value);
-    const { body, headers } = endpoint.render(result.value);
+    const { body, headers } = endpoint.render(result.value, options.visit);
     return reply.headers(headers).send(body);
   };
 
@@ -206,25 +233,37 @@ const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string,
   );
 };
 
+/** Disconnects the client when the session of the request ends, so that the session's streams end with it. */
+const cutOffWhenSignedOut = (controlPlane: ControlPlane, principal: Principal, reply: FastifyReply): void => {
+  const closed = new AbortController();
+  reply.raw.once("close", () => closed.abort());
+  void controlPlane.whenSignedOut(principal, { signal: closed.signal }).then(() => {
+    if (!closed.signal.aborted) cutOff(reply.raw);
+  });
+};
+
 /**
  * Catches Portside's own exceptions before the error handler, which could not distinguish them from the application's:
  * SDK errors have a `statusCode` too.
  */
 const catchBugs =
-  (handle: Handler) =>
+  (controlPlane: ControlPlane, handle: Handler) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     try {
+      // Absent only for endpoints that need no credential, which ignore it.
       const { principal } = requestContext(request) as Required<RequestContext>;
+      if (principal?.sessionId !== undefined) cutOffWhenSignedOut(controlPlane, principal, reply);
       return await handle(request, reply, principal);
     } catch (error) {
       return sendError(reply, bug(error));
     }
   };
 
-const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint): Handler => {
+const handlerOf = (options: CallerOptions, endpoint: Endpoint): Handler => {
+  const { controlPlane } = options;
   switch (endpoint.kind) {
     case "json":
-      return jsonHandler(controlPlane, endpoint);
+      return jsonHandler(options, endpoint);
     case "deploy":
       return deployHandler(controlPlane, sendError);
     case "plan":
@@ -259,6 +298,17 @@ const handleError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   return reply.code(status).headers(headers).send(body);
 };
 
+/** Describes the console of this server, for `GET /v1/capabilities`. */
+const consoleOf = ({ controlPlane, console = true, caller }: PortsideOptions): Visit["console"] => ({
+  supported: console,
+  sign_in: !console
+    ? []
+    : [
+        ...(controlPlane.hasSessions ? (["link", "key"] as const) : []),
+        ...(caller === undefined ? [] : (["application"] as const)),
+      ],
+});
+
 const FASTIFY_MAJOR = 5;
 
 export const portside = async (app: FastifyInstance, options: PortsideOptions): Promise<void> => {
@@ -266,8 +316,13 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     throw new TypeError(
       `portside/http needs Fastify ${FASTIFY_MAJOR}, but the application has ${app.version}. Install fastify@${FASTIFY_MAJOR}.`,
     );
-  const { controlPlane, documents = true, health = false, origins = [] } = options;
-  const callerOptions = { ...options, origins: checkOrigins(origins) };
+  const { controlPlane, documents = true, health = false, origins = [], console = true } = options;
+  const callerOptions: CallerOptions = {
+    ...options,
+    origins: checkOrigins(origins),
+    prefix: app.prefix,
+    console: consoleOf(options),
+  };
   readBodies(app);
   app.setErrorHandler<unknown>(handleError);
   app.addHook("onRequest", (request, reply, done) => {
@@ -282,18 +337,19 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
       onServed(servedCallOf(request, reply, app.prefix));
       done();
     });
-  for (const endpoint of endpoints)
+  const served = console ? endpoints : endpoints.filter((endpoint) => !isOfConsole(endpoint));
+  for (const endpoint of served)
     app.route({
       method: endpoint.method,
       url: endpoint.path,
       onRequest: admit(callerOptions, endpoint),
-      handler: catchBugs(handlerOf(controlPlane, endpoint)),
+      handler: catchBugs(controlPlane, handlerOf(callerOptions, endpoint)),
     });
-  for (const [path, same] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
+  for (const [path, same] of Map.groupBy(served, (endpoint) => endpoint.path)) {
     const methods = same.map((endpoint) => endpoint.method);
     rejectOtherMethods(app, path, methods, (request, reply) => checkCaller(callerOptions, request, reply));
   }
-  if (documents) documentRoutes(app, { health });
-  if (options.console !== false) consoleRoutes(app);
+  if (documents) documentRoutes(app, { health, console });
+  if (console) consoleRoutes(app);
   if (health) healthRoutes(app, controlPlane);
 };

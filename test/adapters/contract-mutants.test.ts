@@ -1,9 +1,14 @@
 /** Mutation tests of the contract suites: each group rejects an implementation that is broken on purpose. */
 import { Readable } from "node:stream";
 import { gunzipSync } from "node:zlib";
+import { silent } from "../../adapters/local/accounts/identity.ts";
+import { createMemorySessions } from "../../adapters/memory/accounts/sessions.ts";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createWorld } from "../../adapters/memory/world.ts";
+import { createSessions } from "../../adapters/shared/accounts/sessions.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
-import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { AccountId, Principal } from "../../core/domain/accounts/account.ts";
+import { principalOfSession, type Session } from "../../core/domain/accounts/session.ts";
 import type { InstanceStatus } from "../../core/domain/deploy/instance-status.ts";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { StoredRelease } from "../../core/domain/deploy/releases/release.ts";
@@ -19,12 +24,13 @@ import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
 import { freeSubscription } from "../../core/domain/usage/subscription.ts";
 import { missing, offered } from "../../core/domain/wire/capabilities.ts";
-import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
+import { type Instant, parseInstant, type Timestamp } from "../../core/domain/wire/instant.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
 import type { Identity, Provider } from "../../core/ports/provider.ts";
 import type { RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
+import type { SessionHolder, SessionSecrets, Sessions } from "../../core/ports/sessions.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import {
   isSqlFailure,
@@ -590,7 +596,108 @@ const identitySubject = (change: (identity: Identity) => Partial<Identity>) => (
 
 const anybody = { account: "anybody" as AccountId, credentialId: "any" };
 
+const sessionSubject = (change: (sessions: Sessions, identity: Identity) => Partial<Sessions>) =>
+  identitySubject((identity) => {
+    const sessions = identity.sessions as Sessions;
+    return { sessions: { ...sessions, ...change(sessions, identity) } };
+  });
+
+/** Remembers the principal of each session that it starts. */
+const rememberingSessions = (sessions: Sessions, keyOf: (secrets: SessionSecrets) => string): Partial<Sessions> => {
+  const known = new Map<string, Principal>();
+  return {
+    create: (holder) =>
+      sessions.create(holder).map((made) => {
+        known.set(
+          keyOf(made.secrets),
+          principalOfSession(made.session, parseInstant(made.session.expiresAt) as Instant),
+        );
+        return made;
+      }),
+    authenticate: (secrets) => {
+      const principal = known.get(keyOf(secrets));
+      return principal === undefined ? sessions.authenticate(secrets) : okAsync(principal);
+    },
+  };
+};
+
 const identityMutants: Mutants<IdentitySubject> = {
+  sessions: {
+    "a cookie that suffices": sessionSubject((sessions) => rememberingSessions(sessions, ({ cookie }) => cookie)),
+    "a request token that suffices": sessionSubject((sessions) =>
+      rememberingSessions(sessions, ({ requestToken }) => requestToken),
+    ),
+    "sessions that outlive their token": sessionSubject((sessions) => ({
+      create: (holder) => sessions.create({ ...holder, expiresAt: undefined }),
+    })),
+  },
+  "session lists": {
+    "sessions of all accounts": sessionSubject((sessions) => {
+      const made: Session[] = [];
+      return {
+        create: (holder) =>
+          sessions.create(holder).map((one) => {
+            made.push(one.session);
+            return one;
+          }),
+        list: () => okAsync(made),
+      };
+    }),
+    "a session with its secrets": sessionSubject((sessions) => ({
+      create: (holder) =>
+        sessions.create(holder).map((made) => ({ ...made, session: { ...made.session, ...made.secrets } })),
+    })),
+  },
+  "ended sessions": {
+    "sessions that are never revoked": sessionSubject(() => ({ revoke: () => okAsync(undefined) })),
+    "sessions that seem to last": sessionSubject(() => ({ isLive: () => okAsync(true) })),
+    "a revocation without an account": sessionSubject((sessions) => {
+      const owners = new Map<string, AccountId>();
+      return {
+        create: (holder) =>
+          sessions.create(holder).map((made) => {
+            owners.set(made.session.id, holder.account);
+            return made;
+          }),
+        revoke: (account, id) => sessions.revoke(owners.get(id) ?? account, id),
+      };
+    }),
+  },
+  "sessions of revoked keys": sessionSubject((_sessions, { keys }) => {
+    const live = { ...keys, has: () => okAsync(true) };
+    const records = createMemorySessions(createWorld());
+    const clock = createSystemClock();
+    return createSessions({ records, keys: live, clock, ids: randomIds, logger: silent });
+  }),
+  links: {
+    "a link that works twice": sessionSubject((sessions) => {
+      const holders = new Map<string, SessionHolder>();
+      return {
+        createLink: (holder) =>
+          sessions.createLink(holder).map((link) => {
+            holders.set(link.token, holder);
+            return link;
+          }),
+        useLink: (token) => {
+          const holder = holders.get(token);
+          return holder === undefined ? sessions.useLink(token) : okAsync(holder);
+        },
+      };
+    }),
+    "a link that outlives its token": sessionSubject((sessions) => ({
+      createLink: (holder) => sessions.createLink({ ...holder, expiresAt: undefined }),
+    })),
+  },
+  "concurrent links": sessionSubject((sessions) => {
+    const pending = new Map<string, ReturnType<Sessions["useLink"]>>();
+    // Concurrent calls share one result.
+    const useLink: Sessions["useLink"] = (token) => {
+      const call = pending.get(token) ?? sessions.useLink(token);
+      pending.set(token, call);
+      return call;
+    };
+    return { useLink };
+  }),
   keys: {
     "keys that are never revoked": identitySubject(({ keys }) => ({
       keys: { ...keys, revoke: () => okAsync(undefined) },

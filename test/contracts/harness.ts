@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { type AnsweredCapabilities, type Capabilities, withFormerNames } from "../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
-import type { Provider } from "../../core/ports/provider.ts";
+import type { Identity, Provider } from "../../core/ports/provider.ts";
 
 /** Sources that the provider's builder accepts, as bytes of a tar.gz. */
 export interface ContractSources {
@@ -25,6 +25,13 @@ export interface ContractSources {
   files(): Uint8Array;
   /** A source that only a container engine can build. */
   dockerfile(): Uint8Array;
+}
+
+/** An identity adapter under test. */
+export interface IdentitySubject {
+  readonly identity: Identity;
+  /** Returns an account that no other case uses. */
+  account(): AccountId;
 }
 
 /** A running provider under test. Cases share it, so each must use its own accounts and names. */

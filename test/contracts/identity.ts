@@ -1,20 +1,13 @@
 /**
- * The contract suite of `Authenticator`, `ApiKeys` and `TokenIssuer`, which one identity adapter implements together.
+ * The contract suite of `Authenticator`, `ApiKeys`, `TokenIssuer` and `Sessions`, which one identity adapter implements
+ * together.
  */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { type Instant, parseInstant, type Timestamp } from "../../core/domain/wire/instant.ts";
 import type { ApiKey } from "../../core/ports/authenticator.ts";
-import type { Identity } from "../../core/ports/provider.ts";
-import type { ContractCase } from "./harness.ts";
+import type { ContractCase, IdentitySubject } from "./harness.ts";
+import { sessionCases } from "./sessions.ts";
 import { expectError, expectOk } from "./support.ts";
-
-/** An identity adapter under test. */
-export interface IdentitySubject {
-  readonly identity: Identity;
-  /** Returns an account that no other case uses. */
-  account(): AccountId;
-}
 
 type Case = ContractCase<IdentitySubject>;
 
@@ -171,4 +164,5 @@ export const identityCases: readonly Case[] = [
       return undefined;
     },
   },
+  ...sessionCases,
 ];

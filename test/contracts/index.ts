@@ -13,11 +13,12 @@ export {
   contractTests,
   type DurableSubject,
   freshNames,
+  type IdentitySubject,
   type ProviderSubject,
   type Started,
   type StoreSubject,
 } from "./harness.ts";
-export { type IdentitySubject, identityCases } from "./identity.ts";
+export { identityCases } from "./identity.ts";
 export { imageBuilderCases } from "./image-builder.ts";
 export { logSearchCases } from "./log-search.ts";
 export { logStoreCases } from "./log-store.ts";

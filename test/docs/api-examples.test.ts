@@ -38,10 +38,14 @@ test("every endpoint has a section", () => {
   expect(sections.map(({ name }) => name).sort()).toEqual([...endpointNames].sort());
 });
 
-/** The expected status. Some examples name an id or an object that does not exist, or a volume that is not deleted. */
+/**
+ * The expected status. Some examples name an id, a link or an object that does not exist, or a volume that is not
+ * deleted, or have no session.
+ */
 const statusOf = (name: string): string => {
   if (/cancel|:deploy_id|download|delete-object|revoke/.test(name)) return "404";
-  return name.includes("restore") ? "409" : "200";
+  if (name.includes("sign-in")) return "403";
+  return /restore|sign-out/.test(name) ? "409" : "200";
 };
 
 test.for(sections)("$name", async ({ name, command }, context) => {

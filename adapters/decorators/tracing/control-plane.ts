@@ -6,7 +6,15 @@ import { context, SpanStatusCode } from "./open-telemetry.ts";
 import { beginSpan, recordError, withSpan } from "./span.ts";
 
 /** Calls that return immediately, that requests do not wait for, or that last until the client leaves. */
-const untraced: readonly string[] = ["capabilities", "check", "countRequest", "close", "followDeploy", "followLogs"];
+const untraced: readonly string[] = [
+  "capabilities",
+  "check",
+  "countRequest",
+  "close",
+  "followDeploy",
+  "followLogs",
+  "whenSignedOut",
+];
 
 /** Reads the account from the first argument, which is the principal in every use case except `authenticate`. */
 const callerOf = ([first]: readonly unknown[]): Attributes => {

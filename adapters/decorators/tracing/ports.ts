@@ -33,6 +33,7 @@ export const tracePorts = (ports: Ports): Ports => {
       authenticator: traced("authenticator", identity.authenticator),
       keys: traced("keys", identity.keys),
       tokens: traced("tokens", identity.tokens),
+      ...(identity.sessions === undefined ? {} : { sessions: traced("sessions", identity.sessions) }),
     },
     billing: traced("billing", billing),
   };

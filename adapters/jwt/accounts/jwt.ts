@@ -4,7 +4,7 @@
  */
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
-import { millisOf } from "../../../core/domain/wire/instant.ts";
+import { instantOfSeconds, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unauthenticated, type Unavailable, unauthenticated, unavailable } from "../../../core/errors.ts";
 import type { Authenticator } from "../../../core/ports/authenticator.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -122,7 +122,8 @@ const verify = async (
     const account = issuer.accountOf(payload);
     if (account === undefined) return err(unauthenticated("The token's claims do not name an account."));
     const credentialId = `jwt:${payload.jti ?? payload.sub ?? ""}`;
-    const principal: Principal = { account, credentialId, credentialKind: "issuer_token" };
+    const expiresAt = instantOfSeconds(Math.floor(payload.exp ?? 0));
+    const principal: Principal = { account, credentialId, credentialKind: "issuer_token", expiresAt };
     return issuer.admit === undefined ? ok(principal) : await issuer.admit(principal, payload);
   } catch (error) {
     return err(refusal(error));

@@ -75,7 +75,9 @@ export const createTokens = (
         if (key === null) return okAsync(principal);
         // Rejects tokens of earlier versions, which cannot be revoked because they do not name their key.
         if (typeof key !== "string") return errAsync(ENDED);
-        return isLive(principal.account, key).andThen((there) => (there ? okAsync(principal) : errAsync(ENDED)));
+        return isLive(principal.account, key).andThen((there) =>
+          there ? okAsync({ ...principal, issuedBy: key }) : errAsync(ENDED),
+        );
       },
       keys: async () => {
         const { importJWK } = await import("jose");

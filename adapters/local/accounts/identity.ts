@@ -9,6 +9,7 @@ import { createSystemClock, randomIds } from "../../shared/runtime/system.ts";
 import { openState } from "../state/database.ts";
 import { createKeyRows } from "../state/keys.ts";
 import { SettingRows } from "../state/settings.ts";
+import { SessionsFile } from "./sessions-file.ts";
 
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -38,9 +39,11 @@ export const createLocalIdentity = (
   { logger = silent, issuers = [], acceptState }: FolderIdentityOptions = {},
 ): FolderIdentity => {
   const db = openState(resolve(dataDir), { logger, acceptState });
+  const sessions = new SessionsFile(resolve(dataDir), logger);
   const keys = createKeyRows(db);
   const identity = createIdentity({
     records: keys,
+    sessionRecords: sessions,
     loadSigningKey: keptSigningKey(new SettingRows(db)),
     issuers,
     clock: createSystemClock(),
@@ -51,6 +54,9 @@ export const createLocalIdentity = (
     identity,
     claimFirstKey: () => keys.count() === 0,
     hasOtherAccounts: (account) => keys.hasOther(account),
-    close: () => db.close(),
+    close: () => {
+      sessions.close();
+      db.close();
+    },
   };
 };

@@ -120,6 +120,8 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   "state.copy.sqlite": "left out",
   "state.copy.sqlite.new": "left out",
   "state.sqlite.new": "left out",
+  // A restored folder has no sessions, so that a backup cannot bring back a session that has ended.
+  "sessions.sqlite": "left out",
   "lock.sqlite": "left out",
   "start-lock.sqlite": "left out",
   // Derived from the logs and billing.sqlite.
@@ -136,7 +138,8 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
 };
 
 /** SQLite's own files next to a database. A snapshot of the database includes their content. */
-const SQLITE_COMPANION = /^(state|state\.copy|lock|start-lock|billing|engine)\.sqlite(\.new)?-(wal|shm|journal)$/;
+const SQLITE_COMPANION =
+  /^(state|state\.copy|lock|start-lock|billing|engine|sessions)\.sqlite(\.new)?-(wal|shm|journal)$/;
 
 /** Returns the names of an SQLite file and of the files that SQLite creates next to it. */
 export const withCompanions = (file: string): string[] =>

@@ -21,6 +21,30 @@ const steps: readonly string[] = [
    CREATE INDEX portside_keys_prefix ON portside_keys (prefix);
    CREATE INDEX portside_keys_account ON portside_keys (account, created_at, id);
    CREATE TABLE portside_secrets (name text PRIMARY KEY, value text NOT NULL)`,
+  `CREATE TABLE portside_sessions (
+     id text PRIMARY KEY,
+     account text NOT NULL,
+     credential_kind text NOT NULL,
+     credential_id text NOT NULL,
+     key_id text,
+     cookie_hash text NOT NULL UNIQUE,
+     token_hash text NOT NULL,
+     created_at text COLLATE "C" NOT NULL,
+     expires_at text COLLATE "C" NOT NULL,
+     last_seen_at text COLLATE "C"
+   );
+   CREATE INDEX portside_sessions_account ON portside_sessions (account, created_at, id);
+   CREATE INDEX portside_sessions_expiry ON portside_sessions (expires_at);
+   CREATE TABLE portside_links (
+     hash text PRIMARY KEY,
+     account text NOT NULL,
+     credential_kind text NOT NULL,
+     credential_id text NOT NULL,
+     key_id text,
+     credential_expires_at text,
+     expires_at text COLLATE "C" NOT NULL
+   );
+   CREATE INDEX portside_links_expiry ON portside_links (expires_at)`,
 ];
 
 /** Statements in one string form one transaction: https://www.postgresql.org/docs/current/protocol-flow.html */

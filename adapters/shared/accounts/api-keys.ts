@@ -49,6 +49,8 @@ interface Recognised {
 export interface LiveKeys {
   /** Returns whether the account has the key. A revocation on another replica takes effect within 10 seconds. */
   isLive(account: AccountId, id: string): ResultAsync<boolean, Unavailable>;
+  /** Returns whether the account has the key, without a cache. */
+  has(account: AccountId, id: string): ResultAsync<boolean, Unavailable>;
 }
 
 export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator & LiveKeys => {
@@ -80,13 +82,15 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
     recognised.set(hashed, { principal, until: plusMillis(now, CACHE_MS) });
   };
 
+  const has = (account: AccountId, id: string): ResultAsync<boolean, Unavailable> =>
+    stored(records.ofAccount(account)).map((own) => own.some((record) => record.id === id));
+
   const isLive = (account: AccountId, id: string): ResultAsync<boolean, Unavailable> => {
     const now = clock.now();
     const key = JSON.stringify([account, id]);
     if ((live.get(key) ?? now) > now) return okAsync(true);
     const seen = revocations;
-    return stored(records.ofAccount(account)).map((own) => {
-      const found = own.some((record) => record.id === id);
+    return has(account, id).map((found) => {
       if (!found || seen !== revocations) return found;
       if (live.size >= CACHE_SIZE) live.clear();
       live.set(key, plusMillis(now, CACHE_MS));
@@ -96,6 +100,7 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
 
   return {
     isLive,
+    has,
 
     authenticate: ({ value: key }) => {
       if (!SHAPE.test(key)) return errAsync(UNKNOWN);

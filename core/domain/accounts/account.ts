@@ -1,19 +1,31 @@
 /** Accounts, principals, and the ownership rule. */
 
+import type { Instant } from "../wire/instant.ts";
+
 declare const accountBrand: unique symbol;
 /** An account name: `acme` for an account with API keys, `ISSUER-ALIAS:CLAIM` for a user of an identity provider. */
 export type AccountId = string & { readonly [accountBrand]: true };
+
+/**
+ * `key`: an API key of the platform. `platform_token`: a token that the platform issued for a key; it becomes invalid
+ * when the key is revoked. `issuer_token`: a token of another issuer.
+ */
+export const credentialKinds = ["key", "platform_token", "issuer_token"] as const;
+export type CredentialKind = (typeof credentialKinds)[number];
 
 /** The authenticated caller of a request. */
 export interface Principal {
   readonly account: AccountId;
   /** The id of the key or token, for logs. Never the secret. */
   readonly credentialId: string;
-  /**
-   * `key`: an API key of the platform. `platform_token`: a token that the platform issued for a key; it becomes invalid
-   * when the key is revoked. `issuer_token`: a token of another issuer. Absent for users of your application.
-   */
-  readonly credentialKind?: "key" | "platform_token" | "issuer_token";
+  /** Absent for users of your application. */
+  readonly credentialKind?: CredentialKind;
+  /** The id of the API key that issued the token. Absent for other credentials. */
+  readonly issuedBy?: string;
+  /** When the token or session expires. Absent for credentials that do not expire. */
+  readonly expiresAt?: Instant;
+  /** The console session of the request. The fields above then describe the credential that started the session. */
+  readonly sessionId?: string;
 }
 
 /**

@@ -89,6 +89,17 @@ export const cloudDeadlines = {
 /** Limits of a deploy. See `deployLimits` for the defaults and units. */
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
+/** Limits of the console's sessions. Times are in milliseconds. */
+export const sessionLimits = {
+  lifeMs: 12 * 60 * 60_000,
+  /** How long a sign-in link is valid. */
+  linkMs: 60_000,
+  /** Interval of the checks whether a session with an open stream has ended, and the deadline of each check. */
+  checkMs: 4000,
+  /** Attempts to sign in per minute and network address. */
+  signInsPerMinute: 20,
+} as const;
+
 /** Limits of a schedule's fires. Times are in milliseconds. */
 export const fireLimits = {
   /** The delays before the first, second and third retry. */

@@ -266,6 +266,22 @@ export const sqlFields = {
 
 export const createKeyFields = { label: text("The purpose of the key, shown in lists.", 100, "laptop") } as const;
 
+const secretText = (description: string, example: string) =>
+  text(description, 200, example)
+    .nullable()
+    .optional()
+    .meta({ description, examples: [example], writeOnly: true });
+
+export const signInFields = {
+  link: secretText(
+    "The token of a link from `POST /v1/console/link`, which is the part of the URL after `#link=`.",
+    "3n0Vq8Zb5wKx2LrT7cYf1HsJ9mDpG4aE6uQiRoWtXyB",
+  ),
+  key: secretText("An API key.", "psk_4kTq0ZxNfV7bLr2yWm9sHd3cGj6pXa8eUi1oRnBt"),
+} as const;
+
+export const revokeSessionFields = { id: text("The session's id.", 64, ANY_ID) } as const;
+
 export const revokeKeyFields = { id: text("The key's id.", 64, ANY_ID) } as const;
 
 /** Accepts any text, like `anyName`. */

@@ -1,5 +1,6 @@
 /** Schemas of small API responses. Larger schemas are in the folders of their domains. */
 import { z } from "zod";
+import { credentialKinds } from "../accounts/account.ts";
 import { capabilitiesSchema, formerNames } from "./capabilities.ts";
 
 const time = z.string().meta({ format: "date-time" });
@@ -35,6 +36,62 @@ export const newKeySchema = z
 
 /** The response to a request for a bearer token. */
 export const tokenSchema = z.object({ access_token: z.string(), expires_at: time }).readonly();
+
+/** The response to a request for a sign-in link. */
+export const consoleLinkSchema = z
+  .object({
+    url: z.string().meta({ description: "Opens the console and signs in once." }),
+    expires_at: time.meta({ description: "When the link becomes invalid." }),
+  })
+  .readonly();
+
+/** The response to a sign-in. */
+export const signInSchema = z
+  .object({
+    request_token: z.string().meta({
+      description: "The second secret of the session. Send it in the header `X-Portside-Console`, with the cookie.",
+    }),
+    expires_at: time.meta({ description: "When the session ends." }),
+    account: z.string(),
+  })
+  .readonly();
+
+export const sessionListSchema = z
+  .object({
+    sessions: z.array(
+      z.object({
+        id: z.string(),
+        created_at: time,
+        expires_at: time,
+        last_seen: time
+          .optional()
+          .meta({ description: "The last use of the session, to the minute; absent if it was never used." }),
+        credential: z
+          .object({
+            kind: z.enum(credentialKinds),
+            id: z.string(),
+            label: z.string().meta({ description: "The label of the key; empty for tokens." }),
+          })
+          .meta({ description: "The credential that started the session." }),
+        current: z.boolean().meta({ description: "Whether this session sent the request." }),
+      }),
+    ),
+  })
+  .readonly();
+
+/** The ways to sign in to the console. */
+export const signInMethods = ["link", "key", "application"] as const;
+
+export const consoleSchema = z
+  .object({
+    supported: z.boolean().meta({ description: "Whether this server has a console." }),
+    sign_in: z.array(z.enum(signInMethods)).meta({
+      description:
+        "link: a link from `POST /v1/console/link`. key: an API key. application: the application that embeds the API " +
+        "signs its users in.",
+    }),
+  })
+  .readonly();
 
 export const planSchema = z
   .object({

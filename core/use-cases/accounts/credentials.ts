@@ -5,20 +5,24 @@ import { timestampOf } from "../../domain/wire/instant.ts";
 import { createKeyFields, revokeKeyFields } from "../../domain/wire/requests.ts";
 import type { apiKeySchema, newKeySchema, tokenSchema } from "../../domain/wire/responses.ts";
 import { type ControlPlaneError, type Forbidden, forbidden, unauthenticated } from "../../errors.ts";
+import type { SessionSecrets } from "../../ports/sessions.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, errAsync, ok, type Result, type ResultAsync } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, useCase } from "../pipeline/use-case.ts";
+import { authenticateSession } from "./sessions.ts";
 
-/** The two headers of a request that may contain a credential. */
+/** The parts of a request that may contain a credential. */
 export interface CredentialHeaders {
   readonly apiKey?: string | undefined;
   readonly authorization?: string | undefined;
+  /** The secrets of a console session. */
+  readonly session?: SessionSecrets | undefined;
 }
 
 /**
  * Authenticates a request. The API key takes precedence, because a proxy in front of Portside may use `Authorization`
- * itself.
+ * itself. A session comes last, because a browser adds its cookie to requests with another credential.
  */
 export const authenticate = (
   context: Context,
@@ -28,6 +32,8 @@ export const authenticate = (
   const { authenticator } = context.ports.identity;
   if (headers.apiKey !== undefined)
     return authenticator.authenticate({ kind: "api_key", value: headers.apiKey }, options);
+  if (headers.authorization === undefined && headers.session !== undefined)
+    return authenticateSession(context, headers.session, options);
   if (headers.authorization === undefined)
     return errAsync(unauthenticated("The request has no credential. Send X-API-Key or Authorization: Bearer."));
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization.trim())?.[1];

@@ -12,6 +12,7 @@ import { type EnvAliases, envAliasesProblem } from "../../domain/deploy/environm
 import type { Policy } from "../../domain/deploy/policy.ts";
 import { reservedNames } from "../../domain/wire/names.ts";
 import type { Ports } from "../../ports/provider.ts";
+import { SignInCounter } from "../accounts/sign-in-counter.ts";
 import { RunningDeploys } from "../deploy/running-deploys.ts";
 import { HeldReads } from "../logs/held-reads.ts";
 import { KeyedSemaphore } from "./keyed-semaphore.ts";
@@ -45,6 +46,8 @@ export interface Context {
   readonly secrets: KeyedSemaphore;
   /** Limits the requests per account and minute. */
   readonly requests: RequestCounter;
+  /** Limits the attempts to sign in to the console per network address. */
+  readonly signIns: SignInCounter;
 }
 
 /** The settings of a control plane. Each omitted setting has its default. */
@@ -80,6 +83,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
     metricReads: new KeyedSemaphore(1),
     secrets: new KeyedSemaphore(1),
+    signIns: new SignInCounter(ports.clock),
     requests: new RequestCounter(ports.clock, settings.accountLimits.requestsPerMinute),
   };
 };

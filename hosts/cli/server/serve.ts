@@ -82,7 +82,11 @@ const startNew = async (settings: ServeSettings, input: Input, io: Io, lifeline?
 };
 
 const run = async (input: Input, io: Io): Promise<number> => {
-  const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
+  const settings = {
+    ...settingsFrom(input, io),
+    acceptState: input.flag("accept-state"),
+    console: !input.flag("no-console"),
+  };
   const problem = dataDirProblem(settings.dataDir);
   if (problem !== undefined) throw new UsageError(problem);
   const isSuccessor = process.env[SUCCESSOR] !== undefined && process.connected;
@@ -107,6 +111,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     supervise: flag("Restart the platform if it ends unexpectedly, for machines without systemd"),
+    "no-console": flag("Serve no console and no sign-in to it"),
     "accept-state": flag("Start even if the state is empty, outdated or changed by another program"),
     ...settingOptions,
   },

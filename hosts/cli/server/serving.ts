@@ -76,6 +76,8 @@ const open = async (
   let isDraining = false;
   const app = await createServer({
     ...{ controlPlane, logger: log, isDraining: () => isDraining },
+    console: settings.console ?? true,
+    origins: settings.consoleOrigin === undefined ? [] : [settings.consoleOrigin],
     ...(metrics && { onServed: metrics.apiServed }),
   });
   const port = await accept(app, platform);

@@ -1,18 +1,17 @@
 /** The account: capabilities, quotas, keys and tokens. */
 import { z } from "zod";
 import { accountUsageSchema } from "../../../core/domain/accounts/quotas.ts";
-import { issue } from "../../../core/domain/wire/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/wire/requests.ts";
 import {
   apiKeySchema,
   capabilitiesResponseSchema,
+  consoleSchema,
   detailSchema,
   newKeySchema,
   tokenSchema,
 } from "../../../core/domain/wire/responses.ts";
-import { invalidInput } from "../../../core/errors.ts";
-import { errAsync, okAsync } from "../../../core/result.ts";
-import { get, post } from "../endpoint.ts";
+import { okAsync } from "../../../core/result.ts";
+import { get, post, withoutFields } from "../endpoint.ts";
 
 export const accountEndpoints = [
   get("/v1/capabilities", {
@@ -20,8 +19,9 @@ export const accountEndpoints = [
     summary: "Get the features of this platform's provider, and your quotas.",
     description:
       "Returns instance sizes, isolation, log delay, your account's quotas, and a reason for each missing feature.",
-    response: capabilitiesResponseSchema,
-    run: (controlPlane) => okAsync(controlPlane.capabilities()),
+    response: capabilitiesResponseSchema.unwrap().extend({ console: consoleSchema }).readonly(),
+    run: (controlPlane, _principal, _request, { visit }) =>
+      okAsync({ ...controlPlane.capabilities(), console: visit.console }),
   }),
   get("/v1/account/usage", {
     operation: "getAccountUsage",
@@ -64,11 +64,7 @@ export const accountEndpoints = [
       "Use it in programs that should not store a key. The token has the rights of the account until `expires_at`, but " +
       "must not create keys or tokens (403). If the key that created it is revoked, the token stops working within 10 seconds.",
     response: tokenSchema,
-    run: (controlPlane, principal, request, options) => {
-      const unknown = Object.keys(request).map((name) =>
-        issue([name], `unknown field '${name}'; this endpoint has no fields`, "extra_forbidden"),
-      );
-      return unknown.length > 0 ? errAsync(invalidInput(unknown)) : controlPlane.issueToken(principal, options);
-    },
+    run: (controlPlane, principal, request, options) =>
+      withoutFields(request, () => controlPlane.issueToken(principal, options)),
   }),
 ] as const;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { rejectOtherMethods } from "../other-methods.ts";
 import { type ApiDocument, docsPage } from "./docs-page.ts";
-import { openApiDocument, projectSchema } from "./openapi.ts";
+import { type OpenApiOptions, openApiDocument, projectSchema } from "./openapi.ts";
 
 const lazy = <T>(create: () => T): (() => T) => {
   let created: { value: T } | undefined;
@@ -12,9 +12,9 @@ const lazy = <T>(create: () => T): (() => T) => {
   };
 };
 
-export const documentRoutes = (app: FastifyInstance, { health }: { readonly health: boolean }): void => {
+export const documentRoutes = (app: FastifyInstance, options: Omit<OpenApiOptions, "prefix">): void => {
   const { prefix } = app;
-  const document = lazy(() => openApiDocument({ prefix, health }));
+  const document = lazy(() => openApiDocument({ ...options, prefix }));
   const documents = {
     "/openapi.json": ["application/json", lazy(() => JSON.stringify(document()))],
     "/schema/portside.json": ["application/schema+json", lazy(() => JSON.stringify(projectSchema()))],

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { projectFields } from "../../../core/domain/deploy/project-file.ts";
 import { issueTypes } from "../../../core/domain/wire/issue.ts";
 import { detailSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, endpointGroups, isStream, takesForm } from "../endpoints.ts";
+import { type Endpoint, endpointGroups, isOfConsole, isStream, needsCredential, takesForm } from "../endpoints.ts";
 
 type Json = Record<string, unknown>;
 
@@ -164,6 +164,7 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
     summary,
     description,
     operationId: `${method.toLowerCase()}_${operationId}`,
+    ...(needsCredential(endpoint) ? {} : { security: [] }),
     responses: responses(endpoint),
   };
   if (takesForm(endpoint)) return { ...base, requestBody: formBody(endpoint) };
@@ -221,11 +222,14 @@ export interface OpenApiOptions {
   readonly prefix?: string;
   /** Includes `/health` and `/ready`. Defaults to false. */
   readonly health?: boolean;
+  /** Includes the endpoints of the console. Defaults to true. */
+  readonly console?: boolean;
 }
 
-export const openApiDocument = ({ prefix = "", health = false }: OpenApiOptions = {}): Json => {
+export const openApiDocument = ({ prefix = "", health = false, console = true }: OpenApiOptions = {}): Json => {
   const paths: Record<string, Json> = {};
-  for (const { name, endpoints } of endpointGroups)
+  const groups = endpointGroups.filter(({ endpoints }) => console || !endpoints.some(isOfConsole));
+  for (const { name, endpoints } of groups)
     for (const endpoint of endpoints) {
       const path = pathOf(endpoint.path);
       paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, name) };
@@ -240,7 +244,7 @@ export const openApiDocument = ({ prefix = "", health = false }: OpenApiOptions 
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: prefix === "" ? "/" : prefix }],
-    tags: [...endpointGroups, ...(health ? [healthGroup] : [])].map(({ name, description }) => ({ name, description })),
+    tags: [...groups, ...(health ? [healthGroup] : [])].map(({ name, description }) => ({ name, description })),
     paths: health ? { ...paths, ...healthPaths } : paths,
     components: {
       schemas: { Detail: responseSchemaOf(detailSchema), ValidationError: validationError },
@@ -248,9 +252,11 @@ export const openApiDocument = ({ prefix = "", health = false }: OpenApiOptions 
       securitySchemes: {
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
         bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+        sessionCookie: { type: "apiKey", in: "cookie", name: "portside_session" },
+        sessionToken: { type: "apiKey", in: "header", name: "X-Portside-Console" },
       },
     },
-    security: [{ apiKey: [] }, { bearer: [] }],
+    security: [{ apiKey: [] }, { bearer: [] }, { sessionCookie: [], sessionToken: [] }],
   };
 };
 

@@ -20,10 +20,11 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
   /** Called when a request ends, including requests to unknown paths. */
   readonly onServed?: PortsideOptions["onServed"];
+  /** As the plugin's options. */
+  readonly console?: PortsideOptions["console"];
+  readonly origins?: PortsideOptions["origins"];
   /** While true, each response asks its HTTP/1.1 client to close the connection. */
   readonly isDraining?: () => boolean;
-  /** Serves the console. Defaults to true. */
-  readonly console?: boolean;
 }
 
 /** How often a stopping server closes idle connections. */
@@ -108,6 +109,7 @@ export const createServer = async ({
   onServed,
   isDraining = () => false,
   console = true,
+  origins = [],
 }: ServerOptions): Promise<FastifyInstance> => {
   const listeners = new Listeners();
   const app = Fastify({
@@ -137,7 +139,7 @@ export const createServer = async ({
   });
   app.setNotFoundHandler(sendNotFound);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
-  await app.register(portside, { controlPlane, health: true, console });
+  await app.register(portside, { controlPlane, health: true, console, origins });
   await app.register(redirectUsers, { start: console ? "/console/" : "/docs" });
   return app;
 };

@@ -41,8 +41,15 @@ test("each operation has the name of a method of the control plane, which the en
       },
     });
     const { signal } = new AbortController();
+    const visit = {
+      address: "::1",
+      base: "",
+      isEncrypted: true,
+      isLoopback: true,
+      console: { supported: true, sign_in: [] },
+    };
     const run = (): unknown => {
-      if (endpoint.kind === "json") return endpoint.run(spy, {} as never, {}, { signal });
+      if (endpoint.kind === "json") return endpoint.run(spy, {} as never, {}, { signal, visit });
       return endpoint.kind === "redeploy" ? endpoint.start(spy, {} as never, {}) : called.push(endpoint.operation);
     };
     run();

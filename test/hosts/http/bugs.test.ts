@@ -16,7 +16,7 @@ const serveBroken = async (how: Breaking, only: (method: string) => boolean) => 
 };
 
 /** Endpoints that call no port of the provider, so they respond as usual. */
-const portless = /capabilities|sql\/schema|GET \/v1\/deploy\/|deploy\/cancel/;
+const portless = /capabilities|sql\/schema|sign-out|GET \/v1\/deploy\/|deploy\/cancel/;
 const headers = { "x-request-id": "the-request" };
 
 describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {

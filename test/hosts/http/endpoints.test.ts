@@ -2,14 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveMemory } from "../../support/http/api.ts";
 import { openRaw } from "../../support/http/clients.ts";
-import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoint-calls.ts";
+import { callEndpoint, endpointNames, privateEndpointNames, sampleOf } from "../../support/http/endpoint-calls.ts";
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
 import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
-/** Contract sections 2, 4, 5, 7, 9, 14, 15 and 17, word for word. */
+/** Contract sections 2, 4, 5, 7, 9, 14, 15, 17 and 19, word for word. */
 const contract = [
   "GET /v1/account/usage",
   "GET /v1/capabilities",
+  "GET /v1/console/sessions",
   "GET /v1/cost",
   "GET /v1/deploy/:deploy_id",
   "GET /v1/deployment/check-name",
@@ -26,6 +27,10 @@ const contract = [
   "GET /v1/volume/list",
   "GET /v1/volume/objects",
   "GET /v1/volume/trash",
+  "POST /v1/console/link",
+  "POST /v1/console/revoke",
+  "POST /v1/console/sign-in",
+  "POST /v1/console/sign-out",
   "POST /v1/deploy",
   "POST /v1/deploy/cancel",
   "POST /v1/deploy/plan",
@@ -67,12 +72,15 @@ describe.each(endpointNames)("%s", (endpoint) => {
 
   test("is routed", async () => {
     const answer = await callEndpoint(api, endpoint);
-    // The deployment has no schedule to fire.
-    expect([200, 404, 501, ...(endpoint.endsWith("/fire") ? [409] : [])]).toContain(answer.status);
+    // The deployment has no schedule to fire, the request has no session, and the link is not valid.
+    const others = { "/fire": 409, "/sign-out": 409, "/sign-in": 403 };
+    const other = Object.entries(others).find(([end]) => endpoint.endsWith(end))?.[1];
+    expect([200, 404, 501, other]).toContain(answer.status);
     if (answer.status !== 200)
       expect(detailOf(answer, answer.status)).not.toBe("No endpoint has this path. See /docs for the endpoints.");
   });
 
+  if (!privateEndpointNames.includes(endpoint)) return;
   test("checks the credential before the request", async () => {
     const without = await callEndpoint(api, endpoint, {}, { key: null });
     detailOf(without, 401);

@@ -1,14 +1,15 @@
 /** A valid call of each endpoint; a new endpoint needs one here. */
-import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { endpoints, needsCredential } from "../../../hosts/http/endpoints.ts";
 import { sourceOf } from "../archives/archives.ts";
 import type { ApiResponse, CallOptions, TestApi } from "./api.ts";
 import { deployForm } from "./record-stream.ts";
 
-/** The deployment, the deploy and the API key that the calls refer to. */
+/** The deployment, the deploy, the API key and the session that the calls refer to. */
 export interface Names {
   readonly name: string;
   readonly deployId: string;
   readonly keyId: string;
+  readonly sessionId: string;
 }
 
 interface Sample {
@@ -72,13 +73,23 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "POST /v1/key/create": () => ({ path: "/v1/key/create", json: { label: "ci" } }),
   "GET /v1/key/list": () => ({ path: "/v1/key/list" }),
   "POST /v1/key/revoke": ({ keyId }) => ({ path: "/v1/key/revoke", json: { id: keyId } }),
+  "POST /v1/console/link": () => ({ path: "/v1/console/link" }),
+  "POST /v1/console/sign-in": () => ({ path: "/v1/console/sign-in", json: { link: "no-such-link" } }),
+  "POST /v1/console/sign-out": () => ({ path: "/v1/console/sign-out" }),
+  "GET /v1/console/sessions": () => ({ path: "/v1/console/sessions" }),
+  "POST /v1/console/revoke": ({ sessionId }) => ({ path: "/v1/console/revoke", json: { id: sessionId } }),
   "POST /v1/token": () => ({ path: "/v1/token" }),
 };
+
+/** Every endpoint that needs a credential, as `METHOD /path`. */
+export const privateEndpointNames: readonly string[] = endpoints
+  .filter(needsCredential)
+  .map(({ method, path }) => `${method} ${path}`);
 
 /** Every endpoint as `METHOD /path`. */
 export const endpointNames: readonly string[] = endpoints.map(({ method, path }) => `${method} ${path}`);
 
-const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key" };
+const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key", sessionId: "no-such-session" };
 
 export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
   const sample = samples[endpoint];

@@ -52,6 +52,7 @@ export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string
       authenticator: wrap(identity.authenticator, "authenticator"),
       keys: wrap(identity.keys, "keys"),
       tokens: wrap(identity.tokens, "tokens"),
+      ...(identity.sessions === undefined ? {} : { sessions: wrap(identity.sessions, "sessions") }),
     },
     billing: wrap(billing, "billing"),
   };

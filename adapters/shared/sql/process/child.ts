@@ -7,6 +7,8 @@ import { on } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lowerPriority } from "../../runtime/low-priority.ts";
+import { tryOr } from "../../runtime/try-or.ts";
 import type { SqlReply, SqlRequest } from "./protocol.ts";
 
 const MiB = 1024 * 1024;
@@ -86,6 +88,9 @@ export class SqlChild {
       serialization: "advanced",
       env,
     });
+    const { pid } = this.#child;
+    // Neither the start of the process nor its statements may delay services. The process may have ended.
+    if (pid !== undefined) tryOr(() => lowerPriority(pid), undefined);
     this.#child.on("message", ({ kind }: SqlReply) => {
       if (kind === "broken" || kind === "trapped") this.#over = true;
     });

@@ -2,8 +2,6 @@
  * The process that runs one account's statements. It receives one request at a time from its parent and ends when the
  * parent disconnects. It stores only data that can be rebuilt, so the parent may kill it at any time.
  */
-
-import { lowerPriority } from "../../runtime/low-priority.ts";
 import { openDatabase, removeDatabase } from "../database.ts";
 import { aboutText } from "../googlesql/about-text.ts";
 import { ParserTrapped } from "../googlesql/parser.ts";
@@ -23,8 +21,6 @@ export interface SqlProcess {
 type RunRequest = Extract<SqlRequest, { kind: "run" }>;
 
 export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void> => {
-  // Statements must not delay services. The database starts its threads later, so they inherit the priority.
-  lowerPriority(process.pid);
   const connection = await openDatabase(database);
   const readSoFar = await ReadSoFar.of(connection);
 

@@ -62,7 +62,8 @@ export interface StoredRelease extends Release {
  */
 export type ReleaseStatus = "serving" | "replaced" | "pruned";
 
-const kindOf = ({ credentialKind }: Principal): ReleaseAuthor["kind"] => {
+const kindOf = ({ credentialKind, sessionId }: Principal): ReleaseAuthor["kind"] => {
+  if (sessionId !== undefined) return "console";
   if (credentialKind === undefined) return "embedder";
   return credentialKind === "key" ? "key" : "token";
 };
@@ -76,7 +77,8 @@ export const authorOf = (
   keys: readonly { readonly id: string; readonly label: string }[],
 ): ReleaseAuthor => {
   const kind = kindOf(principal);
-  const key = kind === "key" ? keys.find(({ id }) => id === principal.credentialId) : undefined;
+  const isKey = principal.credentialKind === "key";
+  const key = isKey ? keys.find(({ id }) => id === principal.credentialId) : undefined;
   return { kind, id: principal.credentialId, label: key?.label ?? "" };
 };
 
@@ -123,7 +125,9 @@ export const releaseSchema = z
     created_by: z.object({
       kind: z.enum(authorKinds),
       id: z.string().meta({ description: "The id of the key, token or user." }),
-      label: z.string().meta({ description: "The label of the key; empty for other callers." }),
+      label: z.string().meta({
+        description: "The label of the key, also if a console session of the key deployed; empty for other callers.",
+      }),
     }),
     message: z.string().nullable().meta({ description: "The client's message about the change." }),
     source_digest: z.string().nullable().meta({ description: "The digest of the source; null if it is unknown." }),

@@ -49,6 +49,7 @@ test("a valid token identifies its account", async () => {
     account: "id.example/tenant:user-1",
     credentialId: "jwt:token-1",
     credentialKind: "issuer_token",
+    expiresAt: expect.any(BigInt),
   });
 });
 

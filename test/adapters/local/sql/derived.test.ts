@@ -71,11 +71,12 @@ const rows = async (statement: string, account = owner) => {
 const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
 const database = () => join(folder, "sql", accountDigest(owner), "logs.duckdb");
 
-test("a query runs at a lower priority", async () => {
+test("every thread of a query runs at a lower priority", async () => {
   await log(1);
   await count();
-  const children = treeOf(process.pid, allProcesses()).filter((pid) => argumentsOf(pid).includes(database()));
-  expect(children.map((pid) => getPriority(pid))).toEqual([Math.min(19, getPriority() + 5)]);
+  const [child] = treeOf(process.pid, allProcesses()).filter((pid) => argumentsOf(pid).includes(database()));
+  const threads = readdirSync(`/proc/${child}/task`).map(Number);
+  expect(new Set(threads.map((thread) => getPriority(thread)))).toEqual(new Set([Math.min(19, getPriority() + 5)]));
 });
 
 test("omits entries and services that were removed from the log", async () => {

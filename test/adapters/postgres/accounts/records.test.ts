@@ -1,9 +1,10 @@
-/** Credentials in PostgreSQL, on a real server: the contract, shared replicas, migrations, an outage. */
+/** Credentials and sessions in PostgreSQL, on a real server: the contract, shared replicas, migrations, an outage. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { silent } from "../../../../adapters/local/accounts/identity.ts";
-import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createPostgresIdentity } from "../../../../adapters/postgres/index.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import { createControlPlane } from "../../../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../../../core/domain/accounts/account.ts";
 import { createKeyInFolder } from "../../../../hosts/composition/accounts/bootstrap.ts";
 import { firstKey } from "../../../../hosts/composition/accounts/first-key.ts";
@@ -79,7 +80,7 @@ test("a finished migration does not run again, and no key is lost", async () => 
   const ids = (await after.identity.keys.list(acme))._unsafeUnwrap().map((key) => key.id);
   expect(ids).toContain(id);
   const { rows } = await server.pool().query("SELECT version FROM portside_migrations ORDER BY version");
-  expect(rows).toEqual([{ version: 1 }]);
+  expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
 });
 
 test("stores no part of a key that could be used", async () => {
@@ -136,4 +137,62 @@ test("reports a database that does not respond at the start, without its passwor
   expect(refusal).toBeInstanceOf(SettingsError);
   expect((refusal as Error).message).toContain("PORTSIDE_KEYS_DATABASE");
   expect((refusal as Error).message).not.toContain("s3cret");
+});
+
+test("replicas share sessions and links, and a session ends on every replica as soon as its key is revoked", async () => {
+  const replicas = await Promise.all([replica(), replica()]);
+  const [first, second] = replicas.map(({ identity }) => identity);
+  if (first?.sessions === undefined || second?.sessions === undefined) throw new Error("there are no sessions");
+  const { id } = (await first.keys.create(acme, "session"))._unsafeUnwrap();
+  const credential = { kind: "key", id, keyId: id } as const;
+  const { token } = (
+    await first.sessions.createLink({ account: acme, credential, expiresAt: undefined })
+  )._unsafeUnwrap();
+  const uses = await Promise.all([first, second, first, second].map(({ sessions }) => sessions?.useLink(token)));
+  expect(uses.filter((use) => use?.isOk())).toHaveLength(1);
+  const holder = { account: acme, credential, expiresAt: undefined };
+  const { secrets, session } = (await first.sessions.create(holder))._unsafeUnwrap();
+  expect((await second.sessions.authenticate(secrets))._unsafeUnwrap().sessionId).toBe(session.id);
+  expect((await first.keys.revoke(acme, id)).isOk()).toBe(true);
+  expect((await second.sessions.authenticate(secrets))._unsafeUnwrapErr().kind).toBe("unauthenticated");
+  expect((await second.sessions.isLive(acme, session.id))._unsafeUnwrap()).toBe(false);
+});
+
+test("a request of one replica ends within ten seconds after another replica revokes its session", async () => {
+  const clock = createManualClock();
+  const memory = createMemoryProvider({ clock });
+  const [one, two] = await Promise.all(
+    [1, 2].map(async () => {
+      const { identity } = await createPostgresIdentity(server.pool(), { ...config, clock });
+      return createControlPlane({ ...memory.ports, identity });
+    }),
+  );
+  if (one === undefined || two === undefined) throw new Error("there are no replicas");
+  const { key } = (await one.createKey({ account: acme, credentialId: "test" }, { label: "page" }))._unsafeUnwrap();
+  const { cookie, request_token } = (await one.signIn({ key }, "::1"))._unsafeUnwrap();
+  const session = { cookie, requestToken: request_token };
+  const principal = (await two.authenticate({ session }))._unsafeUnwrap();
+  let hasEnded = false;
+  const ended = two.whenSignedOut(principal, { signal: new AbortController().signal }).then(() => {
+    hasEnded = true;
+  });
+  await clock.advance(4000);
+  expect(hasEnded).toBe(false);
+  expect((await one.revokeSession(principal, { id: principal.sessionId ?? "" })).isOk()).toBe(true);
+  // The check asks the database, so its answer does not arrive with the clock.
+  await expect.poll(() => clock.advance(4000).then(() => hasEnded)).toBe(true);
+  await ended;
+});
+
+test("stores no secret of a session or link", async () => {
+  const { identity } = await replica();
+  const { sessions } = identity;
+  if (sessions === undefined) throw new Error("there are no sessions");
+  const holder = { account: acme, credential: { kind: "issuer_token", id: "jwt:1", keyId: null } as const };
+  const { secrets } = (await sessions.create({ ...holder, expiresAt: undefined }))._unsafeUnwrap();
+  const { token } = (await sessions.createLink({ ...holder, expiresAt: undefined }))._unsafeUnwrap();
+  const { rows: stored } = await server.pool().query("SELECT * FROM portside_sessions");
+  const { rows: links } = await server.pool().query("SELECT * FROM portside_links");
+  const text = JSON.stringify([stored, links]);
+  for (const secret of [token, ...Object.values(secrets)]) expect(text).not.toContain(secret);
 });

@@ -13,6 +13,7 @@ interface Secrets {
   readonly trashId: string;
   readonly deployId: string;
   readonly keyId: string;
+  readonly sessionId: string;
 }
 
 /** A call by the other account, with checks of its result. */
@@ -30,6 +31,10 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   endWaits: "not of an account",
   settle: "not of an account",
   close: "not of an account",
+  hasSessions: "not of an account",
+  signIn: "not of an account",
+  // Concerns only the session that authenticated the caller.
+  whenSignedOut: "not of an account",
   countRequest: async (controlPlane, other) => {
     expect(controlPlane.countRequest(other).isOk()).toBe(true);
   },
@@ -178,6 +183,23 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const own = (await controlPlane.listSecrets(other))._unsafeUnwrap();
     expect(own).toMatchObject([{ name: "API_KEY", used_by: [] }]);
   },
+  createConsoleLink: async (controlPlane, other) => {
+    const { token } = (
+      await controlPlane.createConsoleLink({ ...other, credentialKind: "issuer_token" })
+    )._unsafeUnwrap();
+    const signedIn = (await controlPlane.signIn({ link: token }, "::1"))._unsafeUnwrap();
+    expect(signedIn.account).toBe(other.account);
+  },
+  signOut: async (controlPlane, other, { sessionId }) => {
+    const forged = { ...other, sessionId };
+    expect((await controlPlane.signOut(forged))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  listSessions: async (controlPlane, other) => {
+    expect((await controlPlane.listSessions(other))._unsafeUnwrap()).toEqual({ sessions: [] });
+  },
+  revokeSession: async (controlPlane, other, { sessionId }) => {
+    expect((await controlPlane.revokeSession(other, { id: sessionId }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
   createKey: async (controlPlane, other) => {
     const made = (await controlPlane.createKey(other, { label: "mine" }))._unsafeUnwrap();
     const principal = (await controlPlane.authenticate({ apiKey: made.key }))._unsafeUnwrap();
@@ -210,7 +232,14 @@ const prepare = async () => {
   await fetch(inOnePiece(put).url, { method: "PUT", body: "mine" });
   (await controlPlane.deleteVolume(principal(), { name: "old" }))._unsafeUnwrap();
   const [trashed] = (await controlPlane.listTrash(principal()))._unsafeUnwrap();
-  const secrets = { deployId: records[0]?.deploy_id ?? "", keyId: key.id, trashId: trashed?.id ?? "" };
+  (await controlPlane.signIn({ key: key.key }, "::1"))._unsafeUnwrap();
+  const { sessions } = (await controlPlane.listSessions(principal()))._unsafeUnwrap();
+  const secrets = {
+    deployId: records[0]?.deploy_id ?? "",
+    keyId: key.id,
+    trashId: trashed?.id ?? "",
+    sessionId: sessions[0]?.id ?? "",
+  };
   return { platform, secrets, key: key.key };
 };
 
@@ -237,6 +266,7 @@ test.each(tried)("%s reveals and changes nothing of another account", async (_me
     trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
     secrets: (await controlPlane.listSecrets(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
+    sessions: (await controlPlane.listSessions(principal()))._unsafeUnwrap(),
     usage: (await controlPlane.getAccountUsage(principal()))._unsafeUnwrap(),
     subscription: (await controlPlane.getSubscription(principal()))._unsafeUnwrap(),
   });

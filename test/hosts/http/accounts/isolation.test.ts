@@ -1,6 +1,6 @@
 /**
  * No account can see or change another account's resources. Requests for its deployments, deploys and volumes fail
- * with 403, requests for its keys and secrets fail with 404, and lists omit them. Every endpoint needs a case here.
+ * with 403, requests for its keys, secrets and sessions fail with 404, and lists omit them. Every endpoint needs a case here.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
@@ -11,11 +11,11 @@ import { detailOf } from "../../../support/http/refusals.ts";
 
 type Case =
   /** Names a resource of the other account, and must fail with this status. */
-  | { readonly refused: 403 | 404 }
+  | { readonly refused: 403 | 404 | 409 }
   /** Names no resource, or only the caller's own. Checks that the response has no resource of the other account. */
   | { readonly own: (answer: unknown) => void };
 
-const refused = (status: 403 | 404): Case => ({ refused: status });
+const refused = (status: 403 | 404 | 409): Case => ({ refused: status });
 const nothingOfOthers: Case = { own: (answer) => expect(answer).toEqual([]) };
 
 const cases: Readonly<Record<string, Case>> = {
@@ -66,6 +66,15 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/key/create": { own: (answer) => expect(answer).toMatchObject({ key: expect.stringMatching(/^psk_/) }) },
   "GET /v1/key/list": { own: (answer) => expect(answer).toMatchObject([{ label: "test" }, { label: "ci" }]) },
   "POST /v1/key/revoke": refused(404),
+  "POST /v1/console/link": {
+    own: (answer) => expect(answer).toMatchObject({ url: expect.stringContaining("#link=") }),
+  },
+  // Names no account, and its link is not valid.
+  "POST /v1/console/sign-in": refused(403),
+  // The caller's key has no session.
+  "POST /v1/console/sign-out": refused(409),
+  "GET /v1/console/sessions": { own: (answer) => expect(answer).toEqual({ sessions: [] }) },
+  "POST /v1/console/revoke": refused(404),
   "POST /v1/token": { own: (answer) => expect(answer).toMatchObject({ access_token: expect.any(String) }) },
 };
 
@@ -85,7 +94,9 @@ beforeAll(async () => {
   await fetch(upload.json.url, { method: "PUT", body: "hunter2" });
   await api.call("POST", "/v1/volume/delete", { json: { name: "old" }, account: "owner" });
   const [key] = (await api.call("GET", "/v1/key/list", { account: "owner" })).json;
-  names = { name: "taken", deployId: records[0].deploy_id, keyId: key.id };
+  await api.call("POST", "/v1/console/sign-in", { json: { key: await api.key("owner") } });
+  const { sessions } = (await api.call("GET", "/v1/console/sessions", { account: "owner" })).json;
+  names = { name: "taken", deployId: records[0].deploy_id, keyId: key.id, sessionId: sessions[0].id };
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
@@ -94,6 +105,7 @@ const ownView = async () => {
     "GET /v1/deployment/list",
     "GET /v1/deployment/releases",
     "GET /v1/key/list",
+    "GET /v1/console/sessions",
     "GET /v1/deploy/:deploy_id",
     "POST /v1/deployment/logs",
     "GET /v1/secret/list",

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { serveMemory } from "../../../support/http/api.ts";
-import { callEndpoint, endpointNames } from "../../../support/http/endpoint-calls.ts";
+import { callEndpoint, privateEndpointNames } from "../../../support/http/endpoint-calls.ts";
 import { detailOf } from "../../../support/http/refusals.ts";
 
 const serveSlow = (clock = createManualClock()) => serveMemory({ clock }, { accountLimits: { requestsPerMinute: 3 } });
@@ -33,7 +33,7 @@ test("does not count requests without a valid credential", async () => {
   expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);
 });
 
-test.each(endpointNames)("counts %s", async (endpoint) => {
+test.each(privateEndpointNames)("counts %s", async (endpoint) => {
   await using api = await serveMemory({ clock: createManualClock() }, { accountLimits: { requestsPerMinute: 1 } });
   await callEndpoint(api, endpoint);
   const answer = await callEndpoint(api, endpoint);

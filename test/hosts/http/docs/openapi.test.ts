@@ -131,8 +131,9 @@ describe("complete", () => {
   test("lists every path, and declares that health checks need no credential", () => {
     const paths = [...new Set(endpoints.map(({ path }) => pathOf(path))), "/health", "/ready"];
     expect(Object.keys(document.paths).sort()).toEqual(paths.sort());
-    expect(document.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+    expect(document.security).toEqual([{ apiKey: [] }, { bearer: [] }, { sessionCookie: [], sessionToken: [] }]);
     for (const path of ["/health", "/ready"]) expect(document.paths[path].get.security).toEqual([]);
+    expect(document.paths["/v1/console/sign-in"].post.security).toEqual([]);
   });
 
   test.each(endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
@@ -235,7 +236,15 @@ describe("consistent with the contract", () => {
     const [deployed] = (await own.deploy(scheduled, nodeSource(helloServer()))).text.split("\n");
     const { deploy_id } = JSON.parse(deployed as string);
     const { id } = (await own.call("POST", "/v1/key/create", { json: { label: "other" } })).json;
-    const made = { "/v1/deploy/cancel": { deploy_id }, "/v1/key/revoke": { id } } as Record<string, object>;
+    const { url } = (await own.call("POST", "/v1/console/link")).json;
+    await own.call("POST", "/v1/console/sign-in", { json: { key: await own.key() } });
+    const { sessions } = (await own.call("GET", "/v1/console/sessions")).json;
+    const made = {
+      "/v1/deploy/cancel": { deploy_id },
+      "/v1/key/revoke": { id },
+      "/v1/console/sign-in": { link: url.split("#link=")[1] },
+      "/v1/console/revoke": { id: sessions[0].id },
+    } as Record<string, object>;
     // Each call needs the result of an earlier one: a deletion follows the uploads, and a restore follows the deletion.
     const order = ["/create", "/upload", "/download", "/delete-object", "/delete", "/restore"];
     const rank = ({ path }: { path: string }) => order.findIndex((end) => path.endsWith(end));
@@ -249,7 +258,10 @@ describe("consistent with the contract", () => {
       if (path === "/v1/volume/upload") await fetch(answer.json.url, { method: "PUT", body: "a" });
     }
     expect(Object.fromEntries(answers)).toEqual(
-      Object.fromEntries(posts.map(({ path }) => [path, path === "/v1/deploy/cancel" ? 409 : 200])),
+      Object.fromEntries(
+        // The deploy has ended, and the request has no session.
+        posts.map(({ path }) => [path, ["/v1/deploy/cancel", "/v1/console/sign-out"].includes(path) ? 409 : 200]),
+      ),
     );
   });
 });

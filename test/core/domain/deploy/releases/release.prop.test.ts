@@ -130,4 +130,7 @@ test("the author of a release is the credential, with the label of a key", () =>
   expect(author("platform_token")).toEqual({ kind: "token", id: "k1", label: "" });
   expect(author("issuer_token")).toMatchObject({ kind: "token" });
   expect(author()).toEqual({ kind: "embedder", id: "k1", label: "" });
+  const session = { account, credentialId: "k1", sessionId: "s1" } as const;
+  expect(authorOf({ ...session, credentialKind: "key" }, keys)).toEqual({ kind: "console", id: "k1", label: "laptop" });
+  expect(authorOf({ ...session, credentialKind: "issuer_token" }, keys)).toMatchObject({ kind: "console", label: "" });
 });

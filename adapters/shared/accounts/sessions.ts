@@ -1,0 +1,140 @@
+/**
+ * Sessions of the console on top of any store of session records. The store contains only hashes of the secrets.
+ *
+ * Nothing is cached, so that every replica rejects a session as soon as it or its key is revoked.
+ */
+import { hash, timingSafeEqual } from "node:crypto";
+import { linkExpiry, principalOfSession, type Session, sessionExpiry } from "../../../core/domain/accounts/session.ts";
+import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { forbidden, notFound, type Unavailable, unauthenticated } from "../../../core/errors.ts";
+import type { Sessions } from "../../../core/ports/sessions.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
+import { storeUnavailable } from "../runtime/disk-fault.ts";
+import type { LiveKeys } from "./api-keys.ts";
+import type { SessionRecord, SessionRecords } from "./session-record.ts";
+
+/** 43 base62 characters have 256 bits. */
+const SECRET_LENGTH = 43;
+/** Minimum milliseconds between two updates of a session's `lastSeenAt`. */
+const SEEN_MS = 60_000;
+
+export interface SessionDeps {
+  readonly records: SessionRecords;
+  readonly keys: Pick<LiveKeys, "has">;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+const ENDED = unauthenticated("The session has ended. Sign in to the console again.");
+const INVALID_LINK = forbidden(
+  "The link is not valid: it was used, or it is older than a minute. Run 'portside console' for another.",
+);
+
+const digest = (secret: string): string => hash("sha256", secret, "hex");
+
+const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
+
+const stored = <T>(work: Promise<T>) =>
+  ResultAsync.fromPromise(work, (cause) =>
+    storeUnavailable("The store of sessions does not respond. Try again.", cause),
+  );
+
+const listed = ({ cookieHash: _cookie, tokenHash: _token, ...session }: SessionRecord): Session => session;
+
+/** Reads a timestamp that this module has written. */
+const timeOf = (text: string): Instant => parseInstant(text) as Instant;
+
+export const createSessions = ({ records, keys, clock, ids, logger }: SessionDeps): Sessions => {
+  const secret = () => ids.secret(SECRET_LENGTH);
+
+  const hasKey = ({ account, credential: { keyId } }: Pick<Session, "account" | "credential">) =>
+    keyId === null ? okAsync<boolean, Unavailable>(true) : keys.has(account, keyId);
+
+  const isLive = (session: Session): ResultAsync<boolean, Unavailable> =>
+    timeOf(session.expiresAt) <= clock.now() ? okAsync(false) : hasKey(session);
+
+  const noteUse = ({ id, lastSeenAt }: Session): void => {
+    const now = clock.now();
+    if (lastSeenAt !== null && plusMillis(timeOf(lastSeenAt), SEEN_MS) > now) return;
+    records
+      .seen(id, timestampOf(now))
+      .catch((cause) => logger.warn("could not record the last use of a session", { id, cause }));
+  };
+
+  /** Called with each new record, so that the store does not grow. */
+  const removeExpired = () => records.removeExpired(timestampOf(clock.now()));
+
+  return {
+    createLink: ({ account, credential, expiresAt: credentialExpiry }) => {
+      const token = secret();
+      const expiresAt = linkExpiry(clock.now(), credentialExpiry);
+      const record = {
+        hash: digest(token),
+        account,
+        credential,
+        credentialExpiresAt: credentialExpiry === undefined ? null : timestampOf(credentialExpiry),
+        expiresAt: timestampOf(expiresAt),
+      };
+      return stored(removeExpired().then(() => records.insertLink(record))).map(() => ({ token, expiresAt }));
+    },
+
+    useLink: (token) =>
+      stored(records.takeLink(digest(token))).andThen((link) => {
+        if (link === undefined || timeOf(link.expiresAt) <= clock.now()) return errAsync(INVALID_LINK);
+        const { account, credential, credentialExpiresAt } = link;
+        const expiresAt = credentialExpiresAt === null ? undefined : timeOf(credentialExpiresAt);
+        return hasKey(link).andThen((there) =>
+          there ? okAsync({ account, credential, expiresAt }) : errAsync(INVALID_LINK),
+        );
+      }),
+
+    create: ({ account, credential, expiresAt }) => {
+      const now = clock.now();
+      const secrets = { cookie: secret(), requestToken: secret() };
+      const record: SessionRecord = {
+        id: ids.id(),
+        account,
+        credential,
+        createdAt: timestampOf(now),
+        expiresAt: timestampOf(sessionExpiry(now, expiresAt)),
+        lastSeenAt: null,
+        cookieHash: digest(secrets.cookie),
+        tokenHash: digest(secrets.requestToken),
+      };
+      return stored(removeExpired().then(() => records.insert(record))).map(() => ({
+        session: listed(record),
+        secrets,
+      }));
+    },
+
+    authenticate: ({ cookie, requestToken }) =>
+      stored(records.withCookie(digest(cookie))).andThen((record) => {
+        if (record === undefined || !sameHash(record.tokenHash, digest(requestToken))) return errAsync(ENDED);
+        return isLive(record).andThen((live) => {
+          if (!live) return errAsync(ENDED);
+          noteUse(record);
+          return okAsync(principalOfSession(record, timeOf(record.expiresAt)));
+        });
+      }),
+
+    isLive: (account, id) =>
+      stored(records.ofAccount(account)).andThen((own) => {
+        const record = own.find((one) => one.id === id);
+        return record === undefined ? okAsync<boolean, Unavailable>(false) : isLive(record);
+      }),
+
+    list: (account) =>
+      stored(records.ofAccount(account)).andThen((own) =>
+        ResultAsync.combine(own.map((record) => isLive(record).map((live) => (live ? [listed(record)] : [])))).map(
+          (sessions) => sessions.flat(),
+        ),
+      ),
+
+    revoke: (account, id) =>
+      stored(records.remove(account, id)).andThen((had) =>
+        had ? okAsync(undefined) : errAsync(notFound(`Your account has no session '${id}'.`)),
+      ),
+  };
+};

@@ -1,0 +1,35 @@
+/** Counts the attempts to sign in from each network address against a rate limit. */
+import { sessionLimits } from "../../domain/accounts/limits.ts";
+import { type Bucket, takeToken } from "../../domain/accounts/rate-limit.ts";
+import { type RateLimited, rateLimited } from "../../errors.ts";
+import type { Clock } from "../../ports/system.ts";
+import { err, ok, type Result } from "../../result.ts";
+
+/** The maximum number of addresses in memory. The counter then forgets the address with the oldest attempt. */
+const ADDRESSES = 10_000;
+
+export class SignInCounter {
+  readonly #clock: Clock;
+  /** In the order of the latest attempts. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts an attempt. Fails if the address exceeds the limit. */
+  count(address: string): Result<void, RateLimited> {
+    const perMinute = sessionLimits.signInsPerMinute;
+    const { bucket, retryAfterSeconds } = takeToken(this.#buckets.get(address), perMinute, this.#clock.now());
+    this.#buckets.delete(address);
+    this.#buckets.set(address, bucket);
+    for (const oldest of this.#buckets.keys()) {
+      if (this.#buckets.size <= ADDRESSES) break;
+      this.#buckets.delete(oldest);
+    }
+    if (retryAfterSeconds === undefined) return ok(undefined);
+    return err(
+      rateLimited(`Your address has exceeded its limit of ${perMinute} sign-ins per minute.`, retryAfterSeconds),
+    );
+  }
+}

@@ -1,0 +1,35 @@
+/** `portside console` */
+import { flag } from "../arguments.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions } from "../command.ts";
+import { type Io, print, printJson, say } from "../terminal/io.ts";
+import { openInBrowser } from "../terminal/open-in-browser.ts";
+
+/** Without a display, the opener starts and then fails, or opens a browser in the terminal. */
+const hasDisplay = ({ env }: Io): boolean =>
+  process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
+
+export const command: Command = {
+  usage: "console [--no-open] [--json]",
+  options: { ...clientOptions, "no-open": flag("Print the link instead of opening it") },
+  examples: ["console", "console --no-open"],
+  notes: [
+    "Opens the console in the browser, and signs in with a link that works once, within a minute. Prints the link if",
+    "there is no browser or no terminal.",
+  ],
+  run: async (input, io) => {
+    const { url, expires_at } = await clientFor(input, io).createConsoleLink();
+    if (input.flag("json")) {
+      printJson(io, { url, expires_at });
+      return 0;
+    }
+    const opens = !input.flag("no-open") && io.stdout.isTTY === true && hasDisplay(io) && /^https?:\/\//.test(url);
+    if (opens && (await openInBrowser(io, url)) === undefined) {
+      say(io, "Opened the console in the browser. To print the link instead, run 'portside console --no-open'.");
+      return 0;
+    }
+    print(io, url);
+    say(io, "Open the link within a minute. It works once.");
+    return 0;
+  },
+};

@@ -1,0 +1,80 @@
+/** What sign-in must know about a request: who sent it, by which origin, and whether the connection is safe. */
+import type { FastifyRequest } from "fastify";
+import type { z } from "zod";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { consoleSchema } from "../../../core/domain/wire/responses.ts";
+
+export interface Visit {
+  /** The network address of the client. */
+  readonly address: string;
+  /** The origin and the path prefix under which a browser reaches the API, without a trailing slash. */
+  readonly base: string;
+  /** True if the browser's connection is encrypted. */
+  readonly isEncrypted: boolean;
+  /** True if the connection does not leave the browser's machine. */
+  readonly isLoopback: boolean;
+  /** The console of this server, for `GET /v1/capabilities`. */
+  readonly console: z.output<typeof consoleSchema>;
+}
+
+export interface VisitOptions {
+  readonly prefix: string;
+  readonly origins: ReadonlySet<string>;
+  readonly console: Visit["console"];
+}
+
+/** The two secrets of a session. */
+type SessionSecrets = NonNullable<Parameters<ControlPlane["authenticate"]>[0]["session"]>;
+
+/** The header with the second secret of a session. A page of another origin cannot set it. */
+export const REQUEST_TOKEN_HEADER = "x-portside-console";
+
+const PLAIN_COOKIE = "portside_session";
+/** Browsers accept the prefix only for a cookie of this host that was set over TLS. */
+const ENCRYPTED_COOKIE = `__Host-${PLAIN_COOKIE}`;
+
+/** Returns whether only programs on the machine of the browser can answer for the host. */
+const isLoopbackHost = (hostname: string): boolean =>
+  hostname === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
+
+export const visitOf = (
+  { protocol, host, hostname, ip, headers }: FastifyRequest,
+  { prefix, origins, console }: VisitOptions,
+): Visit => {
+  const [configured] = origins;
+  // Behind a proxy that terminates TLS, the configured origin of the page is the evidence for TLS.
+  const isOwnPage = headers.origin !== undefined && origins.has(headers.origin);
+  return {
+    address: ip,
+    base: `${configured ?? `${protocol}://${host}`}${prefix}`,
+    isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
+    isLoopback: isLoopbackHost(hostname.toLowerCase()),
+    console,
+  };
+};
+
+/** https://www.rfc-editor.org/rfc/rfc6265#section-5.4 */
+const cookieOf = (header: string | undefined, name: string): string | undefined =>
+  header
+    ?.split(";")
+    .map((pair) => pair.trim())
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+
+/** Returns the secrets of a session, or undefined if the request does not have both. */
+export const sessionSecretsOf = (headers: FastifyRequest["headers"]): SessionSecrets | undefined => {
+  const cookie = cookieOf(headers.cookie, ENCRYPTED_COOKIE) ?? cookieOf(headers.cookie, PLAIN_COOKIE);
+  const requestToken = headers[REQUEST_TOKEN_HEADER];
+  return cookie === undefined || typeof requestToken !== "string" ? undefined : { cookie, requestToken };
+};
+
+/** @param value empty to remove the cookie */
+export const sessionCookie = ({ isEncrypted }: Visit, value: string, lifeMs: number): string =>
+  [
+    `${isEncrypted ? ENCRYPTED_COOKIE : PLAIN_COOKIE}=${value}`,
+    "Path=/",
+    `Max-Age=${Math.floor(lifeMs / 1000)}`,
+    "HttpOnly",
+    "SameSite=Strict",
+    ...(isEncrypted ? ["Secure"] : []),
+  ].join("; ");

@@ -1,0 +1,122 @@
+/** Sessions in the control plane: when an open response must end, and what a platform without sessions answers. */
+import { expect, test } from "vitest";
+import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { createControlPlane } from "../../../../core/control-plane.ts";
+import { accountOf } from "../../../../core/domain/accounts/account.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import type { Sessions } from "../../../../core/ports/sessions.ts";
+import { errAsync, okAsync, ResultAsync } from "../../../../core/result.ts";
+
+const acme = accountOf("acme");
+
+const start = async (change: (sessions: Sessions) => Partial<Sessions> = () => ({})) => {
+  const clock = createManualClock();
+  const { ports } = createMemoryProvider({ clock });
+  const own = ports.identity.sessions as Sessions;
+  const sessions = { ...own, ...change(own) };
+  const controlPlane = createControlPlane({ ...ports, identity: { ...ports.identity, sessions } });
+  const { key } = (await ports.identity.keys.create(acme, "page"))._unsafeUnwrap();
+  const { cookie, request_token } = (await controlPlane.signIn({ key }, "::1"))._unsafeUnwrap();
+  const session = { cookie, requestToken: request_token };
+  const principal = (await controlPlane.authenticate({ session }))._unsafeUnwrap();
+  const closed = new AbortController();
+  let hasEnded = false;
+  const ended = controlPlane.whenSignedOut(principal, { signal: closed.signal }).then(() => {
+    hasEnded = true;
+  });
+  return { clock, controlPlane, principal, closed, ended, hasEnded: () => hasEnded };
+};
+
+test("an open response ends within four seconds after its session", async () => {
+  const { clock, controlPlane, principal, hasEnded } = await start();
+  await clock.advance(60_000);
+  expect(hasEnded()).toBe(false);
+  (await controlPlane.signOut(principal))._unsafeUnwrap();
+  await clock.advance(3999);
+  expect(hasEnded()).toBe(false);
+  await clock.advance(1);
+  expect(hasEnded()).toBe(true);
+});
+
+test("an open response ends when its session expires", async () => {
+  const { clock, hasEnded } = await start();
+  await clock.advance(12 * 60 * 60_000 - 1);
+  expect(hasEnded()).toBe(false);
+  await clock.advance(4000);
+  expect(hasEnded()).toBe(true);
+});
+
+test.each([
+  ["fails", () => errAsync(unavailable("down"))],
+  ["throws", () => new ResultAsync<boolean, never>(Promise.reject(new TypeError("a bug")))],
+  ["does not answer", () => new ResultAsync<boolean, never>(new Promise(() => undefined))],
+] as const)("an open response ends within eight seconds if the store of sessions %s", async (_what, isLive) => {
+  const { clock, hasEnded } = await start(() => ({ isLive }));
+  await clock.advance(8000);
+  expect(hasEnded()).toBe(true);
+});
+
+test("the check ends when the response closes", async () => {
+  let checks = 0;
+  const isLive = () => {
+    checks += 1;
+    return okAsync(true);
+  };
+  const { clock, closed, ended } = await start(() => ({ isLive }));
+  await clock.advance(4000);
+  closed.abort();
+  await ended;
+  await clock.advance(60_000);
+  expect(checks).toBe(1);
+});
+
+test("a platform without sessions rejects every call with unsupported, and has no such way to sign in", async () => {
+  const { ports } = createMemoryProvider();
+  const { sessions: _sessions, ...identity } = ports.identity;
+  const controlPlane = createControlPlane({ ...ports, identity });
+  const principal = { account: acme, credentialId: "k1", credentialKind: "key" } as const;
+  expect(controlPlane.hasSessions).toBe(false);
+  const answers = await Promise.all([
+    controlPlane.createConsoleLink(principal),
+    controlPlane.signIn({ key: "psk_x" }, "::1"),
+    controlPlane.signOut({ ...principal, sessionId: "s1" }),
+    controlPlane.listSessions(principal),
+    controlPlane.revokeSession(principal, { id: "s1" }),
+    controlPlane.authenticate({ session: { cookie: "a", requestToken: "b" } }),
+  ]);
+  expect(answers.map((answer) => answer._unsafeUnwrapErr().kind)).toEqual(Array(6).fill("unsupported"));
+});
+
+test("a user of the embedding application cannot create a link", async () => {
+  const { controlPlane } = await start();
+  const user = { account: acme, credentialId: "u-17" };
+  expect((await controlPlane.createConsoleLink(user))._unsafeUnwrapErr().kind).toBe("forbidden");
+});
+
+test("sign-ins of one address do not count against another's", async () => {
+  const { controlPlane } = await start();
+  const kindAt = async (address: string) =>
+    (await controlPlane.signIn({ key: "psk_x" }, address))._unsafeUnwrapErr().kind;
+  for (let count = 0; count < 20; count++) expect(await kindAt("10.0.0.1")).toBe("unauthenticated");
+  expect(await kindAt("10.0.0.1")).toBe("rate_limited");
+  expect(await kindAt("10.0.0.2")).toBe("unauthenticated");
+});
+
+test("a key or a token of a request takes precedence over its session", async () => {
+  const { ports } = createMemoryProvider();
+  const controlPlane = createControlPlane(ports);
+  const [own, other] = await Promise.all(
+    ["acme", "beta"].map(async (name) => (await ports.identity.keys.create(accountOf(name), "k"))._unsafeUnwrap().key),
+  );
+  const { cookie, request_token } = (await controlPlane.signIn({ key: own }, "::1"))._unsafeUnwrap();
+  const session = { cookie, requestToken: request_token };
+  const accountWith = async (headers: object) =>
+    (await controlPlane.authenticate({ session, ...headers })).match(
+      ({ account }) => account as string,
+      ({ kind }) => kind,
+    );
+  expect(await accountWith({})).toBe("acme");
+  expect(await accountWith({ apiKey: other })).toBe("beta");
+  expect(await accountWith({ apiKey: "psk_wrong" })).toBe("unauthenticated");
+  expect(await accountWith({ authorization: "Bearer wrong" })).toBe("unauthenticated");
+});

@@ -1,0 +1,74 @@
+/** `portside serve`: the console is on, behind a proxy with `--console-origin`, or off with `--no-console`. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+
+/** Runs `serve` on memory, calls `work` with the API's URL and the first key, and stops the server. */
+const served = async <T>(flags: readonly string[], work: (url: string, key: string) => Promise<T>): Promise<T> => {
+  using folder = folderWith();
+  const stop = new AbortController();
+  const ready = Promise.withResolvers<{ url: string; api_key: string }>();
+  const onOutput = (text: string) => text.includes('"ready"') && ready.resolve(JSON.parse(text));
+  const place = ["--data-dir", join(folder.path, "data"), "--port", "0", "--log-level", "silent"];
+  const args = ["serve", "--provider", "memory", "--json", ...place, ...flags];
+  const running = portside(args, { signal: stop.signal, onOutput });
+  try {
+    const ended = running.then(({ stderr }) => Promise.reject(new Error(stderr)));
+    const { url, api_key } = await Promise.race([ready.promise, ended]);
+    return await work(url, api_key);
+  } finally {
+    stop.abort();
+    await running;
+  }
+};
+
+const post = (url: string, headers: Record<string, string>, body: object) =>
+  fetch(url, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+const consoleOf = async (url: string, key: string) => {
+  const response = await fetch(`${url}/v1/capabilities`, { headers: { "x-api-key": key } });
+  return ((await response.json()) as { console: unknown }).console;
+};
+
+test("has a console, to which a key signs in", async () => {
+  const signedIn = await served([], async (url, key) => {
+    expect(await consoleOf(url, key)).toEqual({ supported: true, sign_in: ["link", "key"] });
+    return post(`${url}/v1/console/sign-in`, {}, { key });
+  });
+  expect(signedIn.status).toBe(200);
+});
+
+test("--no-console turns off the sign-in", async () => {
+  const statuses = await served(["--no-console"], async (url, key) => {
+    expect(await consoleOf(url, key)).toEqual({ supported: false, sign_in: [] });
+    return [await post(`${url}/v1/console/sign-in`, {}, { key }), await post(`${url}/v1/console/link`, {}, {})];
+  });
+  expect(statuses.map(({ status }) => status)).toEqual([404, 404]);
+});
+
+test("--console-origin is the origin of links, from which a page signs in through a proxy with TLS", async () => {
+  const origin = "https://api.example.com";
+  const [link, signedIn, other] = await served(["--console-origin", origin], async (url, key) => [
+    (await (await post(`${url}/v1/console/link`, { "x-api-key": key }, {})).json()) as { url: string },
+    await post(`${url}/v1/console/sign-in`, { origin }, { key }),
+    await post(`${url}/v1/console/sign-in`, { origin: "https://other.example.com" }, { key }),
+  ]);
+  expect(link.url).toMatch(/^https:\/\/api\.example\.com\/console\/#link=/);
+  expect(signedIn.status).toBe(200);
+  expect(signedIn.headers.get("set-cookie")).toMatch(/^__Host-portside_session=/);
+  expect(other.status).toBe(403);
+});
+
+test.each(["https://api.example.com/", "https://api.example.com/x", "api.example.com"])(
+  "--console-origin %s is a usage error",
+  async (text) => {
+    const { code, stderr } = await portside(["serve", "--console-origin", text]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--console-origin must be");
+  },
+);
