@@ -143,6 +143,8 @@ export const needs: Readonly<Record<string, Need>> = {
       CompleteMultipartUploadCommand: ["s3:PutObject"],
       AbortMultipartUploadCommand: ["s3:AbortMultipartUpload"],
       CopyObjectCommand: ["s3:GetObject", "s3:PutObject"],
+      PutBucketCorsCommand: ["s3:PutBucketCORS"],
+      GetBucketCorsCommand: ["s3:GetBucketCORS"],
       PutBucketVersioningCommand: ["s3:PutBucketVersioning"],
       PutPublicAccessBlockCommand: ["s3:PutBucketPublicAccessBlock"],
       PutBucketPolicyCommand: ["s3:PutBucketPolicy"],

@@ -60,7 +60,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
     unsized_uploads: offered(),
     head_downloads: offered(),
-    cors: missing("Portside sets no CORS configuration on the buckets of volumes"),
+    cors: offered(),
     // Default TTL of gcsfuse's stat cache:
     // https://docs.cloud.google.com/run/docs/configuring/services/cloud-storage-volume-mounts
     visible_seconds: 60,

@@ -48,6 +48,11 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   const shortLife = await volumes.softDeleteProblem();
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);
+  // The sweep may take minutes, so the start does not wait for it.
+  const sweeping = volumes.sweep().match(
+    () => undefined,
+    (error) => deps.logger.warn("setting the CORS rules of buckets failed; the next start retries it", { error }),
+  );
   const sql = createGcpSql(config, clients, deps);
   const secrets = createGcpSecrets(config, clients, deps, identities);
   const lastLines = lastLinesOf(logs.deployReads);
@@ -74,6 +79,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     provider,
     close: async () => {
       identities.close();
+      await sweeping;
       await volumes.idle();
       await sql.close();
     },

@@ -158,6 +158,8 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   PutPublicAccessBlock: ({ Bucket }) => ask("s3:PutBucketPublicAccessBlock", bucket(Bucket)),
   PutBucketPolicy: ({ Bucket }) => ask("s3:PutBucketPolicy", bucket(Bucket)),
   DeleteBucketPolicy: ({ Bucket }) => ask("s3:DeleteBucketPolicy", bucket(Bucket)),
+  PutBucketCors: ({ Bucket }) => ask("s3:PutBucketCORS", bucket(Bucket)),
+  GetBucketCors: ({ Bucket }) => ask("s3:GetBucketCORS", bucket(Bucket)),
   PutBucketLifecycleConfiguration: ({ Bucket }) => ask("s3:PutLifecycleConfiguration", bucket(Bucket)),
 
   CreateFileSystem: ({ roleArn, tags }) => [
