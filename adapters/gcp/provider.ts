@@ -19,6 +19,7 @@ import { createGcpLogs } from "./logs/store.ts";
 import { createGcpScheduler } from "./schedules/scheduler.ts";
 import { createGcpSecrets } from "./secrets/secret-store.ts";
 import { createGcpSql } from "./sql/index.ts";
+import { createGcpMetrics } from "./usage/metrics.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
 /** A provider on Google Cloud, with the function that closes it. */
@@ -69,6 +70,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     scheduler: createGcpScheduler(config, clients, deps),
     logs,
     sql,
+    metrics: createGcpMetrics(config, clients, deps, services),
     spool:
       place.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)
