@@ -197,6 +197,14 @@ export const needs: Readonly<Record<string, Need>> = {
       CreateLogStreamCommand: ["logs:CreateLogStream"],
     },
   },
+  cloudwatch: {
+    why: "metrics of deployments are read there",
+    policy: "platformStoragePolicyArn",
+    calls: {
+      GetMetricDataCommand: ["cloudwatch:GetMetricData"],
+      ListMetricsCommand: ["cloudwatch:ListMetrics"],
+    },
+  },
   iam: {
     why: "each account has its own role, which its services assume",
     policy: "platformPolicyArn",

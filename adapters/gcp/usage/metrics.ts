@@ -5,29 +5,22 @@
  */
 
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
-import { type MetricWindow, minuteOf } from "../../../core/domain/usage/metrics.ts";
+import type { MetricWindow } from "../../../core/domain/usage/metrics.ts";
 import {
   countColdStart,
   countInstance,
   countLatencies,
-  countObserved,
   countRequests,
-  createRollup,
   ROLLUP_S,
   type Rollup,
   statusClasses,
 } from "../../../core/domain/usage/rollup.ts";
-import {
-  type Instant,
-  instantOfSeconds,
-  parseInstant,
-  plusMillis,
-  secondsOf,
-} from "../../../core/domain/wire/instant.ts";
+import { type Instant, instantOfSeconds, parseInstant, secondsOf } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { MetricScope, MetricStore } from "../../../core/ports/metric-store.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import { type Observed, observedOf, observedSteps, periodOf } from "../../cloud/usage/observed-steps.ts";
 import type { GoogleRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpLocation } from "../location.ts";
@@ -41,8 +34,8 @@ import { type Period, type RunMetric, runMetricNames, seriesReader, type TimeSer
  */
 export const METRIC_DELAY_S = 240;
 
-/** The maximum number of points per series in a call. */
-const MAX_PERIODS = 1500;
+/** The maximum number of points per series. */
+const MAX_POINTS = 1500;
 
 /** How old the list of services may be, in milliseconds. */
 const LIST_MAX_AGE_MS = 5000;
@@ -50,35 +43,10 @@ const LIST_MAX_AGE_MS = 5000;
 /** The series of a service, by metric. */
 type Values = Partial<Record<RunMetric, TimeSeries[]>>;
 
-/** Returns the shortest valid period that divides the step, so that little is lost before the first whole period. */
-const periodOf = (step: number, seconds: number): number => {
-  for (let parts = step / ROLLUP_S; parts > 1; parts--)
-    if ((step / ROLLUP_S) % parts === 0 && (seconds * parts) / step <= MAX_PERIODS) return step / parts;
-  return step;
-};
-
-const nextMultiple = (seconds: number, period: number): number => Math.ceil(seconds / period) * period;
-
-/** The observed time of a service, in seconds since 1970. */
-interface Observed {
-  readonly first: number;
-  readonly end: number;
-}
-
 interface Measured {
   readonly service: Service;
   readonly observed: Observed;
 }
-
-const observedSteps = ({ from, step, count }: MetricWindow, { first, end }: Observed): (Rollup | null)[] =>
-  Array.from({ length: count }, (_, index) => {
-    const start = secondsOf(from) + index * step;
-    const seconds = Math.min(start + step, end) - Math.max(start, first);
-    if (seconds <= 0) return null;
-    const rollup = createRollup();
-    countObserved(rollup, seconds * 1000);
-    return rollup;
-  });
 
 /** Calls `add` for each point of an observed step. */
 const forEachPoint = (
@@ -145,15 +113,6 @@ export const createGcpMetrics = (
 ): MetricStore => {
   const read = seriesReader(location, clients, runtime);
 
-  /** Returns the time for which the service has complete metrics within the window, or undefined. */
-  const observedOf = (service: Service, { from, step, count }: MetricWindow, period: number): Observed | undefined => {
-    const visible = minuteOf(plusMillis(runtime.clock.now(), -METRIC_DELAY_S * 1000));
-    const created = secondsOf(parseInstant(service.createdAt) ?? runtime.clock.now());
-    const first = created <= secondsOf(from) ? secondsOf(from) : nextMultiple(created + 1, period);
-    const end = Math.min(secondsOf(from) + step * count, Math.floor(visible / period) * period);
-    return first < end ? { first, end } : undefined;
-  };
-
   /** Reads all metrics of services. One call per metric, whatever the number of services. */
   const readAll = (all: readonly Measured[], seconds: number, signal: AbortSignal | undefined) => {
     const names = all.map(({ service }) => service.name);
@@ -195,7 +154,9 @@ export const createGcpMetrics = (
         const own = yield* await services.list(owner, { maxAgeMs: LIST_MAX_AGE_MS, ...options });
         for (const scope of scopes.filter((one) => one.owner === owner)) {
           const service = own.find(({ name }) => name === scope.name);
-          const observed = service && observedOf(service, window, period);
+          const now = runtime.clock.now();
+          const observed =
+            service && observedOf(window, { createdAt: service.createdAt, now, delay: METRIC_DELAY_S, period });
           if (service !== undefined && observed !== undefined) found.set(scope, { service, observed });
         }
       }
@@ -221,7 +182,7 @@ export const createGcpMetrics = (
   return {
     read: (scopes, window, { signal } = {}) =>
       safeTry(async function* () {
-        const period = periodOf(window.step, window.step * window.count);
+        const period = periodOf(window, MAX_POINTS);
         const found = yield* await measured(scopes, window, period, signal);
         const all = [...found.values()];
         const values = all.length === 0 ? new Map<string, Values>() : yield* await readAll(all, period, signal);

@@ -212,6 +212,10 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   DescribeStacks: ({ StackName }) =>
     ask("cloudformation:DescribeStacks", arn("cloudformation", `stack/${StackName}/*`)),
 
+  // CloudWatch has no resources for metrics: "list_amazoncloudwatch.html".
+  GetMetricData: () => ask("cloudwatch:GetMetricData"),
+  ListMetrics: () => ask("cloudwatch:ListMetrics"),
+
   ListServiceQuotas: () => ask("servicequotas:ListServiceQuotas"),
   ListAWSDefaultServiceQuotas: () => ask("servicequotas:ListAWSDefaultServiceQuotas"),
 
