@@ -46,7 +46,7 @@ const classes = ["2xx", "3xx", "4xx", "5xx"] as const;
 /** Upper bounds of the latency buckets, in milliseconds. The last bucket has none. */
 const LATENCY_BOUNDS = Array.from({ length: 15 }, (_, index) => 4 * 2 ** index);
 
-/** The latency that stands for the last bucket: the maximum timeout of a request. */
+/** The latency that represents the last bucket: the maximum timeout of a request. */
 const LONGEST_MS = 3_600_000;
 
 /** The trimmed counts of the buckets: "TC(a:b)" counts the values above `a` seconds, up to `b`. */

@@ -96,7 +96,7 @@ const addPoints = (
     values["container/instance_count"] ?? [],
     stepAt,
     (rollup, { int64Value, doubleValue }, _series, end) => {
-      // Each sample stands for a minute.
+      // Each sample represents a minute.
       const millis = Number(int64Value ?? doubleValue ?? 0) * ROLLUP_S * 1000;
       const memoryBytes = (memoryMeans.get(end) ?? 0) * memory;
       countInstance(rollup, { millis, memoryBytes, cpuMillis: (cpuMeans.get(end) ?? 0) * cpu * millis });
