@@ -1,6 +1,6 @@
 /** The capabilities of the AWS provider, with reasons, including the sizes and limits of Fargate. */
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
-import { type Capabilities, deadlinesIn, metricsWith, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "./config.ts";
 import { fargateSizes } from "./deploy/fargate-sizes.ts";
 import { healthRanges } from "./deploy/render.ts";
@@ -8,6 +8,7 @@ import { instanceLimits } from "./deploy/rollout/scaling.ts";
 import { awsLogCapabilities } from "./logs/capabilities.ts";
 import { awsCron } from "./schedules/capabilities.ts";
 import { awsSqlQueries, sqlLagSeconds } from "./sql/index.ts";
+import { awsMetrics } from "./usage/capabilities.ts";
 import { awsVolumes } from "./volumes/capabilities.ts";
 
 /** Returns the capabilities of the AWS provider with this configuration. */
@@ -64,6 +65,6 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   sql: { queries: awsSqlQueries(config), lag_seconds: sqlLagSeconds },
   source_object: offered(),
   deadlines: deadlinesIn(cloudDeadlines),
-  metrics: metricsWith(missing("Portside does not read CloudWatch metrics"), 0),
+  metrics: awsMetrics,
   subscription: offered(),
 });

@@ -5,6 +5,7 @@
 import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import type { AthenaClient } from "@aws-sdk/client-athena";
 import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
+import type { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
 import type { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import type { CodeBuildClient } from "@aws-sdk/client-codebuild";
 import type { ECRClient } from "@aws-sdk/client-ecr";
@@ -28,6 +29,7 @@ export interface AwsClients {
   readonly files: S3FilesClient;
   readonly scheduler: SchedulerClient;
   readonly logs: CloudWatchLogsClient;
+  readonly metrics: CloudWatchClient;
   readonly athena: AthenaClient;
   readonly iam: IAMClient;
   readonly sts: STSClient;
@@ -49,6 +51,7 @@ interface Sdks {
   readonly files: typeof import("@aws-sdk/client-s3files");
   readonly scheduler: typeof import("@aws-sdk/client-scheduler");
   readonly logs: typeof import("@aws-sdk/client-cloudwatch-logs");
+  readonly metrics: typeof import("@aws-sdk/client-cloudwatch");
   readonly athena: typeof import("@aws-sdk/client-athena");
   readonly iam: typeof import("@aws-sdk/client-iam");
   readonly sts: typeof import("@aws-sdk/client-sts");
@@ -128,6 +131,11 @@ const sdks: { readonly [K in keyof AwsClients]: SdkPackage<Sdks[K], AwsClients[K
     "@aws-sdk/client-cloudwatch-logs",
     () => import("@aws-sdk/client-cloudwatch-logs"),
     (module) => module.CloudWatchLogsClient,
+  ),
+  metrics: sdk(
+    "@aws-sdk/client-cloudwatch",
+    () => import("@aws-sdk/client-cloudwatch"),
+    (module) => module.CloudWatchClient,
   ),
   athena: sdk(
     "@aws-sdk/client-athena",

@@ -10,6 +10,7 @@ import type { AwsSettings } from "./config.ts";
 import { sharedByBalancer } from "./deploy/balancers.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinResources, outputsOf, sqlResources, unnamedResources } from "./shared-resources.ts";
+import { checkCors } from "./volumes/check-cors.ts";
 
 type DoctorConfig = Pick<
   AwsSettings,
@@ -180,5 +181,7 @@ export async function* diagnoseAws(
   const balancers = "missing" in joined ? 1 : sharedByBalancer(joined.resources).length;
   yield* checkQuotas(config, balancers, clients, environment);
   const stateBucket = config.shared.stateBucket ?? outputs["stateBucket"];
-  if (stateBucket !== undefined) yield spoolPlace(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
+  if (stateBucket === undefined) return;
+  yield* checkCors(stateBucket, clients);
+  yield spoolPlace(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
 }

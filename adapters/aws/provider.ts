@@ -15,11 +15,14 @@ import { createCodeBuilder } from "./deploy/build/builder.ts";
 import { s3Spool } from "./deploy/build/spool-bucket.ts";
 import { createImageRetention } from "./deploy/images/image-retention.ts";
 import { createEcsPlatform } from "./deploy/platform.ts";
+import { createRecords } from "./deploy/records/records.ts";
 import { diagnoseAws } from "./doctor.ts";
 import { createAwsLogs } from "./logs/store.ts";
 import { createAwsScheduler } from "./schedules/scheduler.ts";
 import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
+import { stateBucket } from "./state-bucket.ts";
+import { createAwsMetrics } from "./usage/metrics.ts";
 import { createAwsVolumes } from "./volumes/volume-store.ts";
 
 /** A running AWS provider. */
@@ -52,6 +55,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     mountable: async (bucket, options) => volumes.mountable(bucket, options),
     lastLines: lastLinesOf(logs.deployReads),
   });
+  const records = stateBucket(config.shared.stateBucket, clients, awsCalls(deps));
   const images = createImageRetention(config, clients, deps);
   // The sweep may take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
@@ -59,8 +63,8 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     (error) => deps.logger.warn("the purge of trashed volumes failed; the next start retries it", { error }),
   );
   const spoolFolder = join(config.dataDir, "spool");
-  const { stateBucket } = config.shared;
-  const waiting = spoolPlace(config.sourceSpool, spoolFolder, stateBucket, environment);
+  const { stateBucket: bucket } = config.shared;
+  const waiting = spoolPlace(config.sourceSpool, spoolFolder, bucket, environment);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: awsCapabilities(config),
@@ -70,10 +74,11 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     scheduler: createAwsScheduler(config, clients, deps),
     logs,
     sql,
+    metrics: createAwsMetrics(config, clients, deps, createRecords(records)),
     spool:
       waiting.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)
-        : createBucketSpool(s3Spool(stateBucket, clients, awsCalls(deps)), deps),
+        : createBucketSpool(s3Spool(bucket, clients, awsCalls(deps)), deps),
     check: (options) => volumes.check(options),
   };
   return {

@@ -143,6 +143,8 @@ export const needs: Readonly<Record<string, Need>> = {
       CompleteMultipartUploadCommand: ["s3:PutObject"],
       AbortMultipartUploadCommand: ["s3:AbortMultipartUpload"],
       CopyObjectCommand: ["s3:GetObject", "s3:PutObject"],
+      PutBucketCorsCommand: ["s3:PutBucketCORS"],
+      GetBucketCorsCommand: ["s3:GetBucketCORS"],
       PutBucketVersioningCommand: ["s3:PutBucketVersioning"],
       PutPublicAccessBlockCommand: ["s3:PutBucketPublicAccessBlock"],
       PutBucketPolicyCommand: ["s3:PutBucketPolicy"],
@@ -193,6 +195,14 @@ export const needs: Readonly<Record<string, Need>> = {
       FilterLogEventsCommand: ["logs:FilterLogEvents"],
       PutLogEventsCommand: ["logs:PutLogEvents"],
       CreateLogStreamCommand: ["logs:CreateLogStream"],
+    },
+  },
+  cloudwatch: {
+    why: "metrics of deployments are read there",
+    policy: "platformStoragePolicyArn",
+    calls: {
+      GetMetricDataCommand: ["cloudwatch:GetMetricData"],
+      ListMetricsCommand: ["cloudwatch:ListMetrics"],
     },
   },
   iam: {

@@ -1,13 +1,14 @@
 /** Capabilities of this provider: the features and limits of Cloud Run and other Google Cloud services. */
 
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
-import { type Capabilities, deadlinesIn, metricsWith, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import type { GcpConfig } from "./config.ts";
 import { PROBE_SECONDS, probeRanges } from "./deploy/probes.ts";
 import { gcpLogCapabilities } from "./logs/capabilities.ts";
 import { gcpCron } from "./schedules/capabilities.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./sql/index.ts";
+import { gcpMetrics } from "./usage/capabilities.ts";
 
 const OWN_SLEEP = "Cloud Run decides when an idle instance stops";
 
@@ -60,7 +61,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
     unsized_uploads: offered(),
     head_downloads: offered(),
-    cors: missing("Portside sets no CORS configuration on the buckets of volumes"),
+    cors: offered(),
     // Default TTL of gcsfuse's stat cache:
     // https://docs.cloud.google.com/run/docs/configuring/services/cloud-storage-volume-mounts
     visible_seconds: 60,
@@ -71,6 +72,6 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   cron: gcpCron,
   logs: gcpLogCapabilities(config),
   sql: { queries: gcpSqlQueries(config), lag_seconds: sqlLagSeconds },
-  metrics: metricsWith(missing("Portside does not read Cloud Monitoring"), 0),
+  metrics: gcpMetrics,
   subscription: offered(),
 });

@@ -14,6 +14,7 @@ import { googleFault } from "./errors.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
 import { type Get, problemOf, requester, SERVICE_USAGE } from "./rest-get.ts";
 import { ownTables, sourcesOf, tablesBehind } from "./sql/tables-behind.ts";
+import { checkCors } from "./volumes/check-cors.ts";
 
 type DoctorConfig = Omit<GcpConfig, "settleSeconds" | "logReadsPerMinute" | "sqlBytesBilled" | "softDelete">;
 
@@ -290,6 +291,7 @@ export async function* diagnoseGcp(
   yield* permissions(config, get, member);
   yield* signing(config, clients, member);
   yield* resources(config, get);
+  yield await checkCors(config.project, get);
   yield* cleanUp(config, get);
   yield* buildPermissions(config, get);
   if (absent.length === 0) yield* sqlTables(config, clients);

@@ -19,6 +19,7 @@ import { createGcpLogs } from "./logs/store.ts";
 import { createGcpScheduler } from "./schedules/scheduler.ts";
 import { createGcpSecrets } from "./secrets/secret-store.ts";
 import { createGcpSql } from "./sql/index.ts";
+import { createGcpMetrics } from "./usage/metrics.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
 /** A provider on Google Cloud, with the function that closes it. */
@@ -48,6 +49,11 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   const shortLife = await volumes.softDeleteProblem();
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);
+  // The sweep may take minutes, so the start does not wait for it.
+  const sweeping = volumes.sweep().match(
+    () => undefined,
+    (error) => deps.logger.warn("setting the CORS rules of buckets failed; the next start retries it", { error }),
+  );
   const sql = createGcpSql(config, clients, deps);
   const secrets = createGcpSecrets(config, clients, deps, identities);
   const lastLines = lastLinesOf(logs.deployReads);
@@ -64,6 +70,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     scheduler: createGcpScheduler(config, clients, deps),
     logs,
     sql,
+    metrics: createGcpMetrics(config, clients, deps, services),
     spool:
       place.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)
@@ -74,6 +81,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     provider,
     close: async () => {
       identities.close();
+      await sweeping;
       await volumes.idle();
       await sql.close();
     },

@@ -8,6 +8,7 @@ export const apis: Readonly<Record<string, string>> = {
   "storage.googleapis.com": "storing volumes and sources",
   "cloudscheduler.googleapis.com": "firing schedules",
   "logging.googleapis.com": "storing logs",
+  "monitoring.googleapis.com": "reading metrics",
   "secretmanager.googleapis.com": "storing secrets",
   "iam.googleapis.com": "creating a service account per account",
   "iamcredentials.googleapis.com": "signing URLs if the platform has no key",
@@ -83,6 +84,7 @@ export const roles: Readonly<Record<string, readonly string[]>> = {
   ],
   "roles/logging.viewer": ["logging.logEntries.list"],
   "roles/logging.logWriter": ["logging.logEntries.create"],
+  "roles/monitoring.viewer": ["monitoring.timeSeries.list"],
   "roles/iam.serviceAccountAdmin": [
     "iam.serviceAccounts.create",
     "iam.serviceAccounts.get",

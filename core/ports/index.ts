@@ -100,7 +100,7 @@ export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./
 export type { Billing } from "./billing.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type { EarlierFindings, LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
-export type { MetricScope, MetricStore } from "./metric-store.ts";
+export { MAX_METRIC_SCOPES, type MetricScope, type MetricStore } from "./metric-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
 export type {
   ConfigIssue,

@@ -16,17 +16,25 @@ export interface MetricScope {
   readonly name: DeploymentName;
 }
 
+/** The maximum number of deployments in one call of `MetricStore.read`. */
+export const MAX_METRIC_SCOPES = 10;
+
 /** Stores the metrics of deployments for `capabilities.metrics.retention_days`. */
 export interface MetricStore {
   /**
-   * Returns one rollup for each step of the window: the sum of the deployment's rollups in that step. A step must be
-   * null if the platform observed nothing in it, and must not be null if the platform ran but the deployment was idle.
+   * Returns a list for each scope, in the same order, with one rollup for each step of the window: the sum of the
+   * deployment's rollups in that step. A step must be null if the platform observed nothing in it, or if the metrics
+   * are not available yet. It must not be null if the platform ran but the deployment was idle. A rollup of a longer
+   * step covers the observed part of the step.
    *
-   * Activity must appear in the rollups within one minute. Fails with `unavailable` if the store cannot be read.
+   * Activity must appear in the rollups within one minute, or within the delay that the note of the capability states.
+   * Fails with `unavailable` if the store cannot be read.
+   *
+   * @param scopes up to `MAX_METRIC_SCOPES`, so that the caller holds few rollups at a time
    */
   read(
-    scope: MetricScope,
+    scopes: readonly MetricScope[],
     window: MetricWindow,
     options?: CallOptions,
-  ): ResultAsync<readonly (Rollup | null)[], Unavailable>;
+  ): ResultAsync<readonly (readonly (Rollup | null)[])[], Unavailable>;
 }

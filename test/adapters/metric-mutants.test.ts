@@ -30,37 +30,59 @@ const unchanged = (port: MetricStore): MetricStore => port;
 mutantTests("MetricStore", metricStoreCases, {
   metrics: {
     "store that reads single minutes": store((port) => ({
-      read: (scope, window, options) =>
+      read: (scopes, window, options) =>
         port
-          .read(scope, { ...window, step: 60, count: window.count * (window.step / 60) }, options)
-          .map((steps) => steps.filter((_step, index) => index % (window.step / 60) === 0)),
+          .read(scopes, { ...window, step: 60, count: window.count * (window.step / 60) }, options)
+          .map((all) => all.map((steps) => steps.filter((_step, index) => index % (window.step / 60) === 0))),
+    })),
+    "store that sorts the deployments": store((port) => ({
+      read: (scopes, ...rest) =>
+        port.read(
+          scopes.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+          ...rest,
+        ),
     })),
     "store that moves rollups to the next minute": () =>
       subjectOf(unchanged, (minute, owner, name) => [minute + 60, owner, name]),
   },
   gaps: {
     "store without gaps": store((port) => ({
-      read: (...args) => port.read(...args).map((steps) => steps.map((step) => step ?? createRollup())),
+      read: (...args) =>
+        port.read(...args).map((all) => all.map((steps) => steps.map((step) => step ?? createRollup()))),
     })),
     "store that has no idle steps": store((port) => ({
       read: (...args) =>
         port
           .read(...args)
-          .map((steps) => steps.map((step) => (step?.some((value, at) => at > 0 && value > 0) ? step : null))),
+          .map((all) =>
+            all.map((steps) => steps.map((step) => (step?.some((value, at) => at > 0 && value > 0) ? step : null))),
+          ),
     })),
   },
   scopes: {
     "store that ignores the account": () => {
       const place = (minute: number, _owner: string, name: string) => [minute, "all", name] as const;
       return subjectOf(
-        (port) => ({ read: (scope, ...rest) => port.read({ ...scope, owner: "all" as AccountId }, ...rest) }),
+        (port) => ({
+          read: (scopes, ...rest) =>
+            port.read(
+              scopes.map((scope) => ({ ...scope, owner: "all" as AccountId })),
+              ...rest,
+            ),
+        }),
         place,
       );
     },
     "store that ignores the deployment": () => {
       const place = (minute: number, owner: string) => [minute, owner, "all"] as const;
       return subjectOf(
-        (port) => ({ read: (scope, ...rest) => port.read({ ...scope, name: "all" as DeploymentName }, ...rest) }),
+        (port) => ({
+          read: (scopes, ...rest) =>
+            port.read(
+              scopes.map((scope) => ({ ...scope, name: "all" as DeploymentName })),
+              ...rest,
+            ),
+        }),
         place,
       );
     },

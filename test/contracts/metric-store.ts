@@ -34,7 +34,7 @@ const rollupOf = (requests: number): Rollup => {
 const scopeOf = (subject: MetricSubject): MetricScope => ({ owner: subject.account(), name: subject.name() });
 
 const read = async ({ metrics, start }: MetricSubject, scope: MetricScope, step: number, count: number) =>
-  expectOk(metrics.read(scope, { from: instantOfSeconds(start), step, count }));
+  (await expectOk(metrics.read([scope], { from: instantOfSeconds(start), step, count })))[0] ?? [];
 
 const requestsIn = (steps: readonly (Rollup | null)[]) =>
   steps.map((rollup) => (rollup === null ? null : requestsOf(rollup, "2xx")));
@@ -57,6 +57,18 @@ export const metricStoreCases: readonly ContractCase<MetricSubject>[] = [
       expect(requestsIn(await read(subject, scope, 60, 3))).toEqual([1, 6, 8]);
       expect(requestsIn(await read(subject, scope, 120, 2))).toEqual([7, 8]);
       expect(requestsIn(await read(subject, scope, 300, 1))).toEqual([31]);
+    },
+  },
+  {
+    group: "metrics",
+    name: "each deployment has its own steps, in the order of the call",
+    run: async (subject) => {
+      const scopes = [scopeOf(subject), scopeOf(subject), scopeOf(subject)];
+      for (const [index, requests] of [4, 2, 1].entries())
+        await subject.add(scopes[index] as MetricScope, 0, rollupOf(requests));
+      const window = { from: instantOfSeconds(subject.start), step: 60, count: 1 };
+      const all = await expectOk(subject.metrics.read(scopes.toReversed(), window));
+      expect(all.map(requestsIn)).toEqual([[1], [2], [4]]);
     },
   },
   {

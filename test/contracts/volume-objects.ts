@@ -427,6 +427,7 @@ const onPages = inGroup("web pages", [
       const volume = await newVolume(subject, subject.account());
       for (const [url, method, headers] of [
         [await uploadUrl(subject, volume, "a"), "PUT", ["content-type"]],
+        [await uploadUrl(subject, volume, "a"), "POST", ["content-type"]],
         [await downloadUrl(subject, volume, "a"), "GET", ["range"]],
       ] as const) {
         const response = await preflight(url, method, headers);

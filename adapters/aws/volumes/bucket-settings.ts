@@ -1,8 +1,9 @@
 /** Settings of volume buckets when they are created, moved to the trash and restored. Pure. */
-import type { LifecycleRule } from "@aws-sdk/client-s3";
+import type { CORSRule, LifecycleRule } from "@aws-sdk/client-s3";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { storageCors } from "../../shared/volumes/cors.ts";
 import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
 import type { AwsVolume } from "./record.ts";
@@ -28,6 +29,24 @@ const uploads: LifecycleRule = {
   ...everything,
   AbortIncompleteMultipartUpload: { DaysAfterInitiation: UPLOAD_DAYS },
 };
+
+/** The version of the CORS rules. The sweep and the listing of volumes update buckets with another version. */
+export const CORS_VERSION = 1;
+
+/**
+ * Lets web pages use signed URLs. S3 answers a preflight if every requested header matches an allowed one
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/ManageCorsUsing.html).
+ */
+export const corsRules = (): CORSRule[] => [
+  {
+    ID: "web-pages",
+    AllowedOrigins: [storageCors.origin],
+    AllowedMethods: [...storageCors.methods],
+    AllowedHeaders: [...storageCors.requestHeaders],
+    ExposeHeaders: [...storageCors.exposedHeaders],
+    MaxAgeSeconds: storageCors.maxAgeSeconds,
+  },
+];
 
 /**
  * The lifecycle of a live volume. Deletes replaced versions, which cost as much as current ones. S3 Files requires

@@ -14,7 +14,7 @@ export const awsVolumes: Capabilities["volumes"] = {
     "S3 needs an object's length before its bytes; the command line buffers standard input on disk",
   ),
   head_downloads: missing("a signed S3 URL permits only one method"),
-  cors: missing("Portside sets no CORS configuration on the buckets of volumes"),
+  cors: offered(),
   // S3 Files exports a file once it has had no writes for a minute, and the export takes time:
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-synchronization.html
   visible_seconds: 120,

@@ -11,7 +11,7 @@ import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import type { Creation } from "../../cloud/volumes/driver.ts";
 import { isForgotten } from "../../cloud/volumes/find-volume.ts";
 import { holderOf } from "../../cloud/volumes/record.ts";
-import { bucketTags, liveLifecycle } from "./bucket-settings.ts";
+import { bucketTags, CORS_VERSION, corsRules, liveLifecycle } from "./bucket-settings.ts";
 import { bucketName } from "./names.ts";
 import { type AwsVolume, inState } from "./record.ts";
 import type { VolumeCall } from "./volume-call.ts";
@@ -26,7 +26,8 @@ const claim = ({ records, ids, clock }: VolumeCall, owner: AccountId, name: Volu
   return records
     .update<AwsVolume>((all) => {
       const holder = holderOf(all, name);
-      if (holder === undefined) return { put: { id, name, state: "making", createdAt: timestampOf(clock.now()) } };
+      if (holder === undefined)
+        return { put: { id, name, state: "making", createdAt: timestampOf(clock.now()), cors: CORS_VERSION } };
       return isForgotten(records)(holder) ? { put: inState(holder, "live") } : { stop: holder };
     })
     .map((end) => ("record" in end ? end.record : end.stop));
@@ -46,6 +47,7 @@ const prepareBucket = ({ account, api }: VolumeCall, record: AwsVolume): ApiResu
       () => api.blockPublicAccess(record.id),
       () => api.enableVersioning(record.id),
       () => api.putLifecycle(record.id, liveLifecycle()),
+      () => api.putCors(record.id, corsRules()),
     ];
     for (const step of steps) if ((yield* await step()) === "not_found") return ok("again" as const);
     return ok("created" as const);

@@ -7,6 +7,7 @@ import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { ok, okAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import { CORS_VERSION, corsRules } from "./bucket-settings.ts";
 import { closeBucket } from "./close-bucket.ts";
 import type { AwsVolume } from "./record.ts";
 import { byId } from "./records.ts";
@@ -22,10 +23,17 @@ const MAX_PAGES = 100;
 /** Milliseconds added to the time in the trash, so that a purge does not interfere with a last-moment restore. */
 const GRACE_MS = 600_000;
 
-/** True if an operation on the volume was interrupted, or the volume's time in the trash has expired. */
-export const isDue = ({ clock, records }: VolumeCall, record: AwsVolume): boolean => {
-  const { state, at, deletedAt, reopen } = record;
-  if (state === "live" && reopen === true) return records.ageOf(at) >= ABANDONED_MS;
+const mustReopen = ({ records }: VolumeCall, { reopen, at }: AwsVolume): boolean =>
+  reopen === true && records.ageOf(at) >= ABANDONED_MS;
+
+/**
+ * True if an operation on the volume was interrupted, its bucket has no current CORS rules, or its time in the trash
+ * has expired.
+ */
+export const isDue = (call: VolumeCall, record: AwsVolume): boolean => {
+  const { clock, records } = call;
+  const { state, at, deletedAt, cors } = record;
+  if (state === "live") return mustReopen(call, record) || cors !== CORS_VERSION;
   if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= ABANDONED_MS;
   if (state !== "deleted" || deletedAt === undefined) return false;
   return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + GRACE_MS;
@@ -72,10 +80,20 @@ const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown>
     return stopped?.state === "deleting" || stopped?.state === "deleted" ? closeBucket(call, stopped) : ok(undefined);
   });
 
+/** Sets the CORS rules of a bucket that has none, or those of another version. The rules do not matter in the trash. */
+const updateCors = ({ api, records }: VolumeCall, { id }: AwsVolume): ApiResult<unknown> =>
+  safeTry(async function* () {
+    yield* await api.putCors(id, corsRules());
+    return records.update((all) => {
+      const found = byId(all, id);
+      return found === undefined ? { stop: undefined } : { put: { ...found, cors: CORS_VERSION } };
+    });
+  });
+
 /** Resumes due work, unless the volume has been restored or the work has finished. */
 export const resumeDueWork = (call: VolumeCall, due: AwsVolume): ApiResult<unknown> => {
   if (due.state === "deleting") return closeBucket(call, due);
-  if (due.state === "live") return reopenRestored(call, due);
+  if (due.state === "live") return mustReopen(call, due) ? reopenRestored(call, due) : updateCors(call, due);
   return call.records
     .change(due.id, "purging", (found) => isDue(call, found))
     .andThen(({ changed, record }): ApiResult<unknown> => (changed ? purge(call, record) : okAsync(undefined)));

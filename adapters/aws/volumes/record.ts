@@ -30,12 +30,15 @@ const recordSchema = z.object({
    * task opens the bucket once more.
    */
   reopen: z.literal(true).optional(),
+  /** The version of the bucket's CORS rules (`CORS_VERSION`). Absent on a bucket without rules. */
+  cors: z.int().optional(),
 });
 
 const documentSchema = z.object({ version: z.literal(1), volumes: z.array(recordSchema) });
 
 export interface AwsVolume extends VolumeRecord {
   readonly reopen?: true;
+  readonly cors?: number;
 }
 
 export const printRecords = (volumes: readonly AwsVolume[]): string =>
@@ -45,13 +48,14 @@ export const printRecords = (volumes: readonly AwsVolume[]): string =>
 export const parseRecords = (text: string): readonly AwsVolume[] | undefined => {
   const read = documentSchema.safeParse(parseJson(text));
   if (!read.success) return undefined;
-  return read.data.volumes.map(({ name, at, createdAt, deletedAt, reopen, ...rest }) => ({
+  return read.data.volumes.map(({ name, at, createdAt, deletedAt, reopen, cors, ...rest }) => ({
     ...rest,
     name: name as VolumeName,
     at: BigInt(at) as Instant,
     createdAt: createdAt as Timestamp,
     ...(deletedAt === undefined ? {} : { deletedAt: deletedAt as Timestamp }),
     ...(reopen === undefined ? {} : { reopen }),
+    ...(cors === undefined ? {} : { cors }),
   }));
 };
 

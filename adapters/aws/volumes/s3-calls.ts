@@ -3,6 +3,7 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
  */
 import type {
+  CORSRule,
   GetObjectCommandOutput,
   HeadObjectCommandOutput,
   LifecycleRule,
@@ -145,6 +146,12 @@ export class S3Api {
   putLifecycle(id: string, Rules: LifecycleRule[]): ApiResult<"not_found" | undefined> {
     const input = { Bucket: id, LifecycleConfiguration: { Rules } };
     return this.#send("PutBucketLifecycleConfigurationCommand", input).map(nothing).orElse(expect("not_found"));
+  }
+
+  putCors(id: string, CORSRules: CORSRule[]): ApiResult<"not_found" | undefined> {
+    return this.#send("PutBucketCorsCommand", { Bucket: id, CORSConfiguration: { CORSRules } })
+      .map(nothing)
+      .orElse(expect("not_found"));
   }
 
   putPolicy(id: string, policy: object): ApiResult<"not_found" | undefined> {

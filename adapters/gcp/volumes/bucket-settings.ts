@@ -1,9 +1,11 @@
 /** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
+import { isDeepStrictEqual } from "node:util";
 import type { BucketMetadata } from "@google-cloud/storage";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import { err, ok, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import { storageCors } from "../../shared/volumes/cors.ts";
 import type { GcpConfig } from "../config.ts";
 import { claimsBucket } from "./names.ts";
 import type { StorageApi } from "./storage-calls.ts";
@@ -26,11 +28,41 @@ const forbidden = (): Unavailable =>
     60,
   );
 
+/**
+ * Lets web pages use signed URLs. `responseHeader` lists the headers that a page may send, and those that it may read.
+ * https://cloud.google.com/storage/docs/cross-origin, .../docs/json_api/v1/buckets#resource
+ */
+const { origin, methods, requestHeaders, exposedHeaders, maxAgeSeconds } = storageCors;
+const cors = [
+  {
+    origin: [origin],
+    method: [...methods],
+    responseHeader: [...requestHeaders, ...exposedHeaders],
+    maxAgeSeconds,
+  },
+];
+
+/** Compares without regard to the order of fields, which Cloud Storage does not promise to keep. */
+export const hasCors = ({ cors: found }: Pick<BucketMetadata, "cors">): boolean => isDeepStrictEqual(found, cors);
+
+/** Sets the CORS rules of an existing bucket. Does nothing if the bucket has changed; the next listing retries. */
+export const setCors = (
+  api: StorageApi,
+  { id, metageneration }: { readonly id: string; readonly metageneration: string },
+): ApiResult<unknown> => api.patchBucket(id, metageneration, { cors });
+
+/** Creates the bucket of a volume; leaves an existing one unchanged. */
+export const createVolumeBucket = (
+  api: StorageApi,
+  config: GcpConfig,
+  bucket: Pick<BucketMetadata, "name" | "labels">,
+): ApiResult<BucketMetadata | "exists"> => createBucket(api, config, { ...bucket, cors });
+
 /** Creates a bucket; leaves an existing one unchanged. */
 export const createBucket = (
   api: StorageApi,
   config: GcpConfig,
-  bucket: Pick<BucketMetadata, "name" | "labels">,
+  bucket: Pick<BucketMetadata, "name" | "labels" | "cors">,
 ): ApiResult<BucketMetadata | "exists"> =>
   api
     .insertBucket({ ...bucket, ...bucketSettings(config) })

@@ -4,7 +4,7 @@ import { ok, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import type { Creation } from "../../cloud/volumes/driver.ts";
 import { newLabels, type VolumeBucket } from "./bucket.ts";
-import { createBucket } from "./bucket-settings.ts";
+import { createVolumeBucket } from "./bucket-settings.ts";
 import type { Claim } from "./claims.ts";
 import { bucketName } from "./names.ts";
 import { awaitRestore, current } from "./restore-volume.ts";
@@ -34,7 +34,7 @@ const finish = (call: VolumeCall, name: VolumeName, claim: Claim): Attempt =>
   safeTry(async function* () {
     const { api, buckets, claims, config, clock, ids, owner } = call;
     const labels = newLabels(owner, name, ids.id(), clock.now());
-    yield* createBucket(api, config, { name: claim.bucket, labels });
+    yield* createVolumeBucket(api, config, { name: claim.bucket, labels });
     const bucket = yield* buckets.get(claim.bucket);
     if (bucket?.state === "making") return makeLive(call, bucket, claim);
     // In any other state, another call has won.

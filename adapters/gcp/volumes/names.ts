@@ -16,8 +16,11 @@ const GOOGLE = /g[o0]+g/;
 const volumePart = (name: VolumeName): string =>
   GOOGLE.test(name) ? `x${createHash("sha256").update(name).digest("hex").slice(0, 16)}` : name;
 
+/** Prefix of all volume buckets. */
+export const BUCKET_PREFIX = "ps-";
+
 /** Prefix of all volume buckets of the account. */
-export const accountPrefix = (owner: AccountId): string => `ps-${shortAccountDigest(owner)}-`;
+export const accountPrefix = (owner: AccountId): string => `${BUCKET_PREFIX}${shortAccountDigest(owner)}-`;
 
 /** Prefix of the account's buckets for this volume name. Buckets of other names may share it. */
 export const volumePrefix = (owner: AccountId, name: VolumeName): string =>

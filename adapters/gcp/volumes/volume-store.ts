@@ -6,7 +6,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
-import { okAsync, ResultAsync } from "../../../core/result.ts";
+import { ok, okAsync, ResultAsync, safeTry } from "../../../core/result.ts";
 import { type BackgroundWork, createBackgroundWork } from "../../cloud/volumes/background-work.ts";
 import type { VolumeDriver } from "../../cloud/volumes/driver.ts";
 import { createCloudVolumes } from "../../cloud/volumes/volume-store.ts";
@@ -14,12 +14,12 @@ import type { Identities } from "../accounts/identities.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import type { VolumeBucket } from "./bucket.ts";
-import { softDeleteProblem } from "./bucket-settings.ts";
+import { readBucket, type VolumeBucket } from "./bucket.ts";
+import { setCors, softDeleteProblem } from "./bucket-settings.ts";
 import { closeBucket } from "./close-bucket.ts";
 import { createVolume, dropAbandoned } from "./create-volume.ts";
 import { signUrl } from "./grants.ts";
-import { claimsBucket } from "./names.ts";
+import { BUCKET_PREFIX, claimsBucket } from "./names.ts";
 import { bucketObjects } from "./objects.ts";
 import { claimTrashed, openBucket } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
@@ -36,6 +36,8 @@ export interface GcpVolumes extends VolumeStore {
    * Returns a message for the operator if the claims bucket does not permit the platform to start; otherwise undefined.
    */
   softDeleteProblem(): ResultAsync<string | undefined, Unavailable>;
+  /** Sets the CORS rules of every account's buckets that lack them. Runs at start. */
+  sweep(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Succeeds if Cloud Storage responds. Makes one read-only call. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resolves when no background work is left. */
@@ -57,6 +59,7 @@ const driverOf =
       open: (bucket) => openBucket(call, bucket),
       dueWork: (bucket) => {
         const { state, at } = bucket;
+        if (state === "live" && !bucket.hasCors) return () => setCors(api, bucket);
         if ((state !== "deleting" && state !== "making") || buckets.ageOf(at) < ABANDONED_MS[state]) return undefined;
         return () => (state === "deleting" ? closeBucket(call, bucket) : dropAbandoned(call, bucket));
       },
@@ -91,6 +94,13 @@ export const createGcpVolumes = (
         if (created && identities !== undefined) startGrant(identities, background, volume);
       }),
     softDeleteProblem: () => softDeleteProblem(new StorageApi(deps), config),
+    sweep: (options) =>
+      safeTry(async function* () {
+        const api = new StorageApi(deps, options?.signal);
+        const all = (yield* api.buckets(BUCKET_PREFIX, false)).flatMap((metadata) => readBucket(metadata) ?? []);
+        for (const bucket of all) if (bucket.state === "live" && !bucket.hasCors) yield* setCors(api, bucket);
+        return ok(undefined);
+      }),
     check: (options) => new StorageApi(deps, options?.signal).bucket(claimsBucket(config.project)).map(() => undefined),
     idle: background.idle,
   };

@@ -10,10 +10,10 @@ import {
 } from "../../../core/domain/usage/metrics.ts";
 import { addRendered, parseRollup, type Rollup, renderRollup } from "../../../core/domain/usage/rollup.ts";
 import { plusMillis, secondsOf } from "../../../core/domain/wire/instant.ts";
-import { unavailable } from "../../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { MetricScope, MetricStore } from "../../../core/ports/metric-store.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
+import { errAsync, ok, okAsync, ResultAsync, safeTry } from "../../../core/result.ts";
 import type { ReadOnlyFile } from "../data-folder/read-only-file.ts";
 import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
@@ -126,14 +126,22 @@ const readSteps = (
   );
 };
 
-/** Reads the rollups, for the server. Other requests run between two reads. */
-export const createMetricStore = (file: Pick<ReadOnlyFile, "use">): MetricStore => ({
-  read: (scope, window) =>
+/** Reads the rollups, for the server. Other requests run between the reads of two deployments. */
+export const createMetricStore = (file: Pick<ReadOnlyFile, "use">): MetricStore => {
+  const readOne = (scope: MetricScope, window: MetricWindow): ResultAsync<readonly (Rollup | null)[], Unavailable> =>
     ResultAsync.fromSafePromise(yieldToEventLoop()).andThen(() => {
       try {
         return okAsync(file.use((db) => readSteps(db, scope, window)));
       } catch (cause) {
         return errAsync(unavailable("The metrics cannot be read now. Try again.", 5, cause));
       }
-    }),
-});
+    });
+  return {
+    read: (scopes, window) =>
+      safeTry(async function* () {
+        const all: (readonly (Rollup | null)[])[] = [];
+        for (const scope of scopes) all.push(yield* await readOne(scope, window));
+        return ok(all);
+      }),
+  };
+};

@@ -52,9 +52,11 @@ export const createMemoryMetrics = (world: World, clock: Clock): MemoryMetrics =
   return {
     add,
     measure: (account, name, activity) => add(minuteOf(clock.now()), account, name, rollupOf(activity)),
-    read: ({ owner, name }, window) => {
+    read: (scopes, window) => {
       const observed = [...world.observed].map((minute): ObservedTime => [minute, ROLLUP_S * 1000]);
-      return okAsync(sumSteps(window, observed, world.rollups.get(scopeKey(owner, name)) ?? []));
+      return okAsync(
+        scopes.map(({ owner, name }) => sumSteps(window, observed, world.rollups.get(scopeKey(owner, name)) ?? [])),
+      );
     },
   };
 };

@@ -14,6 +14,7 @@ export const peerVersions: Readonly<Record<string, readonly [string, ...string[]
   "@aws-sdk/client-application-auto-scaling": ["3"],
   "@aws-sdk/client-athena": ["3"],
   "@aws-sdk/client-cloudformation": ["3"],
+  "@aws-sdk/client-cloudwatch": ["3"],
   "@aws-sdk/client-cloudwatch-logs": ["3"],
   "@aws-sdk/client-codebuild": ["3"],
   "@aws-sdk/client-ecr": ["3"],

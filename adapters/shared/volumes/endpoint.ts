@@ -12,6 +12,7 @@ import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { drainBody } from "../calls/drain-body.ts";
 import { diskFaultOf, storeUnavailable } from "../runtime/disk-fault.ts";
+import { storageCors } from "./cors.ts";
 import { conditionsHold, type FoundObject, type ObjectBytes, type PutOutcome } from "./object-bytes.ts";
 import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } from "./signed-url.ts";
 
@@ -30,17 +31,11 @@ const harmless: OutgoingHttpHeaders = {
   "cache-control": "private, no-cache",
 };
 
-/**
- * Lets pages of any origin read every response, including errors. A page needs no cookies, because the URL itself
- * grants access. Without credentials, a browser accepts `*` for any origin.
- */
+/** Lets pages of any origin read every response, including errors. */
 const forAnyOrigin = new Map([
-  ["access-control-allow-origin", "*"],
-  ["access-control-expose-headers", "ETag, Content-Range"],
+  ["access-control-allow-origin", storageCors.origin],
+  ["access-control-expose-headers", storageCors.exposedHeaders.join(", ")],
 ]);
-
-/** How long a browser may cache a preflight, in seconds. Chromium's maximum. */
-const PREFLIGHT_SECONDS = "7200";
 
 const METHODS = "GET, HEAD, PUT";
 
@@ -50,9 +45,9 @@ const METHODS = "GET, HEAD, PUT";
  */
 const preflight: OutgoingHttpHeaders = {
   allow: METHODS,
-  "access-control-allow-methods": METHODS,
-  "access-control-allow-headers": "Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range",
-  "access-control-max-age": PREFLIGHT_SECONDS,
+  "access-control-allow-methods": storageCors.methods.join(", "),
+  "access-control-allow-headers": storageCors.requestHeaders.join(", "),
+  "access-control-max-age": String(storageCors.maxAgeSeconds),
 };
 
 const answer = (res: ServerResponse, status: number, detail: string, headers: OutgoingHttpHeaders = {}): void => {

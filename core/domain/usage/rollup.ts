@@ -50,7 +50,15 @@ export const countRequest = (rollup: Rollup, status: number, millis: number): vo
   add(rollup, LATENCY + latencyBucketOf(millis), 1);
 };
 
-export const countColdStart = (rollup: Rollup): void => add(rollup, COLD_STARTS, 1);
+/** Counts requests of a status class, without their latencies. */
+export const countRequests = (rollup: Rollup, statusClass: (typeof statusClasses)[number], count: number): void =>
+  add(rollup, REQUESTS + statusClasses.indexOf(statusClass), count);
+
+/** Counts requests with a latency, without their status classes. */
+export const countLatencies = (rollup: Rollup, millis: number, count: number): void =>
+  add(rollup, LATENCY + latencyBucketOf(millis), count);
+
+export const countColdStart = (rollup: Rollup, count = 1): void => add(rollup, COLD_STARTS, count);
 
 /** Counts the time for which the platform observed a deployment. */
 export const countObserved = (rollup: Rollup, millis: number): void => add(rollup, OBSERVED, Math.round(millis));

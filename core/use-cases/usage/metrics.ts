@@ -14,6 +14,7 @@ import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import { metricsFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, internal, rateLimited } from "../../errors.ts";
+import { MAX_METRIC_SCOPES } from "../../ports/metric-store.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import { LIST_MAX_AGE_MS } from "../deploy/deployments.ts";
 import { ownService } from "../deploy/find-name.ts";
@@ -50,9 +51,12 @@ const readSeries = (
     const { capabilities, metrics } = context.ports.provider;
     if (metrics === undefined) return err(internal("The provider declares metrics without a store."));
     const series: MetricSeries[] = [];
-    for (const name of names) {
-      const steps = yield* await metrics.read({ owner: principal.account, name }, window, options);
-      series.push(...seriesOf(name, steps, capabilities.metrics));
+    for (let at = 0; at < names.length; at += MAX_METRIC_SCOPES) {
+      const scopes = names.slice(at, at + MAX_METRIC_SCOPES).map((name) => ({ owner: principal.account, name }));
+      const all = yield* await metrics.read(scopes, window, options);
+      scopes.forEach(({ name }, index) => {
+        series.push(...seriesOf(name, all[index] ?? [], capabilities.metrics));
+      });
     }
     return ok(metricsOf(window, series));
   });

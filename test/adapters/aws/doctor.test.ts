@@ -1,5 +1,6 @@
 /** The doctor reports exactly what is missing, with the command that fixes it. */
 import { readFileSync } from "node:fs";
+import type { CORSRule } from "@aws-sdk/client-s3";
 import { STSClient } from "@aws-sdk/client-sts";
 import { expect, onTestFinished, test } from "vitest";
 import { clientSource, packages } from "../../../adapters/aws/clients.ts";
@@ -7,6 +8,7 @@ import { awsSettingsOf, sharedResourcesSchema } from "../../../adapters/aws/conf
 import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
 import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { listQuotas } from "../../../adapters/aws/service-quotas.ts";
+import { corsRules } from "../../../adapters/aws/volumes/bucket-settings.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
 import { fakeQuotas } from "../../fakes/aws/quotas.ts";
@@ -55,7 +57,7 @@ test("reports nothing missing in a complete account", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 2 + 5);
+  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 2 + 6);
 });
 
 test.each(parts)(
@@ -110,6 +112,24 @@ test.each(Object.entries(needs))(
     });
   },
 );
+
+test("warns about buckets of volumes without CORS rules, with the command that sets them", async () => {
+  const account = whole();
+  const [rule] = corsRules() as [CORSRule];
+  account.volumes.set("ps-one", corsRules());
+  account.volumes.set("ps-star", [{ ...rule, AllowedHeaders: ["*"] }]);
+  expect(missing(await look(account))).toEqual([]);
+  account.volumes.set("ps-two", undefined);
+  account.volumes.set("ps-three", [{ ...rule, AllowedMethods: ["GET"] }]);
+  expect(missing(await look(account))).toEqual([
+    {
+      what: "web pages may use the URLs of volumes",
+      verdict: "warning",
+      words: expect.stringContaining("2 of 4 buckets lack Portside's CORS rules"),
+      fix: expect.stringContaining("aws s3api put-bucket-cors --bucket ps-two --cors-configuration '{"),
+    },
+  ]);
+});
 
 test("simulates the permissions of a session's role, or of the user", async () => {
   const account = whole();
@@ -205,6 +225,7 @@ test("a check without permission is a warning and does not prevent the start", a
     ...LOOKED_AT.map((part) => [`${part} the-${part}`, "warning"]),
     ["permissions", "warning"],
     ["IAM role quota", "warning"],
+    ["web pages may use the URLs of volumes", "warning"],
   ]);
   expect(refusalToStart(findings)).toBeUndefined();
 });

@@ -60,7 +60,8 @@ test("uses the resources that the stack names", async () => {
 
 test("starts with a warning if the trash is not readable", async () => {
   const { fakes, start, logged, close } = await openFakes(aws);
-  fakes.faults.s3.inject({ method: "s3.ListObjectsV2", nth: 1, kind: "permission_denied" });
+  // The checks of the account make the first call.
+  fakes.faults.s3.inject({ method: "s3.ListObjectsV2", nth: 2, kind: "permission_denied" });
   const { provider, close: stop } = await start();
   expect(await expectOk(provider.volumes.list(accountOf("acme")))).toEqual([]);
   await stop();

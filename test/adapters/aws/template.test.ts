@@ -37,6 +37,8 @@ const withoutResources = [
   "elasticloadbalancing:DescribeTargetHealth",
   "elasticloadbalancing:DescribeRules",
   "elasticloadbalancing:DescribeListeners",
+  "cloudwatch:GetMetricData",
+  "cloudwatch:ListMetrics",
   "s3files:CreateFileSystem",
   "ec2:DescribeSubnets",
   "ec2:DescribeVpcs",

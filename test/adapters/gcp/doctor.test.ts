@@ -50,7 +50,7 @@ test("reports nothing missing in a complete project", async () => {
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
   expect(findings).toHaveLength(
-    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 10,
+    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 11,
   );
 });
 
@@ -125,6 +125,36 @@ test.each([
     expect(missing(await look(project))).toEqual([]);
   },
 );
+
+test("warns about buckets of volumes without CORS rules", async () => {
+  const project = whole();
+  const labels = { "portside-volume": "data", "portside-state": "live" };
+  const rule = {
+    maxAgeSeconds: 7200,
+    ...{ origin: ["*"], method: ["GET", "HEAD", "POST", "PUT"] },
+    responseHeader: [
+      ...["Content-Type", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "Range"],
+      ...["ETag", "Content-Range"],
+    ],
+  };
+  project.buckets.push({ name: "ps-one", labels, cors: [rule] });
+  expect(missing(await look(project))).toEqual([]);
+  const others = [
+    { name: "ps-two", labels, cors: [{ ...rule, method: ["GET"] }] },
+    { name: "ps-three", labels },
+    { name: "ps-trash", labels: { ...labels, "portside-state": "deleting" } },
+    { name: "ps-foreign" },
+  ];
+  project.buckets.push(...others);
+  expect(missing(await look(project))).toEqual([
+    {
+      what: "web pages may use the URLs of volumes",
+      verdict: "warning",
+      words: "2 of 3 buckets lack Portside's CORS rules, such as ps-two",
+      fix: "start the server, which sets the rules: portside serve --provider gcp",
+    },
+  ]);
+});
 
 const old = { action: "DELETE", condition: { tagState: "ANY", olderThan: "2592000s" } };
 const keeping = (condition: object) => ({ action: "KEEP", condition });

@@ -3,8 +3,12 @@
  * roles, and the shared resources. Shapes follow the service models in the client packages.
  */
 import { Readable } from "node:stream";
+import type { CORSRule } from "@aws-sdk/client-s3";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { actionsOf, needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+import { printRecords } from "../../../adapters/aws/volumes/record.ts";
+import { instantOfSeconds, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { type FakeQuotas, fakeQuotas } from "./quotas.ts";
 import { recordCommand } from "./requests/recorder.ts";
 import { AwsError } from "./server.ts";
@@ -26,6 +30,8 @@ export interface FakeAccount {
   roles: number;
   rolesQuota: number;
   readonly quotas: FakeQuotas;
+  /** The CORS rules of the buckets of volumes, by bucket. Undefined if a bucket has none. */
+  readonly volumes: Map<string, CORSRule[] | undefined>;
   /** The input of each simulation. */
   readonly simulations: { readonly PolicySourceArn?: string; readonly Marker?: string }[];
   readonly clients: Pick<AwsClients, "sts" | "iam" | "stacks" | keyof typeof parts>;
@@ -50,6 +56,14 @@ const client = (key: keyof AwsClients, answer: (name: string, input: Command["in
 /** Results per page of a simulation. */
 const PAGE = 4;
 
+const recordsOf = (volumes: FakeAccount["volumes"]): string =>
+  printRecords(
+    [...volumes.keys()].map((id) => ({
+      ...{ id, name: id as VolumeName, state: "live", call: "1", at: instantOfSeconds(1) },
+      createdAt: timestampOf(instantOfSeconds(1)),
+    })),
+  );
+
 /** How each service reports a missing resource: in its response or with an exception. */
 const parts = {
   ecs: (isThere: (name: string) => boolean, { clusters }: Command["input"]) => ({
@@ -67,10 +81,20 @@ const parts = {
     if (!isThere(name)) throw failure("RepositoryNotFoundException", `The repository '${name}' does not exist`, 400);
     return { repositories: [{ repositoryName: name }] };
   },
-  s3: (isThere: (name: string) => boolean, { Bucket }: Command["input"]) => {
+  s3: (
+    isThere: (name: string) => boolean,
+    { Bucket }: Command["input"],
+    name: string,
+    volumes: FakeAccount["volumes"],
+  ) => {
     // A response to HEAD has no body and therefore no error code.
     if (!isThere(Bucket)) throw failure("NotFound", "UnknownError", 404);
-    return {};
+    if (name === "ListObjectsV2Command") return { Contents: [{ Key: `volumes/${"0".repeat(32)}.json` }] };
+    if (name === "GetObjectCommand") return { Body: { transformToString: async () => recordsOf(volumes) }, ETag: "1" };
+    if (name !== "GetBucketCorsCommand") return {};
+    const rules = volumes.get(Bucket);
+    if (rules === undefined) throw failure("NoSuchCORSConfiguration", "The CORS configuration does not exist", 404);
+    return { CORSRules: rules };
   },
   logs: (isThere: (name: string) => boolean, { logGroupName }: Command["input"]) => {
     if (!isThere(logGroupName))
@@ -130,9 +154,9 @@ export const fakeAccount = (): FakeAccount => {
   const isThere = (name: string): boolean => !account.gone.has(name);
   const looks = Object.entries(parts).map(([name, answer]) => [
     name,
-    client(name as keyof typeof parts, (_name, input) => {
+    client(name as keyof typeof parts, (command, input) => {
       if (!account.mayLook) throw denied();
-      return answer(isThere, input);
+      return answer(isThere, input, command, account.volumes);
     }),
   ]);
   const getRole = ({ RoleName }: Command["input"]) => {
@@ -172,6 +196,7 @@ export const fakeAccount = (): FakeAccount => {
     rolePath: "/",
     mayGetOwnRole: true,
     quotas,
+    volumes: new Map(),
     simulations,
     clients,
   };

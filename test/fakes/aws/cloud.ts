@@ -12,6 +12,7 @@ import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { fakeAccount } from "./account.ts";
 import { startFakeAthena } from "./athena/server.ts";
+import { startFakeCloudWatchMetrics } from "./cloudwatch/server.ts";
 import { BUILD_LOGS, startFakeCodeBuild } from "./codebuild/codebuild.ts";
 import { startFakeRegistry } from "./ecr/registry.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
@@ -58,6 +59,7 @@ export const startFakeCloud = async (
   const athena = await startFakeAthena({ events: logs.events });
   const registry = await startFakeRegistry();
   const scaling = await startFakeScaling();
+  const metrics = await startFakeCloudWatchMetrics(clock);
   let ecs: FakeEcs | undefined;
   const balancer = await startFakeBalancer({
     balancers,
@@ -130,6 +132,7 @@ export const startFakeCloud = async (
     files: files.client,
     scheduler: scheduler.client,
     logs: logs.client,
+    metrics: metrics.client,
     athena: athena.client,
     iam: { send } as unknown as AwsClients["iam"],
   };
@@ -175,6 +178,7 @@ export const startFakeCloud = async (
       iam: iam.faults,
       scheduler: scheduler.faults,
       logs: logs.faults,
+      metrics: metrics.faults,
       athena: athena.faults,
     },
     close: async () => {
@@ -182,7 +186,7 @@ export const startFakeCloud = async (
       await scheduler.close();
       for (const one of [ecs, balancer, scaling, registry, builds]) await one?.close();
       await made?.close();
-      await Promise.all([logs.close(), athena.close(), s3.close(), files.close(), iam.close()]);
+      await Promise.all([logs.close(), metrics.close(), athena.close(), s3.close(), files.close(), iam.close()]);
     },
   };
 };

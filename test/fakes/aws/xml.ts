@@ -48,7 +48,7 @@ export const childOf = (element: XmlElement, name: string): XmlElement | undefin
 /** Trimmed; undefined if the child does not exist. */
 export const textOf = (element: XmlElement, name: string): string | undefined => childOf(element, name)?.text.trim();
 
-type Content = string | number | boolean | bigint | undefined | readonly XmlContent[] | XmlContent;
+type Content = string | number | boolean | bigint | undefined | readonly string[] | readonly XmlContent[] | XmlContent;
 export interface XmlContent {
   readonly [name: string]: Content;
 }

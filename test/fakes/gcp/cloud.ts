@@ -20,6 +20,7 @@ import { clientOptions } from "./grpc.ts";
 import { FakeIam } from "./iam.ts";
 import { startFakeLogging } from "./logging/server.ts";
 import { friendly, type Mean } from "./mean.ts";
+import { FakeMonitoring } from "./monitoring/server.ts";
 import { fakeProject } from "./project.ts";
 import { FakeRegistry } from "./registry.ts";
 import { redirectedAuth } from "./rest-server.ts";
@@ -32,6 +33,7 @@ import { PROJECT, REGION, STAGING_BUCKET } from "./test-project.ts";
 
 const IAM = "https://iam.googleapis.com";
 const SECRETS = "https://secretmanager.googleapis.com";
+const MONITORING = "https://monitoring.googleapis.com";
 
 /** A project in which every API is enabled, every permission granted and every resource present. */
 const readyProject = (staging: string) => {
@@ -121,11 +123,16 @@ export const startFakeCloud = async (
     mean,
   });
   const servers = { run: await run.open(), build: await build.open(), registry: await registry.open() };
-  const [accounts, secretManager] = [await iam.open(), await secrets.open()];
+  const monitoring = new FakeMonitoring(clock);
+  const [accounts, secretManager, metrics] = [await iam.open(), await secrets.open(), await monitoring.open()];
   const ready = readyProject(staging);
-  const redirected = redirectedAuth(PROJECT, { [IAM]: accounts.origin, [SECRETS]: secretManager.origin });
+  const redirected = redirectedAuth(PROJECT, {
+    ...{ [IAM]: accounts.origin, [SECRETS]: secretManager.origin, [MONITORING]: metrics.origin },
+  });
   const isRedirected = (url: string): boolean =>
-    url.startsWith(SECRETS) || (url.startsWith(IAM) && !url.includes("?pageSize=") && !ready.resources.has(url));
+    url.startsWith(SECRETS) ||
+    url.startsWith(MONITORING) ||
+    (url.startsWith(IAM) && !url.includes("?pageSize=") && !ready.resources.has(url));
   const auth = {
     ...ready.auth,
     request: (options: { url: string }) =>
@@ -156,6 +163,7 @@ export const startFakeCloud = async (
     config,
     project: ready,
     secrets,
+    monitoring,
     storage: Object.assign(world, { project: PROJECT }),
     uploads: storage.uploads,
     jobsOf: (service: string) =>
@@ -169,6 +177,7 @@ export const startFakeCloud = async (
       registry: registry.faults,
       iam: iam.faults,
       secrets: secrets.faults,
+      monitoring: monitoring.faults,
       storage: storage.faults,
       logging: logging.faults,
       scheduler: scheduler.faults,
@@ -182,7 +191,7 @@ export const startFakeCloud = async (
       await Promise.all(
         [clients.services, clients.revisions, clients.builds, clients.registry].map((one) => one.close()),
       );
-      for (const server of [...Object.values(servers), accounts, secretManager]) server.close();
+      for (const server of [...Object.values(servers), accounts, secretManager, metrics]) server.close();
       await Promise.all([logging.close(), bigquery.close(), storage.close()]);
     },
   };

@@ -18,6 +18,8 @@ export interface FakeProject {
   readonly cleanupPolicies: Record<string, object>;
   /** Each resource's policy, by the URL that reads it. A policy without an entry cannot be read. */
   readonly policies: Map<string, object>;
+  /** The buckets of volumes, as the API returns them. */
+  readonly buckets: object[];
   /** Whether credentials are found, and whether they can sign. */
   credentials: boolean;
   signs: boolean;
@@ -91,10 +93,17 @@ export const fakeProject = (): FakeProject => {
   ];
   const requests: string[] = [];
   const cleanupPolicies: Record<string, object> = {};
+  const buckets: object[] = [];
   const policies = new Map<string, object>();
   const quotas = new Map([["iam.googleapis.com/quota/service-account-count 1/{project}", 100]]);
   const serviceAccounts: readonly string[] = ["portside@p", "portside-build@p", "other@p"];
   const state = { credentials: true, signs: true, serviceAccounts };
+  const storedAt = (url: string): unknown => {
+    const { pathname } = new URL(url);
+    if (pathname === "/storage/v1/b") return buckets.length === 0 ? {} : { items: buckets };
+    if (resources.has(url)) return resourceAt(pathname, cleanupPolicies);
+    throw failure(404, "not found");
+  };
   const answer = ({ url, data }: Request): unknown => {
     const { host, pathname, searchParams } = new URL(url);
     requests.push(`${data === undefined ? "GET" : "POST"} ${host}${pathname}`);
@@ -119,8 +128,7 @@ export const fakeProject = (): FakeProject => {
       if (policy === undefined) throw failure(403, "the caller may not read the policy");
       return policy;
     }
-    if (resources.has(url)) return resourceAt(pathname, cleanupPolicies);
-    throw failure(404, "not found");
+    return storedAt(url);
   };
   const auth = {
     getAccessToken: async () => {
@@ -142,6 +150,7 @@ export const fakeProject = (): FakeProject => {
     permissions,
     resources,
     cleanupPolicies,
+    buckets,
     policies,
     forbidden,
     quotas,

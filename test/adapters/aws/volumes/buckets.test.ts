@@ -23,6 +23,28 @@ describe("a volume's bucket", () => {
     ]);
   });
 
+  test("gets CORS rules if it was created without them, when its account lists volumes or the server starts", async () => {
+    for (const update of ["list", "sweep"] as const) {
+      const owner = account();
+      const volumes = volumesOver(fake);
+      const { volume } = await expectOk(volumes.create(owner, data));
+      const { cors } = bucketOf(volume);
+      expect(cors).toHaveLength(1);
+      bucketOf(volume).cors = [];
+      writeRecords(
+        owner,
+        recordsOf(owner).map(({ cors: _version, ...record }) => record),
+      );
+      await (update === "list" ? expectOk(volumes.list(owner)) : expectOk(volumes.sweep()));
+      await volumes.idle();
+      expect(bucketOf(volume).cors).toEqual(cors);
+      fake.faults.clear();
+      await expectOk(volumes.list(owner));
+      await volumes.idle();
+      expect(fake.faults.log).not.toContain("s3.PutBucketCors");
+    }
+  });
+
   test("identifies its owner by a digest, not by the account's id", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
@@ -95,6 +117,7 @@ describe("calls", () => {
       call: "c",
       at,
       createdAt: now(),
+      cors: 1,
     });
     writeRecords(
       owner,

@@ -52,6 +52,8 @@ const fitting = (cases: typeof volumeObjectCases) => cases.filter((one) => appli
 
 /** The differences between moto and S3, by the case that each breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
+  ["a preflight allows a page of any origin to use a signed URL", "rejects preflights of signed URLs"],
+  ["a page reads responses with their ETag and Content-Range, and errors", "rejects a missing object with 403"],
   [
     "a removed object does not exist; removing a missing one fails with not_found",
     "reads `If-Match: *` of a delete as an ETag",

@@ -26,6 +26,7 @@ interface Shown {
   readonly id: string;
   state: string;
   at: string;
+  cors?: number;
 }
 
 /** The platform's records of the account's volumes. */

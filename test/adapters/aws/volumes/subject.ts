@@ -19,7 +19,6 @@ export const storageCapabilities: Capabilities = {
     ...memoryCapabilities.volumes,
     unsized_uploads: awsVolumes.unsized_uploads,
     head_downloads: awsVolumes.head_downloads,
-    cors: awsVolumes.cors,
   },
 };
 

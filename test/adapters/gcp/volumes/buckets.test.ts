@@ -16,7 +16,26 @@ describe("a volume's bucket", () => {
       location: "europe-west1",
       iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
       softDeletePolicy: { retentionDurationSeconds: "604800" },
+      cors: [expect.objectContaining({ origin: ["*"] })],
     });
+  });
+
+  test("gets CORS rules if it was created without them, when its account lists volumes or the server starts", async () => {
+    for (const update of ["list", "sweep"] as const) {
+      const owner = account();
+      const volumes = volumesOver(fake);
+      const { volume } = await expectOk(volumes.create(owner, data));
+      const { cors, ...settings } = bucketOf(volume).settings;
+      bucketOf(volume).settings = settings;
+      await (update === "list" ? expectOk(volumes.list(owner)) : expectOk(volumes.sweep()));
+      await volumes.idle();
+      expect(bucketOf(volume).settings["cors"]).toEqual(cors);
+      expect(cors).toBeDefined();
+      fake.faults.clear();
+      await expectOk(volumes.list(owner));
+      await volumes.idle();
+      expect(fake.faults.log).toEqual(["storage.buckets.list"]);
+    }
   });
 
   test("identifies its owner by a digest, not by the account's id", async () => {

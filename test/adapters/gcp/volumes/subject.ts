@@ -17,7 +17,6 @@ export const storageCapabilities: Capabilities = {
   volumes: {
     ...memoryCapabilities.volumes,
     conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
-    cors: missing("Portside sets no CORS configuration on the buckets of volumes"),
   },
 };
 

@@ -74,7 +74,8 @@ test("adds the rollups of two engines, and counts the observed time of one", asy
   const minute = secondsOf(clock.now());
   writer.add([rowAt(minute)], 10_000);
   writer.add([rowAt(minute)], 0);
-  const [step] = (await metrics.read(scope, { from: instantOfSeconds(minute), step: 60, count: 1 }))._unsafeUnwrap();
+  const [step] =
+    (await metrics.read([scope], { from: instantOfSeconds(minute), step: 60, count: 1 }))._unsafeUnwrap()[0] ?? [];
   expect([requestsOf(step as Rollup, "2xx"), observedMillisOf(step as Rollup)]).toEqual([2, 10_000]);
   close();
 });
@@ -88,7 +89,7 @@ test("adds up the observed time of each step, also for an idle deployment", asyn
     writer.add([], millis);
     await clock.advance(60_000);
   }
-  const steps = (await metrics.read(scope, window))._unsafeUnwrap();
+  const steps = (await metrics.read([scope], window))._unsafeUnwrap()[0] ?? [];
   expect(steps.map((step) => step && observedMillisOf(step))).toEqual([1200, 30, null]);
   close();
 });
@@ -100,7 +101,7 @@ test("runs other work between two reads", async () => {
   setImmediate(() => {
     ran = true;
   });
-  expect((await metrics.read(scope, { from: instantOfSeconds(0), step: 60, count: 1 })).isOk()).toBe(true);
+  expect((await metrics.read([scope], { from: instantOfSeconds(0), step: 60, count: 1 })).isOk()).toBe(true);
   expect(ran).toBe(true);
   close();
 });
@@ -116,8 +117,8 @@ test("keeps metrics for seven days, also across a restart", async () => {
   first.close();
   const second = openStore(own.path, clock);
   const days = async () => {
-    const steps = await second.metrics.read(scope, { from: instantOfSeconds(start), step: 3600, count: 25 });
-    const all = steps._unsafeUnwrap();
+    const steps = await second.metrics.read([scope], { from: instantOfSeconds(start), step: 3600, count: 25 });
+    const all = steps._unsafeUnwrap()[0] ?? [];
     return [all[0], all[24]].map((step) => (step == null ? null : requestsOf(step, "2xx")));
   };
   await clock.advance(6 * DAY_MS);

@@ -183,7 +183,7 @@ describe("web pages of other origins", () => {
       expect(shared(response)).toEqual(readable);
       expect(Object.fromEntries(response.headers)).toMatchObject({
         allow: "GET, HEAD, PUT",
-        "access-control-allow-methods": "GET, HEAD, PUT",
+        "access-control-allow-methods": "GET, HEAD, POST, PUT",
         "access-control-allow-headers": "Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range",
         "access-control-max-age": "7200",
       });

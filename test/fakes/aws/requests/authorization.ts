@@ -158,6 +158,8 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   PutPublicAccessBlock: ({ Bucket }) => ask("s3:PutBucketPublicAccessBlock", bucket(Bucket)),
   PutBucketPolicy: ({ Bucket }) => ask("s3:PutBucketPolicy", bucket(Bucket)),
   DeleteBucketPolicy: ({ Bucket }) => ask("s3:DeleteBucketPolicy", bucket(Bucket)),
+  PutBucketCors: ({ Bucket }) => ask("s3:PutBucketCORS", bucket(Bucket)),
+  GetBucketCors: ({ Bucket }) => ask("s3:GetBucketCORS", bucket(Bucket)),
   PutBucketLifecycleConfiguration: ({ Bucket }) => ask("s3:PutLifecycleConfiguration", bucket(Bucket)),
 
   CreateFileSystem: ({ roleArn, tags }) => [
@@ -209,6 +211,10 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   // IAM checks a call that names a stack on `stack/NAME/*`: https://github.com/aws/aws-parallelcluster/pull/754
   DescribeStacks: ({ StackName }) =>
     ask("cloudformation:DescribeStacks", arn("cloudformation", `stack/${StackName}/*`)),
+
+  // CloudWatch has no resources for metrics: "list_amazoncloudwatch.html".
+  GetMetricData: () => ask("cloudwatch:GetMetricData"),
+  ListMetrics: () => ask("cloudwatch:ListMetrics"),
 
   ListServiceQuotas: () => ask("servicequotas:ListServiceQuotas"),
   ListAWSDefaultServiceQuotas: () => ask("servicequotas:ListAWSDefaultServiceQuotas"),

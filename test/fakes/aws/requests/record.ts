@@ -15,6 +15,7 @@ export const botocoreServices: Readonly<Record<RecordedClient, string>> = {
   files: "s3files",
   scheduler: "scheduler",
   logs: "logs",
+  metrics: "cloudwatch",
   athena: "athena",
   iam: "iam",
   sts: "sts",

@@ -1,6 +1,7 @@
 /** The fake's bucket calls. Sources are below https://docs.aws.amazon.com/AmazonS3/latest/API. */
 import type { AwsReply, AwsRequest } from "../server.ts";
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from "../xml.ts";
+import { parseCors, printCors } from "./cors.ts";
 import { failure, xmlReply } from "./failure.ts";
 import { parseLifecycle } from "./lifecycle.ts";
 import { parsePolicy } from "./policy.ts";
@@ -77,6 +78,13 @@ const putLifecycle: Act = ({ world, request, bucket }) => {
   return done();
 };
 
+const putCors: Act = ({ world, request, bucket }) => {
+  world.known(bucket).cors = parseCors(request.body.toString());
+  return done();
+};
+
+const getCors: Act = ({ world, bucket }) => printCors(world.known(bucket).cors);
+
 const putPolicy: Act = ({ world, request, bucket }) => {
   world.known(bucket).policy = parsePolicy(request.body.toString(), bucket);
   return done(204);
@@ -117,6 +125,8 @@ const byQuery: Readonly<Record<string, readonly [string, Act]>> = {
   "PUT versioning": ["PutBucketVersioning", putVersioning],
   "GET versioning": ["GetBucketVersioning", getVersioning],
   "PUT lifecycle": ["PutBucketLifecycle", putLifecycle],
+  "PUT cors": ["PutBucketCors", putCors],
+  "GET cors": ["GetBucketCors", getCors],
   "PUT policy": ["PutBucketPolicy", putPolicy],
   "GET policy": ["GetBucketPolicy", getPolicy],
   "DELETE policy": ["DeleteBucketPolicy", deletePolicy],

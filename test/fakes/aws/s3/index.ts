@@ -11,10 +11,11 @@ import type { Clock } from "../../../../core/ports/system.ts";
 import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";
 import { recorded } from "../requests/recorder.ts";
-import { type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
+import { type AwsMethod, type AwsReply, type AwsRequest, type AwsService, serveAws } from "../server.ts";
 import { checkSignature, type FakeCredentials } from "../signature.ts";
 import { unframed } from "./aws-chunked.ts";
 import { bucketCallOf } from "./bucket-calls.ts";
+import { preflight, withCors } from "./cors.ts";
 import { failure, injected, xmlFailed } from "./failure.ts";
 import { objectCallOf } from "./object-calls.ts";
 import { checkPolicy } from "./policy.ts";
@@ -87,23 +88,30 @@ export const startFakeS3 = async (options: FakeS3Options = {}): Promise<FakeS3> 
     return { method: `s3.${name}`, act: () => act({ world, request, bucket, region }) };
   };
 
+  /** Lets pages read a reply if the bucket's CORS rules permit it. */
+  const readable = (request: AwsRequest, reply: AwsReply): AwsReply =>
+    withCors(world.live.get(placeOf(request.path)[0]), request, reply);
+
   const route = (request: AwsRequest): AwsMethod => {
+    if (request.verb === "OPTIONS")
+      return { method: "s3.Preflight", act: () => preflight(world.bucket(placeOf(request.path)[0]), request) };
     const found = actOf(request);
     const [bucket] = placeOf(request.path);
-    const act = () => {
+    const act = async () => {
       checkSignature(request, rules);
       const other = others.get(found.method);
       others.delete(found.method);
       other?.();
       folders.pull(bucket);
-      const reply = found.act();
+      const reply = await found.act();
       folders.push(bucket);
-      return reply;
+      return readable(request, reply);
     };
     return { method: found.method, act };
   };
 
-  const server = await serveAws(faults, { route, injected, failed: xmlFailed });
+  const failed: AwsService["failed"] = (error, request) => readable(request, xmlFailed(error));
+  const server = await serveAws(faults, { route, injected, failed });
   const [own] = credentials;
   const clientConfig: S3ClientConfig = {
     endpoint: server.endpoint,

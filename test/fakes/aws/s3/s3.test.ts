@@ -13,6 +13,7 @@ import {
   ListBucketsCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
+  PutBucketCorsCommand,
   PutBucketLifecycleConfigurationCommand,
   PutBucketPolicyCommand,
   PutBucketVersioningCommand,
@@ -254,4 +255,31 @@ describe("requests", () => {
     expect(await (await get("a")).Body?.transformToString()).toBe("a");
     expect(s3.faults.count("s3.PutObject")).toBe(3);
   });
+});
+
+test("the first CORS rule that matches the origin, the method and every header answers pages", async () => {
+  const ask = (headers: Record<string, string>) =>
+    fetch(`${s3.url}/${Bucket}/a`, {
+      method: "OPTIONS",
+      headers: { origin: "https://page.example", "access-control-request-method": "PUT", ...headers },
+    });
+  expect(await (await ask({})).text()).toContain("CORS is not enabled for this bucket");
+  const rule = {
+    AllowedOrigins: ["*"],
+    AllowedMethods: ["PUT"],
+    AllowedHeaders: ["Content-*"],
+    ExposeHeaders: ["ETag"],
+  };
+  const own = { AllowedOrigins: ["https://*.example"], AllowedMethods: ["GET"] };
+  const set = (CORSRules: object[]) =>
+    s3.client.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration: { CORSRules: CORSRules as never } }));
+  await refused(set([{ ...rule, AllowedMethods: ["PATCH"] }]), "InvalidRequest");
+  await set([rule, own]);
+  const allowed = await ask({ "access-control-request-headers": "content-type" });
+  expect([allowed.status, allowed.headers.get("access-control-allow-headers")]).toEqual([200, "content-type"]);
+  expect((await ask({ "access-control-request-headers": "content-type, range" })).status).toBe(403);
+  expect((await ask({ "access-control-request-method": "DELETE" })).status).toBe(403);
+  const unsigned = await fetch(`${s3.url}/${Bucket}/a`, { headers: { origin: "https://page.example" } });
+  expect([unsigned.status, unsigned.headers.get("access-control-allow-origin")]).toEqual([403, "https://page.example"]);
+  expect(unsigned.headers.get("access-control-allow-credentials")).toBe("true");
 });

@@ -18,6 +18,14 @@ export interface LifecycleRule {
   readonly uploadDays?: number;
 }
 
+export interface CorsRule {
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly headers: readonly string[];
+  readonly exposed: readonly string[];
+  readonly maxAge: string | undefined;
+}
+
 export interface Version {
   readonly key: string;
   /** `null` in a bucket without versioning. */
@@ -46,6 +54,7 @@ export interface FakeBucket {
   publicAccessBlock: Record<string, boolean> | undefined;
   versioning: "Enabled" | "Suspended" | undefined;
   lifecycle: readonly LifecycleRule[];
+  cors: readonly CorsRule[];
   policy: BucketPolicy | undefined;
   /** Current versions by key. */
   readonly objects: Map<string, Version>;
@@ -120,6 +129,7 @@ export class S3World {
       publicAccessBlock: undefined,
       versioning: undefined,
       lifecycle: [],
+      cors: [],
       policy: undefined,
       objects: new Map(),
       versions: new Map(),

@@ -21,6 +21,7 @@ const restApis = [
   "cloudresourcemanager.v3",
   "iam.v1",
   "iamcredentials.v1",
+  "monitoring.v3",
   "secretmanager.v1",
   "serviceusage.v1",
   "serviceusage.v1beta1",

@@ -19,6 +19,7 @@ import { Faults } from "../../faults.ts";
 import { recordRest } from "../requests/recorder.ts";
 import { injected, RestError } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
+import { preflight, withCors } from "./cors.ts";
 import { failure, jsonFailure, jsonReply, type Reply } from "./failure.ts";
 import { answerJson, jsonMethod } from "./json-api.ts";
 import { checkSignature } from "./signature.ts";
@@ -97,13 +98,15 @@ const xmlCall = (world: StorageWorld, req: IncomingMessage, path: string, query:
   const verb = req.method ?? "GET";
   const headers = headersOf(req);
   const [, bucket = "", ...rest] = decoded(path);
+  const readable = (reply: Reply) => withCors(world.live.get(bucket), verb, headers, reply);
   const act = (body: Buffer): Reply => {
+    if (verb === "OPTIONS") return preflight(world.bucket(bucket), headers);
     const object = rest.join("/");
     const keyOf = (email: string) => (email === EMAIL ? keyPair().publicKey : undefined);
     checkSignature({ verb, path: `/${bucket}/${object}`, query, headers }, world.now(), keyOf);
-    return answerXml(world, { verb, bucket, object, query, headers, body });
+    return readable(answerXml(world, { verb, bucket, object, query, headers, body }));
   };
-  return { method: xmlMethod(verb), bucket, failed: xmlFailure, act };
+  return { method: xmlMethod(verb), bucket, failed: (error) => readable(xmlFailure(error)), act };
 };
 
 export const startFakeStorage = async (options: FakeStorageOptions = {}): Promise<FakeStorage> => {

@@ -348,3 +348,30 @@ describe("a bucket as a folder", () => {
     expect(readdirSync(fake.folderOf("mounted"))).toEqual([]);
   });
 });
+
+test("the first CORS rule that matches the origin and the method answers pages", async () => {
+  const [bucket] = await storage.createBucket("pages");
+  const ask = async (method: string, headers: string) => {
+    const response = await fetch(`${fake.url}/pages/a`, {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://page.example",
+        ...{ "access-control-request-method": method, "access-control-request-headers": headers },
+      },
+    });
+    return response.headers.get("access-control-allow-origin");
+  };
+  expect(await ask("PUT", "content-type")).toBeNull();
+  const rule = { method: ["PUT"], responseHeader: ["Content-Type"], maxAgeSeconds: 60 };
+  await bucket.setMetadata({
+    cors: [
+      { ...rule, origin: ["https://page.example"] },
+      { ...rule, origin: ["*"] },
+    ],
+  });
+  expect(await ask("PUT", "content-type")).toBe("https://page.example");
+  expect(await ask("PUT", "content-type, range")).toBeNull();
+  expect(await ask("GET", "content-type")).toBeNull();
+  const unsigned = await fetch(`${fake.url}/pages/a`, { method: "PUT", headers: { origin: "https://other.example" } });
+  expect([unsigned.ok, unsigned.headers.get("access-control-allow-origin")]).toEqual([false, "*"]);
+});

@@ -70,7 +70,9 @@ const upload = (world: StorageWorld, { bucket: name, object, headers, body }: Xm
 
 /** The method's name for counts and faults. */
 export const xmlMethod = (verb: string): string =>
-  ({ GET: "storage.xml.get", HEAD: "storage.xml.get", PUT: "storage.xml.put" })[verb] ?? "storage.xml.other";
+  ({ GET: "storage.xml.get", HEAD: "storage.xml.get", OPTIONS: "storage.xml.preflight", PUT: "storage.xml.put" })[
+    verb
+  ] ?? "storage.xml.other";
 
 export const answerXml = (world: StorageWorld, call: XmlCall): Reply => {
   if (call.verb === "PUT") return upload(world, call);

@@ -1,0 +1,28 @@
+/** Checks that web pages can use the signed URLs of volumes. */
+import type { BucketMetadata } from "@google-cloud/storage";
+import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
+import { type Get, problemOf } from "../rest-get.ts";
+import { readBucket } from "./bucket.ts";
+import { BUCKET_PREFIX } from "./names.ts";
+
+const WHAT = "web pages may use the URLs of volumes";
+
+/**
+ * Checks up to 1,000 buckets, with one call:
+ * https://docs.cloud.google.com/storage/docs/json_api/v1/buckets/list
+ */
+export const checkCors = async (project: string, get: Get): Promise<Finding> => {
+  const fields = encodeURIComponent("items(name,labels,cors)");
+  const url = `https://storage.googleapis.com/storage/v1/b?project=${project}&prefix=${BUCKET_PREFIX}&fields=${fields}`;
+  const found = await get<{ readonly items?: readonly BucketMetadata[] }>(url);
+  if (found.isErr()) return warn(WHAT, `the check failed: ${problemOf(found.error)}`);
+  const live = (found.value.items ?? []).flatMap((one) => readBucket(one) ?? []).filter((one) => one.state === "live");
+  const without = live.filter(({ hasCors }) => !hasCors).map(({ id }) => id);
+  return without.length === 0
+    ? pass(WHAT, `${live.length} buckets checked`)
+    : warn(
+        WHAT,
+        `${without.length} of ${live.length} buckets lack Portside's CORS rules, such as ${without[0]}`,
+        "start the server, which sets the rules: portside serve --provider gcp",
+      );
+};
