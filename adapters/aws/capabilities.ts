@@ -56,7 +56,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },
-  secrets: missing("Portside does not store secrets in Secrets Manager"),
+  secrets: offered(),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: awsVolumes,
   cron: awsCron,

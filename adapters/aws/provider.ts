@@ -18,6 +18,7 @@ import { createEcsPlatform } from "./deploy/platform.ts";
 import { diagnoseAws } from "./doctor.ts";
 import { createAwsLogs } from "./logs/store.ts";
 import { createAwsScheduler } from "./schedules/scheduler.ts";
+import { createAwsSecrets } from "./secrets/secret-store.ts";
 import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
 import { createAwsVolumes } from "./volumes/volume-store.ts";
@@ -47,8 +48,11 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   const logs = createAwsLogs(config, clients, deps);
   const volumes = createAwsVolumes(config, clients, deps);
   const sql = createAwsSql(config, clients, deps);
+  const identities = createIdentities(config, clients, deps);
+  const secrets = createAwsSecrets(config, clients, deps, identities);
   const services = createEcsPlatform(config, clients, deps, {
-    identities: createIdentities(config, clients, deps),
+    identities,
+    secrets,
     mountable: async (bucket, options) => volumes.mountable(bucket, options),
     lastLines: lastLinesOf(logs.deployReads),
   });
@@ -70,6 +74,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     scheduler: createAwsScheduler(config, clients, deps),
     logs,
     sql,
+    secrets,
     spool:
       waiting.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)

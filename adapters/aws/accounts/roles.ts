@@ -1,7 +1,10 @@
 /** IAM roles of services, one per Portside account. Pure. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type ArnParts, bucketArn, roleArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
+import { installationDigits, ownSecretArns, type SecretsConfig } from "../secrets/names.ts";
 import { bucketPrefix } from "../volumes/names.ts";
 import { ownerDigits } from "./owner-digits.ts";
 
@@ -48,6 +51,49 @@ export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
         Effect: "Allow",
         Action: ["s3:GetObject", "s3:GetObjectVersion"],
         Resource: `${buckets}/*`,
+      },
+    ],
+  };
+};
+
+/**
+ * The role with which ECS starts the services of an account that use secrets. Its permissions contain names of the
+ * installation's resources, so each installation of an AWS account has its own roles.
+ */
+export const executionRoleOf = (config: Pick<AwsConfig, "shared">, owner: AccountId): string =>
+  `portside-execution-${installationDigits(config)}-${ownerDigits(owner)}`;
+
+/**
+ * Allows ECS what the shared execution role allows, and to read the account's own secrets:
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html. The names of the secrets
+ * contain a part of the account's digest, and their tag the whole digest. Condition key:
+ * https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access-abac.html
+ */
+export const executionPolicy = (arn: ArnParts, config: SecretsConfig, owner: AccountId): object => {
+  const { partition, account } = arn;
+  const { region, shared } = config;
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      { Sid: "Registry", Effect: "Allow", Action: ["ecr:GetAuthorizationToken"], Resource: "*" },
+      {
+        Sid: "Images",
+        Effect: "Allow",
+        Action: ["ecr:BatchCheckLayerAvailability", "ecr:GetDownloadUrlForLayer", "ecr:BatchGetImage"],
+        Resource: `arn:${partition}:ecr:${region}:${account}:repository/${shared.repository}`,
+      },
+      {
+        Sid: "Logs",
+        Effect: "Allow",
+        Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
+        Resource: `arn:${partition}:logs:${region}:${account}:log-group:${shared.logGroup}:*`,
+      },
+      {
+        Sid: "OwnSecrets",
+        Effect: "Allow",
+        Action: ["secretsmanager:GetSecretValue"],
+        Resource: ownSecretArns(config, arn, owner),
+        Condition: { StringEquals: { [`secretsmanager:ResourceTag/${OWNER_LABEL}`]: accountDigest(owner) } },
       },
     ],
   };

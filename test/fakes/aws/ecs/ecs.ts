@@ -12,6 +12,7 @@ import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
+import type { SecretOf } from "../secrets/server.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import {
@@ -21,7 +22,9 @@ import {
   type Files,
   failedChecks,
   noImage,
+  noSecret,
   refusedMount,
+  secretsOf,
   streamOf,
 } from "./tasks.ts";
 import { checkDefinition, checkService, checkTags } from "./validation.ts";
@@ -72,6 +75,8 @@ export interface FakeEcsOptions {
   readonly canAssume?: () => boolean;
   /** Whether a file system, given by ARN, allows mounts yet. */
   readonly canMount?: (fileSystem: string) => boolean;
+  /** The value of a secret, given by ARN, for an execution role; defaults to no secrets. */
+  readonly secretOf?: SecretOf;
   readonly mean?: Mean;
   /** The time in milliseconds; defaults to the machine's. */
   readonly now?: () => number;
@@ -94,6 +99,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     canPass = () => true,
     canAssume = () => true,
     canMount = () => true,
+    secretOf = () => ({ problem: "ResourceInitializationError: unable to retrieve secret from asm" }),
     now = Date.now,
     mean = friendly,
   } = options;
@@ -199,13 +205,19 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       fail(stored, tasks, refusedMount(refused));
       return false;
     }
+    const secrets = secretsOf(stored.definition, container, secretOf);
+    if ("problem" in secrets) {
+      fail(stored, tasks, noSecret(secrets.problem));
+      return false;
+    }
     await pass(startMillis.pending);
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
     const graceEnds = now() + (stored.input.healthCheckGracePeriodSeconds ?? 0) * 1000;
     const since = words.length;
     const isHttp2 = balancer.isHttp2(stored.group);
-    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files, isHttp2));
+    const revision = engineRevisionOf(stored.input, stored.definition, image, files, isHttp2);
+    const listens = await engine.start({ ...revision, env: { ...revision.env, ...secrets.values } });
     if (listens) await pass(startMillis.unhealthy);
     if (stored.status !== "ACTIVE") return false;
     if (!listens) {
@@ -362,10 +374,11 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     RegisterTaskDefinition: ({ tags, ...input }: Message) => {
       checkTags(tags);
       checkDefinition(input);
-      if (!canPass(input.taskRoleArn))
+      const refused = [input.taskRoleArn, input.executionRoleArn].find((role) => !canPass(role));
+      if (refused !== undefined)
         throw new AwsError(
           "AccessDeniedException",
-          `User: arn:aws:sts::${ACCOUNT}:assumed-role/portside/i-0 is not authorized to perform: iam:PassRole on resource: ${input.taskRoleArn}`,
+          `User: arn:aws:sts::${ACCOUNT}:assumed-role/portside/i-0 is not authorized to perform: iam:PassRole on resource: ${refused}`,
         );
       const revision = [...definitions.values()].filter(({ family }) => family === input.family).length + 1;
       const id = `${input.family}:${revision}`;

@@ -4,12 +4,13 @@ import type { Identities } from "../../../../adapters/aws/accounts/identities.ts
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedResources } from "../../../../adapters/aws/config.ts";
 import type { Mountable } from "../../../../adapters/aws/deploy/rollout/prepare.ts";
+import type { RolloutSecrets } from "../../../../adapters/aws/secrets/secret-store.ts";
 import { canBeAccessPoint } from "../../../../adapters/aws/volumes/files/access-point.ts";
 import type { LastLines } from "../../../../adapters/cloud/deploy/last-lines.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { ok } from "../../../../core/result.ts";
+import { ok, okAsync } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, listenerAt, startFakeBalancer } from "../elbv2/balancer.ts";
@@ -63,9 +64,13 @@ const fakeRoles = (isGone: (bucket: string) => boolean, since: Map<string, numbe
     if (!since.has(arn)) since.set(arn, now());
     return ok(arn);
   },
+  ensureExecution: async (owner) => ok(`arn:aws:iam::${ACCOUNT}:role/portside-execution-${accountDigest(owner)}`),
   isNew: (arn) => now() - (since.get(arn) ?? 0) < 2 * ROLE_LATE_MS,
   allow: async (bucket) => ok(!isGone(bucket)),
 });
+
+/** No account has secrets. */
+const noSecrets: RolloutSecrets = { arns: () => okAsync(new Map()), values: () => okAsync([]) };
 
 export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOptions<E>) => {
   const { mean = friendly, clock } = options;
@@ -154,7 +159,12 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     },
     clients: clientSource(REGION, clients),
     given: clients,
-    needs: { identities: fakeRoles((bucket) => gone.has(bucket), rolesSince, now), mountable, lastLines },
+    needs: {
+      secrets: noSecrets,
+      identities: fakeRoles((bucket) => gone.has(bucket), rolesSince, now),
+      mountable,
+      lastLines,
+    },
     close: async () => {
       endDns();
       for (const one of [ecs, balancer, scaling, registry, state]) await one.close();
