@@ -23,25 +23,21 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { inParallel } from "../../cloud/calls/in-parallel.ts";
 import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
-import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { secretDigest } from "../../shared/secrets/secret-digest.ts";
 import type { Identities } from "../accounts/identities.ts";
-import { type AwsRuntimeDeps, awsCalls, isState, throwState } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
-import { type StateBucket, type StateObject, stateBucket } from "../state-bucket.ts";
+import { stateBucket } from "../state-bucket.ts";
 import { createSecretDigestKey } from "./digest-key.ts";
 import { digestKeyId, type SecretsConfig, secretIdOf } from "./names.ts";
 import {
   committed,
   dueLeftovers,
-  emptyIndex,
   type IndexedVersion,
   knowsName,
   nextNumber,
-  parseIndex,
   publicVersion,
   removed,
-  renderIndex,
   reserved,
   type SecretIndex,
   storedSecrets,
@@ -49,6 +45,7 @@ import {
   without,
 } from "./secret-index.ts";
 import { createSecretsManager, isQuota } from "./secrets-manager.ts";
+import { createStoredIndex } from "./stored-index.ts";
 
 /** The operations on secrets that a rollout needs. */
 export interface RolloutSecrets {
@@ -62,22 +59,11 @@ export interface RolloutSecrets {
   values(owner: AccountId, pins: PinnedSecrets): ResultAsync<readonly string[], Unavailable>;
 }
 
-/** Maximum attempts to write the list. An attempt fails if another call has written it since it was read. */
-const TRIES = 20;
-const PAUSE_MS = 100;
-
 /** Maximum number of concurrent calls to Secrets Manager. */
 const CONCURRENCY = 8;
 
 /** A deleted secret counts, because the list keeps its next number. Limits the size of the list. */
 const MAX_NAMES = 1000;
-
-const keyOf = (owner: AccountId): string => `secrets/${accountDigest(owner)}.json`;
-
-interface Seen {
-  readonly index: SecretIndex;
-  readonly found: StateObject | null;
-}
 
 export const createAwsSecrets = (
   config: SecretsConfig,
@@ -86,7 +72,7 @@ export const createAwsSecrets = (
   identities: Pick<Identities, "ensureExecution">,
 ): SecretStore & RolloutSecrets => {
   const { clock, logger } = runtime;
-  const bucket: StateBucket = stateBucket(config.shared.stateBucket, clients, awsCalls(runtime));
+  const indexes = createStoredIndex(stateBucket(config.shared.stateBucket, clients, awsCalls(runtime)), runtime);
   const manager = createSecretsManager(clients, runtime);
   const log = (error: unknown) => logger.error("Secrets Manager rejected a request", { error });
   const digestKey = createSecretDigestKey(manager, digestKeyId(config), log);
@@ -102,47 +88,13 @@ export const createAwsSecrets = (
     return err(unavailable(message, 60, error.error));
   };
 
-  const read = (owner: AccountId, { signal }: CallOptions): ResultAsync<Seen, Unavailable> =>
-    bucket.get(keyOf(owner), { signal }).andThen((found) => {
-      const index = found === null ? emptyIndex : parseIndex(found.text);
-      if (index !== undefined) return ok({ index, found });
-      logger.error("the list of an account's secrets is damaged", { key: keyOf(owner) });
-      return err(
-        unavailable("The list of the account's secrets is damaged. The operator can find its name in the log.", 60),
-      );
-    });
-
-  /**
-   * Writes a changed list, and returns it. Repeats the change on the new list if another call has written it since.
-   *
-   * @param change returns its argument to write nothing
-   */
-  const update = <E>(
-    owner: AccountId,
-    change: (index: SecretIndex) => Result<SecretIndex, E>,
-    options: CallOptions,
-  ): ResultAsync<SecretIndex, E | Unavailable> =>
-    safeTry<SecretIndex, E | Unavailable>(async function* () {
-      for (let tries = 1; ; tries++) {
-        const { index, found } = yield* await read(owner, options);
-        const after = yield* change(index);
-        if (after === index) return ok(index);
-        const condition = found === null ? "absent" : { etag: found.etag };
-        const written = await bucket.put(keyOf(owner), renderIndex(after), condition, "", options);
-        if (written.isOk()) return ok(after);
-        if (!isState(written, "changed", "exists", "not_found")) return err(throwState(written.error));
-        if (tries === TRIES) return err(unavailable("Too many calls change the account's secrets. Try again.", 5));
-        await clock.sleep(PAUSE_MS * tries, options.signal);
-      }
-    });
-
   /** Deletes the secrets that earlier calls have left behind, and those of deleted versions. */
   const deleteLeftovers = (owner: AccountId, index: SecretIndex, options: CallOptions) =>
     safeTry<void, Unavailable>(async function* () {
       const ids = dueLeftovers(index, now()).map(({ id }) => id);
       if (ids.length === 0) return ok(undefined);
       yield* await inParallel(ids, CONCURRENCY, (id) => manager.remove(id, options).orElse(asUnavailable));
-      yield* await update(owner, (seen) => ok<SecretIndex, never>(without(seen, ids)), options);
+      yield* await indexes.update(owner, (seen) => ok<SecretIndex, never>(without(seen, ids)), options);
       return ok(undefined);
     });
 
@@ -158,8 +110,8 @@ export const createAwsSecrets = (
       // A role or permission that was lost by hand is repaired even if the value is unchanged.
       yield* await identities.ensureExecution(owner, options);
       const digest = secretDigest(yield* await digestKey(options), owner, name, value);
-      const before = yield* await read(owner, options);
-      const [newest] = versionsOf(before.index, name);
+      const before = yield* await indexes.read(owner, options);
+      const [newest] = versionsOf(before, name);
       if (newest?.digest === digest && (yield* await exists(newest.arn, options))) return ok(publicVersion(newest));
 
       let version = 0;
@@ -175,7 +127,7 @@ export const createAwsSecrets = (
         id = secretIdOf(config, owner, name, version);
         return ok(reserved(index, name, id, now()));
       };
-      yield* await update(owner, reserve, options);
+      yield* await indexes.update(owner, reserve, options);
       const createdAt = timestampOf(instantOfMillis(now()));
       const arn = yield* await manager.create(id, value, owner, options).orElse(asUnavailable);
       const added: IndexedVersion = { version, digest, createdAt, id, arn };
@@ -183,7 +135,7 @@ export const createAwsSecrets = (
         const after = committed(index, name, added);
         return after === undefined ? err(unavailable("Storing the secret took too long. Try again.", 5)) : ok(after);
       };
-      const index = yield* await update(owner, list, options);
+      const index = yield* await indexes.update(owner, list, options);
       // The next change of the account's secrets tries again.
       const cleaned = await deleteLeftovers(owner, index, options);
       if (cleaned.isErr()) logger.warn("leftover secrets were not deleted", { error: cleaned.error });
@@ -191,7 +143,7 @@ export const createAwsSecrets = (
     });
 
   const list: SecretStore["list"] = (owner, options = {}) =>
-    read(owner, options).map(({ index }): readonly StoredSecret[] => storedSecrets(index));
+    indexes.read(owner, options).map((index): readonly StoredSecret[] => storedSecrets(index));
 
   const remove: SecretStore["delete"] = (owner, name, version, options = {}) =>
     safeTry<void, NotFound | Unavailable>(async function* () {
@@ -199,15 +151,15 @@ export const createAwsSecrets = (
         const after = removed(index, name, version, now());
         return after === undefined ? err(notFound(`The secret '${name}' or its version does not exist.`)) : ok(after);
       };
-      const index = yield* await update(owner, change, options);
+      const index = yield* await indexes.update(owner, change, options);
       // If this fails, a repeated deletion finds the value, and no call returns the version.
       yield* await deleteLeftovers(owner, index, options);
       return ok(undefined);
     });
 
   const arns: RolloutSecrets["arns"] = (owner, pins, options) =>
-    read(owner, options).map(
-      ({ index }) =>
+    indexes.read(owner, options).map(
+      (index) =>
         new Map(
           Object.entries(pins).flatMap(([variable, { name, version }]): [string, string][] => {
             const found = versionsOf(index, name).find((one) => one.version === version);

@@ -74,11 +74,12 @@ export class RolloutAttempt {
     this.request = request;
     this.signal = signal;
     const { mounts, secrets = {} } = request.template;
+    const mountMs = mounts.length > 0 ? MOUNT_MS : 0;
+    const secretsMs = Object.keys(secrets).length > 0 ? SECRETS_MS : 0;
     const now = deps.clock.now();
-    this.mountsUntil = plusMillis(now, mounts.length > 0 ? MOUNT_MS : 0);
-    this.secretsUntil = plusMillis(now, Object.keys(secrets).length > 0 ? SECRETS_MS : 0);
-    const permitted = this.mountsUntil > this.secretsUntil ? this.mountsUntil : this.secretsUntil;
-    this.end = plusMillis(permitted, request.listenDeadlineMs + SLACK_MS);
+    this.mountsUntil = plusMillis(now, mountMs);
+    this.secretsUntil = plusMillis(now, secretsMs);
+    this.end = plusMillis(now, Math.max(mountMs, secretsMs) + request.listenDeadlineMs + SLACK_MS);
     this.write = deps.ids.id();
     this.revision = revisionIdOf(request.template.name, this.write);
     this.host = hostOf(deps.location.shared, request.template.name);

@@ -189,25 +189,30 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       .map((volume: Message) => volume.s3filesVolumeConfiguration?.fileSystemArn)
       .find((fileSystem: string | undefined) => fileSystem !== undefined && !canMount(fileSystem));
 
+  /** Returns why a container cannot start; undefined if it can. */
+  const cannotStart = (
+    stored: Stored,
+    container: Message,
+    image: string,
+    { problem }: ReturnType<typeof secretsOf>,
+  ): Ending | undefined => {
+    if (image === "") return noImage(container.image);
+    const refused = refusedFileSystem(stored);
+    if (refused !== undefined) return refusedMount(refused);
+    return problem === undefined ? undefined : noSecret(problem);
+  };
+
   /** Tries once to start the service. Returns whether it is healthy. */
   const attempt = async (stored: Stored): Promise<boolean> => {
     const tasks = startTasks(stored);
     const container = stored.definition.containerDefinitions.find(
       ({ name }: Message) => name === stored.input.loadBalancers[0].containerName,
     );
-    const image = resolveImage(container.image);
-    if (image === undefined) {
-      fail(stored, tasks, noImage(container.image));
-      return false;
-    }
-    const refused = refusedFileSystem(stored);
-    if (refused !== undefined) {
-      fail(stored, tasks, refusedMount(refused));
-      return false;
-    }
+    const image = resolveImage(container.image) ?? "";
     const secrets = secretsOf(stored.definition, container, secretOf);
-    if ("problem" in secrets) {
-      fail(stored, tasks, noSecret(secrets.problem));
+    const ending = cannotStart(stored, container, image, secrets);
+    if (ending !== undefined) {
+      fail(stored, tasks, ending);
       return false;
     }
     await pass(startMillis.pending);

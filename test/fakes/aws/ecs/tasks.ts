@@ -61,11 +61,11 @@ export const secretsOf = (
   { executionRoleArn }: Message,
   { secrets = [] }: Message,
   secretOf: SecretOf,
-): { readonly values: Readonly<Record<string, string>> } | { readonly problem: string } => {
+): { readonly values: Readonly<Record<string, string>>; readonly problem?: string } => {
   const values: Record<string, string> = {};
   for (const { name, valueFrom } of secrets) {
     const read = secretOf(executionRoleArn, valueFrom);
-    if ("problem" in read) return read;
+    if ("problem" in read) return { values: {}, problem: read.problem };
     values[name] = read.value;
   }
   return { values };

@@ -86,16 +86,21 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
     return found;
   };
 
-  const create = ({ Name = "", SecretString = "", ClientRequestToken = "", Tags = [] }: Message): Message => {
+  const checkInput = ({ Name = "", SecretString = "", ClientRequestToken = "", Tags = [] }: Message): void => {
     if (!/^[A-Za-z0-9/_+=.@-]{1,512}$/.test(Name) || /-[A-Za-z0-9]{6}$/.test(Name)) throw invalid("Invalid name.");
     if (ClientRequestToken.length < 32 || ClientRequestToken.length > 64) throw invalid("Invalid ClientRequestToken.");
     const bytes = Buffer.byteLength(SecretString);
     // Assumption: the message quotes the value, as in the validation errors of other services.
     if (bytes === 0 || bytes > MAX_VALUE_BYTES)
       throw invalid(`Value '${SecretString}' at 'secretString' failed to satisfy constraint: at most 65536 bytes`);
-    const tags = Tags.map(({ Key, Value }: Message) => [Key, Value] as const);
-    const problem = tagProblem(tags);
+    const problem = tagProblem(Tags.map(({ Key, Value }: Message) => [Key, Value]));
     if (problem !== undefined) throw invalid(problem);
+  };
+
+  const create = (input: Message): Message => {
+    checkInput(input);
+    const { Name, SecretString, ClientRequestToken, Tags = [] } = input;
+    const tags = Object.fromEntries(Tags.map(({ Key, Value }: Message) => [Key, Value]));
     // "If you delete a secret and then immediately create a secret with the same name, use appropriate back off": here,
     // it never becomes possible.
     if (deletedNames.has(Name)) throw scheduled();
@@ -109,7 +114,7 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
       throw new AwsError("LimitExceededException", "You have reached the maximum number of secrets.");
     const suffix = (++created).toString(36).padStart(6, "0");
     const arn = `arn:aws:secretsmanager:${REGION}:${ACCOUNT}:secret:${Name}-${suffix}`;
-    const secret = { arn, value: SecretString, token: ClientRequestToken, tags: Object.fromEntries(tags) };
+    const secret = { arn, value: SecretString, token: ClientRequestToken, tags };
     secrets.set(Name, { ...secret, isScheduledForDeletion: false });
     return { ARN: arn, Name, VersionId: ClientRequestToken };
   };
