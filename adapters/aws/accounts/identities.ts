@@ -65,7 +65,11 @@ const toUnavailable = (error: CallState | Unavailable): Unavailable => {
   return unavailable(message, 60, error.error);
 };
 
-export const createIdentities = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): Identities => {
+export const createIdentities = (
+  config: Pick<AwsConfig, "region" | "shared">,
+  clients: ClientSource,
+  runtime: AwsRuntimeDeps,
+): Identities => {
   const { clock } = runtime;
   const { permissionsBoundaryArn } = config.shared;
   const arn = arnParts(permissionsBoundaryArn);

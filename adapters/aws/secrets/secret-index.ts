@@ -84,15 +84,25 @@ export const reserved = (index: SecretIndex, name: SecretName, id: string, nowMi
   };
 };
 
-/** Lists a version whose number was reserved. Returns undefined if another call has given up the reservation. */
-export const committed = (index: SecretIndex, name: SecretName, version: IndexedVersion): SecretIndex | undefined => {
+/**
+ * Lists a version whose number was reserved. If another call has given up the reservation, returns the secret as a
+ * leftover instead.
+ */
+export const committed = (
+  index: SecretIndex,
+  name: SecretName,
+  version: IndexedVersion,
+  nowMillis: number,
+): SecretIndex => {
   const { next, versions } = entryOf(index, name);
+  const { id, version: number } = version;
   // An earlier attempt of the same write succeeded, but its response was lost.
-  if (versions.some(({ id }) => id === version.id)) return index;
-  if (!index.leftovers.some(({ id }) => id === version.id)) return undefined;
+  if (versions.some((one) => one.id === id)) return index;
+  if (!index.leftovers.some((one) => one.id === id))
+    return { ...index, leftovers: [...index.leftovers, { id, name, number, due: nowMillis }] };
   return {
     names: { ...index.names, [name]: { next, versions: [...versions, version] } },
-    leftovers: index.leftovers.filter(({ id }) => id !== version.id),
+    leftovers: index.leftovers.filter((one) => one.id !== id),
   };
 };
 

@@ -131,14 +131,13 @@ export const createAwsSecrets = (
       const createdAt = timestampOf(instantOfMillis(now()));
       const arn = yield* await manager.create(id, value, owner, options).orElse(asUnavailable);
       const added: IndexedVersion = { version, digest, createdAt, id, arn };
-      const list = (index: SecretIndex): Result<SecretIndex, Unavailable> => {
-        const after = committed(index, name, added);
-        return after === undefined ? err(unavailable("Storing the secret took too long. Try again.", 5)) : ok(after);
-      };
+      const list = (index: SecretIndex) => ok<SecretIndex, never>(committed(index, name, added, now()));
       const index = yield* await indexes.update(owner, list, options);
       // The next change of the account's secrets tries again.
       const cleaned = await deleteLeftovers(owner, index, options);
       if (cleaned.isErr()) logger.warn("leftover secrets were not deleted", { error: cleaned.error });
+      if (!versionsOf(index, name).some((one) => one.id === id))
+        return err(unavailable("Storing the secret took too long. Try again.", 5));
       return ok(publicVersion(added));
     });
 

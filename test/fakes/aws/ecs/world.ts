@@ -16,6 +16,7 @@ import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, listenerAt, startFakeBalancer } from "../elbv2/balancer.ts";
 import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
+import type { SecretOf } from "../secrets/server.ts";
 import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs, type TaskLine } from "./ecs.ts";
@@ -49,6 +50,10 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   readonly mean?: Mean;
   /** Whether a file system, given by ARN, allows mounts; defaults to what `mean` says. */
   readonly canMount?: (fileSystem: string) => boolean;
+  /** Whether a role can be passed to ECS yet; defaults to what `mean` says about task roles. */
+  readonly canPass?: (role: string) => boolean;
+  /** The value of a secret for an execution role; defaults to no secrets. */
+  readonly secretOf?: SecretOf;
   /** Defaults to the machine's. */
   readonly clock?: Clock;
 }
@@ -104,13 +109,15 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
       return made.engine;
     },
     resolveImage: (reference) => registry.resolve(reference),
-    canPass: (role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS,
+    canPass:
+      options.canPass ?? ((role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS),
     canAssume: linkedRole(mean, now),
     mean,
     canMount:
       options.canMount ??
       ((fileSystem) =>
         !mean.has("file_policy_late") || now() - (policiesSince.get(fileSystem) ?? 0) >= FILE_POLICY_LATE_MS),
+    ...(options.secretOf && { secretOf: options.secretOf }),
     now,
     onLine: (line) => {
       lines.push(line);

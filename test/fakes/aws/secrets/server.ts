@@ -75,7 +75,7 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
   const secrets = new Map<string, FakeSecret>();
   const deletedNames = new Set<string>();
   let created = 0;
-  const settings = { maxSecrets: 500_000 };
+  const settings: { maxSecrets: number; beforeCreate?: (() => Promise<void>) | undefined } = { maxSecrets: 500_000 };
 
   const nameOf = (idOrArn: string): string => [...secrets].find(([, { arn }]) => arn === idOrArn)?.[0] ?? idOrArn;
 
@@ -97,7 +97,8 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
     if (problem !== undefined) throw invalid(problem);
   };
 
-  const create = (input: Message): Message => {
+  const create = async (input: Message): Promise<Message> => {
+    await settings.beforeCreate?.();
     checkInput(input);
     const { Name, SecretString, ClientRequestToken, Tags = [] } = input;
     const tags = Object.fromEntries(Tags.map(({ Key, Value }: Message) => [Key, Value]));
