@@ -56,7 +56,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },
-  secrets: offered(),
+  secrets: offered("in Secrets Manager, in the region of the services"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: awsVolumes,
   cron: awsCron,
