@@ -105,8 +105,10 @@ test("a rollout waits until a new role can read the secrets", async () => {
 test("a rollout waits until ECS accepts a new role for secrets", async () => {
   await run.close();
   run = await openFakeAwsSecrets({ mean: new Set(["role_late"]) });
+  expect(await endOf(run.ecs.template("app"))).toMatchObject({ kind: "ready" });
+  run.clock.pass(10 * 60_000);
   const { version } = await set("one");
-  expect(await endOf(using(version))).toMatchObject({ kind: "ready" });
+  expect(await endOf(using(version), false)).toMatchObject({ kind: "ready" });
 });
 
 test("a value that was deleted in AWS fails the rollout within minutes, and the previous revision serves", async () => {
@@ -158,6 +160,19 @@ test("a variable that refers to a secret can become a plain variable, and the re
   expect(names()).toEqual({ plain: false, secret: true });
   expect(await endOf(plain, false)).toMatchObject({ kind: "ready" });
   expect(names()).toEqual({ plain: true, secret: false });
+  expect(await endOf(using(version), false)).toMatchObject({ kind: "ready" });
+  expect(await endOf(run.ecs.template("app"), false)).toMatchObject({ kind: "ready" });
+  expect(names()).toEqual({ plain: false, secret: false });
+});
+
+test("a reference replaces a variable of the same name that was added by hand", async () => {
+  const { version } = await set("one");
+  await endOf(run.ecs.template("app"));
+  definition()?.containerDefinitions[0].environment.push({ name: "TOKEN", value: "manual" });
+  expect(await endOf(using(version), false)).toMatchObject({ kind: "ready" });
+  const { environment, secrets } = definition()?.containerDefinitions[0] ?? {};
+  expect(environment.map(({ name }: { name: string }) => name)).not.toContain("TOKEN");
+  expect(secrets).toEqual([{ name: "TOKEN", valueFrom: arnOf("one") }]);
 });
 
 test("references that were added by hand survive a deploy", async () => {
