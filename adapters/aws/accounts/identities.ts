@@ -16,7 +16,14 @@ import { type AwsRuntimeDeps, awsCalls, commandSender, missingAsOk, nameOf } fro
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { bucketPrefix } from "../volumes/names.ts";
-import { bucketsPolicy, executionPolicy, executionRoleOf, runtimeRoleOf, trustPolicy } from "./roles.ts";
+import {
+  bucketsPolicy,
+  executionPolicy,
+  executionRoleOf,
+  executionTrustPolicy,
+  runtimeRoleOf,
+  trustPolicy,
+} from "./roles.ts";
 
 export interface Identities {
   /** Returns the ARN of the services' role. Creates the role and its policy if they do not exist. */
@@ -35,6 +42,7 @@ export interface Identities {
 interface AccountRole {
   readonly owner: AccountId;
   readonly name: string;
+  readonly trust: object;
   readonly policyName: string;
   readonly policy: object;
   readonly description: string;
@@ -89,12 +97,12 @@ export const createIdentities = (
       .mapErr(toUnavailable);
 
   const createRole = (
-    { owner, name, description }: AccountRole,
+    { owner, name, trust, description }: AccountRole,
     signal: AbortSignal | undefined,
   ): ResultAsync<void, Unavailable> => {
     const input = {
       RoleName: name,
-      AssumeRolePolicyDocument: JSON.stringify(trustPolicy(arn, config)),
+      AssumeRolePolicyDocument: JSON.stringify(trust),
       PermissionsBoundary: permissionsBoundaryArn,
       Description: description,
       Tags: [{ Key: "portside-owner", Value: accountDigest(owner) }],
@@ -153,17 +161,17 @@ export const createIdentities = (
     ensure: async (owner, options = {}) => {
       const description = `Services of the account with the digest ${accountDigest(owner)} run with this role.`;
       const name = runtimeRoleOf(owner);
-      return ensureRole(
-        { owner, name, policyName: "own-volumes", policy: bucketsPolicy(arn, owner), description },
-        options,
-      );
+      const trust = trustPolicy(arn, config);
+      const policy = bucketsPolicy(arn, owner);
+      return ensureRole({ owner, name, trust, policyName: "own-volumes", policy, description }, options);
     },
 
     ensureExecution: async (owner, options = {}) => {
       const description = `ECS starts services that use secrets of the account with the digest ${accountDigest(owner)} with this role.`;
       const name = executionRoleOf(config, owner);
       const policy = executionPolicy(arn, config, owner);
-      return ensureRole({ owner, name, policyName: "start-tasks", policy, description }, options);
+      const trust = executionTrustPolicy(arn);
+      return ensureRole({ owner, name, trust, policyName: "start-tasks", policy, description }, options);
     },
 
     isNew: (role) => millisOf(clock.now()) - (createdAt.get(role) ?? Number.NEGATIVE_INFINITY) < PROPAGATION_MS,

@@ -89,10 +89,13 @@ const environmentOf = (
 ): Pick<ContainerDefinition, "environment" | "secrets"> => {
   const own = Object.entries({ ...template.env, ...ownVariables(template) });
   const before = [former?.env, former?.envAliases, former?.secrets].flatMap((one) => Object.keys(one ?? {}));
-  const known = new Set([...own.map(([name]) => name), ...secrets.keys(), ...before, "PORTSIDE_VOLUMES"]);
+  // A rollback may restore a reference whose variable has become an alias. ECS rejects two variables of one name.
+  const ownNames = new Set(own.map(([name]) => name));
+  const referenced = [...secrets].filter(([name]) => !ownNames.has(name));
+  const known = new Set([...ownNames, ...secrets.keys(), ...before, "PORTSIDE_VOLUMES"]);
   const isManual = ({ name }: { name?: string | undefined }) => !known.has(name ?? "");
   const references = [
-    ...[...secrets].map(([name, valueFrom]) => ({ name, valueFrom })),
+    ...referenced.map(([name, valueFrom]) => ({ name, valueFrom })),
     ...(present.secrets ?? []).filter(isManual),
   ];
   return {

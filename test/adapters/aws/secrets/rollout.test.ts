@@ -175,6 +175,14 @@ test("a reference replaces a variable of the same name that was added by hand", 
   expect(secrets).toEqual([{ name: "TOKEN", valueFrom: arnOf("one") }]);
 });
 
+test("an alias of the platform replaces a reference of the same name", async () => {
+  const { version } = await set("one");
+  expect(await endOf({ ...using(version), envAliases: { TOKEN: "PORT" } })).toMatchObject({ kind: "ready" });
+  const { environment, secrets = [] } = definition()?.containerDefinitions[0] ?? {};
+  expect(environment.filter(({ name }: { name: string }) => name === "TOKEN")).toHaveLength(1);
+  expect(secrets).toEqual([]);
+});
+
 test("references that were added by hand survive a deploy", async () => {
   const { version } = await set("one");
   await endOf(using(version));

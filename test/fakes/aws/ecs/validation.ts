@@ -48,12 +48,13 @@ const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Messa
 };
 
 /**
- * "The secret name must not already exist as an environment variable" is ECS's rule for duplicates (ClientException).
- * `valueFrom` is "the full ARN of the Secrets Manager secret" (Secret), which requires an execution role.
+ * A name may belong to only one secret or variable: https://github.com/dagster-io/dagster/issues/11622. `valueFrom` is "the full
+ * ARN of the Secrets Manager secret" (Secret), which requires an execution role.
  */
 const checkSecrets = ({ secrets = [], environment = [] }: Message, { executionRoleArn }: Message): void => {
   const names = [...secrets, ...environment].map(({ name }: Message) => name);
-  if (secrets.length > 0 && new Set(names).size < names.length) client("The secret name must be unique.");
+  if (secrets.length > 0 && new Set(names).size < names.length)
+    client("The secret name must be unique and not shared with any new or existing environment variables.");
   for (const { valueFrom = "" } of secrets)
     if (!/^arn:[^:]+:secretsmanager:[^:]+:\d+:secret:[^:]+$/.test(valueFrom)) client("Invalid secret ARN.");
   if (secrets.length > 0 && !executionRoleArn) client("An execution role is required for secrets.");

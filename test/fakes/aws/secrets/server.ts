@@ -64,7 +64,8 @@ const mayRead = ({ policies, tags }: FakeRole, secret: FakeSecret): boolean => {
       ([key, value]) => secret.tags[key.slice(RESOURCE_TAG.length)] === value,
     );
   const statements = [...policies.values()].flatMap((text) => JSON.parse(text).Statement as readonly Statement[]);
-  // The condition of `Boundary` in docs/providers/aws-template.yaml.
+  // The condition of `Boundary` in docs/providers/aws-template.yaml. A role's tags are tags of its sessions:
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html
   const isWithinBoundary = secret.tags["portside-owner"] === tags["portside-owner"];
   return isWithinBoundary && statements.some(allows);
 };
@@ -138,7 +139,7 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
     DeleteSecret: remove,
   };
 
-  /** The texts of https://repost.aws/knowledge-center/ecs-unable-to-pull-secrets. */
+  /** The text of https://github.com/aws-samples/dify-self-hosted-on-aws/pull/35. */
   const valueFor: SecretOf = (executionRole, arn) => {
     const role = iam.roles.get(executionRole.split("/").at(-1) ?? "");
     const secret = secrets.get(nameOf(arn));
@@ -167,5 +168,3 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
     },
   };
 };
-
-export type FakeSecrets = Awaited<ReturnType<typeof startFakeSecrets>>;
