@@ -109,7 +109,7 @@ const verdictOnStopped = async (
   candidate: Candidate,
   retry: RetryOptions,
 ): Promise<Result<"mounting" | "reading" | "starting", DeployFailure>> => {
-  const { services, clock } = deps;
+  const { services, clock, logger } = deps;
   const { revision, mountsUntil, secretsUntil } = candidate;
   const stopped = await services.stopped(revision, retry).mapErr(failureOfCall);
   if (stopped.isErr()) return err(stopped.error);
@@ -118,6 +118,8 @@ const verdictOnStopped = async (
   const isReading = (task: Task) => now < secretsUntil && isUnreadSecret(task);
   const final = stopped.value.filter((task) => !isMounting(task) && !isReading(task));
   const failure = final.map(failureOfTask).find((one) => one !== undefined);
+  if (failure !== undefined)
+    logger.warn("tasks of a revision stopped", { revision, reasons: final.map(({ stoppedReason }) => stoppedReason) });
   if (failure === "failed_checks") return err(await failedChecks(deps, candidate, retry));
   if (failure !== undefined) return err(failure);
   if (final.length === stopped.value.length) return ok("starting");

@@ -119,6 +119,7 @@ test("a value that was deleted in AWS fails the rollout within minutes, and the 
   if (secret !== undefined) secret.isScheduledForDeletion = true;
   const begun = millisOf(run.clock.now());
   expect(await endOf(using(version), false)).toMatchObject({ failure: { reason: "secret_unavailable" } });
+  expect(run.logged()).toContain("Secrets Manager can't find the specified secret");
   const waited = millisOf(run.clock.now()) - begun;
   expect(waited).toBeGreaterThanOrEqual(2 * 60_000);
   expect(waited).toBeLessThan(4 * 60_000);
