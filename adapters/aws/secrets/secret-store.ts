@@ -1,5 +1,5 @@
 /**
- * `SecretStore` on Secrets Manager. Each version is a secret of its own, so a version's value never changes, and the
+ * `SecretStore` on Secrets Manager. Each version is a separate secret, so the value of a version never changes, and the
  * services of an account keep the versions that they pin. The state bucket contains the list of versions
  * (secret-index.ts), because S3 is strongly consistent and its writes can be conditional.
  *

@@ -18,7 +18,7 @@ export interface FakeSecret {
   readonly value: string;
   readonly token: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Whether somebody has deleted it with a recovery window. */
+  /** Whether an operator has deleted it with a recovery window. */
   isScheduledForDeletion: boolean;
 }
 
