@@ -57,7 +57,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },
-  secrets: missing("Portside does not store secrets in Secrets Manager"),
+  secrets: offered("in Secrets Manager, in the region of the services"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: awsVolumes,
   cron: awsCron,

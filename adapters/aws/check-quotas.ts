@@ -10,7 +10,7 @@ import { listQuotas, type QuotaSource } from "./service-quotas.ts";
 const MIN_LEFT = 10;
 
 /**
- * Checks the quota for IAM roles. Each Portside account uses one role.
+ * Checks the quota for IAM roles. Each Portside account uses one role, or two if it has set a secret.
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html
  */
 async function* roleQuota(clients: ClientSource): AsyncGenerator<Finding> {
@@ -19,7 +19,7 @@ async function* roleQuota(clients: ClientSource): AsyncGenerator<Finding> {
     const { SummaryMap = {} } = await sendCommand(clients, "iam", "GetAccountSummaryCommand", {});
     const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
     if (used === undefined || limit === undefined) return yield warn(what, "IAM does not report it");
-    const words = `${limit - used} of ${limit} left; each account uses one`;
+    const words = `${limit - used} of ${limit} left; each account uses one, or two if it has set a secret`;
     yield limit - used < MIN_LEFT
       ? warn(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
       : pass(what, words);

@@ -15,6 +15,7 @@ import type { IAMClient } from "@aws-sdk/client-iam";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { S3FilesClient } from "@aws-sdk/client-s3files";
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
+import type { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import type { STSClient } from "@aws-sdk/client-sts";
 import { needPackages } from "../shared/runtime/optional-package.ts";
 
@@ -28,6 +29,7 @@ export interface AwsClients {
   readonly s3: S3Client;
   readonly files: S3FilesClient;
   readonly scheduler: SchedulerClient;
+  readonly secrets: SecretsManagerClient;
   readonly logs: CloudWatchLogsClient;
   readonly metrics: CloudWatchClient;
   readonly athena: AthenaClient;
@@ -50,6 +52,7 @@ interface Sdks {
   readonly s3: typeof import("@aws-sdk/client-s3");
   readonly files: typeof import("@aws-sdk/client-s3files");
   readonly scheduler: typeof import("@aws-sdk/client-scheduler");
+  readonly secrets: typeof import("@aws-sdk/client-secrets-manager");
   readonly logs: typeof import("@aws-sdk/client-cloudwatch-logs");
   readonly metrics: typeof import("@aws-sdk/client-cloudwatch");
   readonly athena: typeof import("@aws-sdk/client-athena");
@@ -126,6 +129,11 @@ const sdks: { readonly [K in keyof AwsClients]: SdkPackage<Sdks[K], AwsClients[K
     "@aws-sdk/client-scheduler",
     () => import("@aws-sdk/client-scheduler"),
     (module) => module.SchedulerClient,
+  ),
+  secrets: sdk(
+    "@aws-sdk/client-secrets-manager",
+    () => import("@aws-sdk/client-secrets-manager"),
+    (module) => module.SecretsManagerClient,
   ),
   logs: sdk(
     "@aws-sdk/client-cloudwatch-logs",

@@ -66,7 +66,7 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
     "NotFound",
   ),
   ...of(state("exists"), "ResourceAlreadyExistsException", "EntityAlreadyExistsException", "BucketAlreadyOwnedByYou"),
-  ...of(state("exists"), "BucketAlreadyExists", "AlreadyExistsException"),
+  ...of(state("exists"), "BucketAlreadyExists", "AlreadyExistsException", "ResourceExistsException"),
   ...of(state("changed"), "ConflictException", "PreconditionFailed"),
   ...of(state("changed"), "ConcurrentModificationException", "ConcurrentModification", "ConcurrentUpdateException"),
   ...of(

@@ -19,6 +19,7 @@ import { createRecords } from "./deploy/records/records.ts";
 import { diagnoseAws } from "./doctor.ts";
 import { createAwsLogs } from "./logs/store.ts";
 import { createAwsScheduler } from "./schedules/scheduler.ts";
+import { createAwsSecrets } from "./secrets/secret-store.ts";
 import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
 import { stateBucket } from "./state-bucket.ts";
@@ -50,8 +51,11 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   const logs = createAwsLogs(config, clients, deps);
   const volumes = createAwsVolumes(config, clients, deps);
   const sql = createAwsSql(config, clients, deps);
+  const identities = createIdentities(config, clients, deps);
+  const secrets = createAwsSecrets(config, clients, deps, identities);
   const services = createEcsPlatform(config, clients, deps, {
-    identities: createIdentities(config, clients, deps),
+    identities,
+    secrets,
     mountable: async (bucket, options) => volumes.mountable(bucket, options),
     lastLines: lastLinesOf(logs.deployReads),
   });
@@ -75,6 +79,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     logs,
     sql,
     metrics: createAwsMetrics(config, clients, deps, createRecords(records)),
+    secrets,
     spool:
       waiting.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)

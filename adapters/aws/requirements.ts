@@ -188,6 +188,17 @@ export const needs: Readonly<Record<string, Need>> = {
       DeleteScheduleCommand: ["scheduler:DeleteSchedule"],
     },
   },
+  // "If you include tags in the secret, you also need secretsmanager:TagResource" (API_CreateSecret). The values are
+  // read to remove them from the last lines of failed deploys.
+  secretsmanager: {
+    why: "secrets are stored there",
+    policy: "platformStoragePolicyArn",
+    calls: {
+      CreateSecretCommand: ["secretsmanager:CreateSecret", "secretsmanager:TagResource"],
+      GetSecretValueCommand: ["secretsmanager:GetSecretValue"],
+      DeleteSecretCommand: ["secretsmanager:DeleteSecret"],
+    },
+  },
   logs: {
     why: "logs are stored there",
     policy: "platformPolicyArn",
@@ -206,7 +217,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   iam: {
-    why: "each account has its own role, which its services assume",
+    why: "each account has its own roles, which its services assume and which start services that use secrets",
     policy: "platformPolicyArn",
     calls: {
       CreateRoleCommand: ["iam:CreateRole", "iam:TagRole"],

@@ -1,6 +1,7 @@
 /**
- * Creates one IAM role per Portside account, for the account's services. The role's policy grants access only to the
- * account's own buckets, and the stack's permissions boundary limits the role.
+ * Creates the IAM roles of Portside accounts: one for the account's services, whose policy grants access only to the
+ * account's own buckets, and one with which ECS starts services that use secrets. The stack's permissions boundary
+ * limits the roles.
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -15,11 +16,20 @@ import { type AwsRuntimeDeps, awsCalls, commandSender, missingAsOk, nameOf } fro
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { bucketPrefix } from "../volumes/names.ts";
-import { bucketsPolicy, runtimeRoleOf, trustPolicy } from "./roles.ts";
+import {
+  bucketsPolicy,
+  executionPolicy,
+  executionRoleOf,
+  executionTrustPolicy,
+  runtimeRoleOf,
+  trustPolicy,
+} from "./roles.ts";
 
 export interface Identities {
-  /** Returns the role's ARN. Creates the role and its policy if they do not exist. */
+  /** Returns the ARN of the services' role. Creates the role and its policy if they do not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
+  /** Returns the ARN of the role that may read the account's secrets. Creates it and its policy if they do not exist. */
+  ensureExecution(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
   /**
    * Returns true if this process created the role within the last minute. Some AWS services may not see the role yet.
    */
@@ -28,7 +38,16 @@ export interface Identities {
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-const POLICY = "own-volumes";
+/** A role of an account, with its only inline policy. */
+interface AccountRole {
+  readonly owner: AccountId;
+  readonly name: string;
+  readonly trust: object;
+  readonly policyName: string;
+  readonly policy: object;
+  readonly description: string;
+}
+
 /**
  * How long to wait for a new role. "Changes that I make are not always immediately visible":
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
@@ -54,7 +73,11 @@ const toUnavailable = (error: CallState | Unavailable): Unavailable => {
   return unavailable(message, 60, error.error);
 };
 
-export const createIdentities = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): Identities => {
+export const createIdentities = (
+  config: Pick<AwsConfig, "region" | "shared">,
+  clients: ClientSource,
+  runtime: AwsRuntimeDeps,
+): Identities => {
   const { clock } = runtime;
   const { permissionsBoundaryArn } = config.shared;
   const arn = arnParts(permissionsBoundaryArn);
@@ -64,22 +87,24 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
   const send = commandSender("iam", "iam", clients, awsCalls(runtime), { abortRequests: false });
 
   /** Returns undefined if the policy does not exist, or IAM does not show it yet. */
-  const policyOf = (RoleName: string, signal?: AbortSignal): ResultAsync<string | undefined, Unavailable> =>
-    send("GetRolePolicyCommand", { RoleName, PolicyName: POLICY }, { signal })
+  const policyOf = (
+    { name, policyName }: AccountRole,
+    signal: AbortSignal | undefined,
+  ): ResultAsync<string | undefined, Unavailable> =>
+    send("GetRolePolicyCommand", { RoleName: name, PolicyName: policyName }, { signal })
       .map(({ PolicyDocument }) => PolicyDocument)
       .orElse(missingAsOk)
       .mapErr(toUnavailable);
 
   const createRole = (
-    owner: AccountId,
-    RoleName: string,
+    { owner, name, trust, description }: AccountRole,
     signal: AbortSignal | undefined,
   ): ResultAsync<void, Unavailable> => {
     const input = {
-      RoleName,
-      AssumeRolePolicyDocument: JSON.stringify(trustPolicy(arn, config)),
+      RoleName: name,
+      AssumeRolePolicyDocument: JSON.stringify(trust),
       PermissionsBoundary: permissionsBoundaryArn,
-      Description: `Services of the account with the digest ${accountDigest(owner)} run with this role.`,
+      Description: description,
       Tags: [{ Key: "portside-owner", Value: accountDigest(owner) }],
     };
     return send("CreateRoleCommand", input, { signal })
@@ -94,26 +119,23 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
 
   /** Returns `late` while the new role is not visible. */
   const putPolicy = (
-    RoleName: string,
-    PolicyDocument: string,
+    { name, policyName, policy }: AccountRole,
     signal: AbortSignal | undefined,
-  ): ResultAsync<"done" | "late", Unavailable> =>
-    send("PutRolePolicyCommand", { RoleName, PolicyName: POLICY, PolicyDocument }, { signal })
+  ): ResultAsync<"done" | "late", Unavailable> => {
+    const input = { RoleName: name, PolicyName: policyName, PolicyDocument: JSON.stringify(policy) };
+    return send("PutRolePolicyCommand", input, { signal })
       .map(() => "done" as const)
       .orElse((error): Result<"late", Unavailable> => {
         const isLate = isCallState(error) && (error.code === "not_found" || error.code === "changed");
         return isLate ? ok("late") : err(toUnavailable(error));
       });
+  };
 
   /** Retries until the role has its policy; a new role may not be visible yet. */
-  const putPolicyWithRetry = (
-    role: string,
-    policy: object,
-    signal: AbortSignal | undefined,
-  ): ResultAsync<void, Unavailable> =>
+  const putPolicyWithRetry = (role: AccountRole, signal: AbortSignal | undefined): ResultAsync<void, Unavailable> =>
     safeTry(async function* () {
       for (let waited = 0; ; waited += POLL_MS) {
-        const put = yield* await putPolicy(role, JSON.stringify(policy), signal);
+        const put = yield* await putPolicy(role, signal);
         if (put === "done") return ok(undefined);
         if (waited >= PROPAGATION_MS || signal?.aborted === true)
           return err(unavailable("The new IAM role is not available yet. Try again.", 60));
@@ -121,22 +143,36 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
       }
     });
 
-  return {
-    ensure: async (owner, { signal } = {}) =>
-      safeTry(async function* () {
-        const role = runtimeRoleOf(owner);
-        const expected = bucketsPolicy(arn, owner);
-        const present = yield* await policyOf(role, signal);
-        if (!isSame(present, expected)) {
-          // The role may exist without this policy if the call that created it was interrupted.
-          if (present === undefined) {
-            yield* await createRole(owner, role, signal);
-            createdAt.set(roleArn(arn, role), millisOf(clock.now()));
-          }
-          yield* await putPolicyWithRetry(role, expected, signal);
+  const ensureRole = (role: AccountRole, { signal }: CallOptions): ResultAsync<string, Unavailable> =>
+    safeTry(async function* () {
+      const present = yield* await policyOf(role, signal);
+      if (!isSame(present, role.policy)) {
+        // The role may exist without this policy if the call that created it was interrupted.
+        if (present === undefined) {
+          yield* await createRole(role, signal);
+          createdAt.set(roleArn(arn, role.name), millisOf(clock.now()));
         }
-        return ok(roleArn(arn, role));
-      }),
+        yield* await putPolicyWithRetry(role, signal);
+      }
+      return ok(roleArn(arn, role.name));
+    });
+
+  return {
+    ensure: async (owner, options = {}) => {
+      const description = `Services of the account with the digest ${accountDigest(owner)} run with this role.`;
+      const name = runtimeRoleOf(owner);
+      const trust = trustPolicy(arn, config);
+      const policy = bucketsPolicy(arn, owner);
+      return ensureRole({ owner, name, trust, policyName: "own-volumes", policy, description }, options);
+    },
+
+    ensureExecution: async (owner, options = {}) => {
+      const description = `ECS starts services that use secrets of the account with the digest ${accountDigest(owner)} with this role.`;
+      const name = executionRoleOf(config, owner);
+      const policy = executionPolicy(arn, config, owner);
+      const trust = executionTrustPolicy(arn);
+      return ensureRole({ owner, name, trust, policyName: "start-tasks", policy, description }, options);
+    },
 
     isNew: (role) => millisOf(clock.now()) - (createdAt.get(role) ?? Number.NEGATIVE_INFINITY) < PROPAGATION_MS,
 

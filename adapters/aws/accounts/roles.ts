@@ -1,9 +1,24 @@
 /** IAM roles of services, one per Portside account. Pure. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type ArnParts, bucketArn, roleArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
+import { installationDigits, ownSecretArns, type SecretsConfig } from "../secrets/names.ts";
 import { bucketPrefix } from "../volumes/names.ts";
 import { ownerDigits } from "./owner-digits.ts";
+
+const allowEcs = (condition: object): object => ({
+  Version: "2012-10-17",
+  Statement: [
+    {
+      Effect: "Allow",
+      Principal: { Service: "ecs-tasks.amazonaws.com" },
+      Action: "sts:AssumeRole",
+      Condition: condition,
+    },
+  ],
+});
 
 /** IAM limits a role's name to 64 characters. */
 export const runtimeRole = (digits: string): string => `portside-${digits}`;
@@ -16,20 +31,11 @@ export const runtimeRoleArn = (arn: ArnParts, digits: string): string => roleArn
  * Allows only ECS tasks of this AWS account to assume the role.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html
  */
-export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<AwsConfig, "region">): object => ({
-  Version: "2012-10-17",
-  Statement: [
-    {
-      Effect: "Allow",
-      Principal: { Service: "ecs-tasks.amazonaws.com" },
-      Action: "sts:AssumeRole",
-      Condition: {
-        StringEquals: { "aws:SourceAccount": account },
-        ArnLike: { "aws:SourceArn": `arn:${partition}:ecs:${region}:${account}:*` },
-      },
-    },
-  ],
-});
+export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<AwsConfig, "region">): object =>
+  allowEcs({
+    StringEquals: { "aws:SourceAccount": account },
+    ArnLike: { "aws:SourceArn": `arn:${partition}:ecs:${region}:${account}:*` },
+  });
 
 /**
  * Allows mounts to read objects directly from S3, which is faster
@@ -48,6 +54,54 @@ export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
         Effect: "Allow",
         Action: ["s3:GetObject", "s3:GetObjectVersion"],
         Resource: `${buckets}/*`,
+      },
+    ],
+  };
+};
+
+/**
+ * The role with which ECS starts the services of an account that use secrets. Its permissions contain names of the
+ * installation's resources, so each installation of an AWS account has its own roles.
+ */
+export const executionRoleOf = (config: Pick<AwsConfig, "shared">, owner: AccountId): string =>
+  `portside-execution-${installationDigits(config)}-${ownerDigits(owner)}`;
+
+/** Trusts ECS like the shared execution role: AWS documents the condition on the task only for task roles. */
+export const executionTrustPolicy = ({ account }: ArnParts): object =>
+  allowEcs({ StringEquals: { "aws:SourceAccount": account } });
+
+/**
+ * Allows ECS what the shared execution role allows, and to read the account's own secrets:
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html. The names of the secrets
+ * contain a part of the account's digest, and their tag the whole digest. Services cannot use this role: its credentials
+ * "aren't directly accessible by the containers in the task". Condition key:
+ * https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access-abac.html
+ */
+export const executionPolicy = (arn: ArnParts, config: SecretsConfig, owner: AccountId): object => {
+  const { partition, account } = arn;
+  const { region, shared } = config;
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      { Sid: "Registry", Effect: "Allow", Action: ["ecr:GetAuthorizationToken"], Resource: "*" },
+      {
+        Sid: "Images",
+        Effect: "Allow",
+        Action: ["ecr:BatchCheckLayerAvailability", "ecr:GetDownloadUrlForLayer", "ecr:BatchGetImage"],
+        Resource: `arn:${partition}:ecr:${region}:${account}:repository/${shared.repository}`,
+      },
+      {
+        Sid: "Logs",
+        Effect: "Allow",
+        Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
+        Resource: `arn:${partition}:logs:${region}:${account}:log-group:${shared.logGroup}:*`,
+      },
+      {
+        Sid: "OwnSecrets",
+        Effect: "Allow",
+        Action: ["secretsmanager:GetSecretValue"],
+        Resource: ownSecretArns(config, arn, owner),
+        Condition: { StringEquals: { [`secretsmanager:ResourceTag/${OWNER_LABEL}`]: accountDigest(owner) } },
       },
     ],
   };

@@ -33,7 +33,7 @@ import { rollOut } from "./rollout/rollout.ts";
 import type { RolloutDeps } from "./rollout/rollout-attempt.ts";
 import { createScaling } from "./rollout/scaling.ts";
 
-export interface EcsPlatformDeps extends Omit<PrepareDeps, "images"> {
+export interface EcsPlatformDeps extends Omit<PrepareDeps, "images" | "location"> {
   readonly lastLines: LastLines;
 }
 

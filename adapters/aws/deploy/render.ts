@@ -31,6 +31,10 @@ export interface DefinitionSettings {
   readonly revision: string;
   /** ARN of the account's task role. */
   readonly taskRole: string;
+  /** ARN of the role with which ECS starts the service. */
+  readonly executionRole: string;
+  /** The ARN of each variable's secret. */
+  readonly secrets: ReadonlyMap<string, string>;
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
 }
@@ -72,17 +76,32 @@ const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate):
     envAliases,
   );
 
-/** Keeps variables that are in neither the former nor the new template, because they were set manually. */
+/**
+ * Keeps variables that are in neither the former nor the new template, because they were set manually. ECS reads the
+ * values of secrets when a task starts:
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/secrets-envvar-secrets-manager.html
+ */
 const environmentOf = (
   template: ServiceTemplate,
+  secrets: ReadonlyMap<string, string>,
   present: ContainerDefinition,
   former: ServiceTemplate | undefined,
-) => {
+): Pick<ContainerDefinition, "environment" | "secrets"> => {
   const own = Object.entries({ ...template.env, ...ownVariables(template) });
-  const before = [...Object.keys(former?.env ?? {}), ...Object.keys(former?.envAliases ?? {})];
-  const known = new Set([...own.map(([name]) => name), ...before, "PORTSIDE_VOLUMES"]);
-  const byHand = (present.environment ?? []).filter(({ name }) => !known.has(name ?? ""));
-  return [...own.map(([name, value]) => ({ name, value })), ...byHand];
+  const before = [former?.env, former?.envAliases, former?.secrets].flatMap((one) => Object.keys(one ?? {}));
+  // A rollback may restore a reference whose variable has become an alias. ECS rejects two variables of one name.
+  const ownNames = new Set(own.map(([name]) => name));
+  const referenced = [...secrets].filter(([name]) => !ownNames.has(name));
+  const known = new Set([...ownNames, ...secrets.keys(), ...before, "PORTSIDE_VOLUMES"]);
+  const isManual = ({ name }: { name?: string | undefined }) => !known.has(name ?? "");
+  const references = [
+    ...referenced.map(([name, valueFrom]) => ({ name, valueFrom })),
+    ...(present.secrets ?? []).filter(isManual),
+  ];
+  return {
+    environment: [...own.map(([name, value]) => ({ name, value })), ...(present.environment ?? []).filter(isManual)],
+    ...(references.length === 0 && present.secrets === undefined ? {} : { secrets: references }),
+  };
 };
 
 /** Removes the fields that ECS adds on registration (TaskDefinition) but rejects as input. */
@@ -107,7 +126,7 @@ const isOurs = (name: string | undefined): boolean => name?.startsWith(VOLUME_PR
 export const renderDefinition = (
   { region, shared }: Pick<AwsConfig, "region" | "shared">,
   template: ServiceTemplate,
-  { revision, taskRole, fileSystems }: DefinitionSettings,
+  { revision, taskRole, executionRole, secrets, fileSystems }: DefinitionSettings,
   present: TaskDefinition = {},
   former?: ServiceTemplate,
 ): DefinitionInput => {
@@ -121,7 +140,7 @@ export const renderDefinition = (
     networkMode: "awsvpc",
     ...taskSizeOf(template),
     taskRoleArn: taskRole,
-    executionRoleArn: shared.executionRoleArn,
+    executionRoleArn: executionRole,
     containerDefinitions: [
       {
         ...container,
@@ -132,7 +151,7 @@ export const renderDefinition = (
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
-        environment: environmentOf(template, container, former),
+        ...environmentOf(template, secrets, container, former),
         mountPoints: [...mountPoints, ...(container.mountPoints ?? []).filter((one) => !isOurs(one.sourceVolume))],
         logConfiguration: {
           logDriver: "awslogs",
@@ -152,6 +171,9 @@ export const renderDefinition = (
     tags: tagsOf({ ...template, revision }).map(([key, value]) => ({ key, value })),
   };
 };
+
+const waitsForPermissions = ({ mounts, secrets = {} }: ServiceTemplate): boolean =>
+  mounts.length > 0 || Object.keys(secrets).length > 0;
 
 export interface ServiceSettings {
   readonly revision: string;
@@ -183,10 +205,10 @@ export const renderService = (
     maximumPercent: 200,
     // A rollback is unnecessary, because the former revision is a separate ECS service and still has the traffic. The
     // circuit breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200. With
-    // mounts, more tasks may fail before S3 Files allows the mounts, so the breaker is off and only the rollout's
-    // deadline applies:
+    // mounts or secrets, more tasks may fail before AWS applies the permissions for them, so the breaker is off and only
+    // the rollout's deadline applies:
     // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html
-    deploymentCircuitBreaker: { enable: template.mounts.length === 0, rollback: false },
+    deploymentCircuitBreaker: { enable: !waitsForPermissions(template), rollback: false },
   },
   networkConfiguration: {
     awsvpcConfiguration: {

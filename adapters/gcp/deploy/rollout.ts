@@ -7,10 +7,7 @@
  * between the writes, the next deploy of the name repairs the state.
  */
 
-import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import { type DeployFailure, isLost } from "../../../core/domain/deploy/reason.ts";
-import { Redactor } from "../../../core/domain/secrets/redact.ts";
-import type { PinnedSecret } from "../../../core/domain/secrets/references.ts";
 import { writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
@@ -18,6 +15,7 @@ import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../core/result.ts";
 import { backoff } from "../../cloud/calls/backoff.ts";
 import type { DeployNote } from "../../cloud/deploy/deploy-note.ts";
+import { secretMissing, withoutSecrets } from "../../cloud/deploy/pinned-secrets.ts";
 import { revisionIdOf } from "../../cloud/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
@@ -74,11 +72,6 @@ const IDENTITY_PAUSE_MS = 8000;
 /** "typically 2 minutes": https://cloud.google.com/iam/docs/access-change-propagation */
 const GRANT_MS = 125_000;
 
-const secretMissing = ({ name, version }: PinnedSecret): DeployFailure => ({
-  reason: "secret_unavailable",
-  message: `Version ${version} of the secret '${name}' does not exist. Set it with 'portside secret set ${name}', then deploy again.`,
-});
-
 type Step<T> = PromiseLike<Result<T, DeployFailure>>;
 
 export class Rollout {
@@ -112,7 +105,8 @@ export class Rollout {
     for (const warning of warningsOf(template)) report(warning);
     const ready = await this.#awaitReady(etag);
     if (ready.isErr()) {
-      const failure = await this.#withoutSecrets(ready.error);
+      const { owner, secrets = {} } = template;
+      const failure = await withoutSecrets(ready.error, secrets, () => this.#deps.secrets.values(owner, secrets));
       return isAccessRefused(failure) ? this.#retryLater(etag, failure, report) : this.#abandon(etag, failure);
     }
     report("The revision is ready");
@@ -126,17 +120,6 @@ export class Rollout {
     const moved = await this.#writeStep(etag, "moved", this.#retryOptions(), this.#note("DONE"));
     if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#resolveUnknownWrite(moved.error);
     return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
-  }
-
-  /** Removes the values of secrets from the service's last lines, or all lines if the values cannot be read. */
-  async #withoutSecrets(failure: DeployFailure): Promise<DeployFailure> {
-    const { owner, secrets = {} } = this.#request.template;
-    const { logTail, ...rest } = failure;
-    if (logTail === undefined || Object.keys(secrets).length === 0) return failure;
-    const values = await this.#deps.secrets.values(owner, secrets);
-    if (values.isErr()) return rest;
-    const redactor = new Redactor(values.value);
-    return { ...rest, logTail: logTail.map((line) => redactor.redact(line, deployLimits.lineBytes)) };
   }
 
   /** Rolls out once more if Cloud Run denied a mount or a secret and the grant for it may not have taken effect yet. */

@@ -24,6 +24,7 @@ export const peerVersions: Readonly<Record<string, readonly [string, ...string[]
   "@aws-sdk/client-s3": ["3"],
   "@aws-sdk/client-s3files": ["3"],
   "@aws-sdk/client-scheduler": ["3"],
+  "@aws-sdk/client-secrets-manager": ["3"],
   "@aws-sdk/client-sts": ["3"],
   "@aws-sdk/s3-request-presigner": ["3"],
   "@duckdb/node-api": ["1.5.6-r.1"],

@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { bucketsPolicy, executionPolicy } from "../../../adapters/aws/accounts/roles.ts";
+import { arnParts } from "../../../adapters/aws/arns.ts";
 import { sharedResourcesSchema } from "../../../adapters/aws/config.ts";
 import { RETENTION_DAYS } from "../../../adapters/aws/logs/capabilities.ts";
 import { actionsOf, needs as asked, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
@@ -11,6 +13,8 @@ import { functionSeconds, maxFireSeconds } from "../../../adapters/aws/schedules
 import { logTableColumns } from "../../../adapters/aws/sql/views.ts";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
 import { cronFunctionText } from "../../fakes/aws/scheduler/function.ts";
+import { awsConfig } from "../../fakes/aws/test-config.ts";
+import { accountOf } from "../../support/http/brands.ts";
 import { cfnLint, needs } from "../../support/vitest/machine.ts";
 
 const path = "docs/providers/aws-template.yaml";
@@ -178,6 +182,18 @@ describe("the platform's own policies", () => {
       for (const { condition } of about(action)) expect(condition).toContain("iam:PermissionsBoundary: !Ref Boundary");
     expect(about("iam:PassRole")).toHaveLength(3);
     for (const { condition } of about("iam:PassRole")) expect(condition).toContain("iam:PassedToService: ");
+  });
+
+  test("the boundary allows what the accounts' roles allow, and each role only the secrets with its own tag", () => {
+    const boundary = part("Boundary").split("- Effect: Allow\n");
+    const owner = accountOf("acme");
+    const arn = arnParts(awsConfig.shared.permissionsBoundaryArn);
+    const policies = [bucketsPolicy(arn, owner), executionPolicy(arn, awsConfig, owner)];
+    const statements = policies.flatMap((one) => (one as { Statement: { Action: string[] }[] }).Statement);
+    for (const action of statements.flatMap(({ Action }) => Action)) expect(part("Boundary")).toContain(action);
+    const secrets = boundary.find((one) => one.includes("secretsmanager:GetSecretValue")) ?? "";
+    expect(secrets).toContain(":secret:portside/*\n");
+    expect(secrets).toContain('secretsmanager:ResourceTag/portside-owner: "$' + '{aws:PrincipalTag/portside-owner}"');
   });
 
   // "The total character count cannot exceed 6,144 (without white space)":

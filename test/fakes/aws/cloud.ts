@@ -24,6 +24,7 @@ import { startFakeS3 } from "./s3/index.ts";
 import { startFakeS3Files } from "./s3files/server.ts";
 import { startFakeScaling } from "./scaling/scaling.ts";
 import { startFakeEventBridge } from "./scheduler/server.ts";
+import { startFakeSecrets } from "./secrets/server.ts";
 import { awsConfig } from "./test-config.ts";
 import { resolveLocally } from "./wildcard-dns.ts";
 
@@ -54,6 +55,7 @@ export const startFakeCloud = async (
   const files = await startFakeS3Files({ buckets: s3.world.live, now });
   files.looks = 0;
   const iam = await startFakeIam({ now });
+  const secrets = await startFakeSecrets({ iam, mean, now });
   const logs = await startFakeCloudWatch({ clock, mean, groups: [parts.logGroup, BUILD_LOGS] });
   const scheduler = await startFakeEventBridge({ clock, logs: logs.client });
   const athena = await startFakeAthena({ events: logs.events });
@@ -95,6 +97,7 @@ export const startFakeCloud = async (
     canPass: (role) =>
       !mean.has("role_late") || now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0) >= ROLE_LATE_MS,
     canAssume: linkedRole(mean, now),
+    secretOf: secrets.valueFor,
     mean,
     canMount: (fileSystem) => {
       const found = [...files.fileSystems.values()].find(({ arn }) => arn === fileSystem);
@@ -131,6 +134,7 @@ export const startFakeCloud = async (
     s3: s3.client,
     files: files.client,
     scheduler: scheduler.client,
+    secrets: secrets.client,
     logs: logs.client,
     metrics: metrics.client,
     athena: athena.client,
@@ -158,6 +162,7 @@ export const startFakeCloud = async (
   return {
     config,
     account,
+    secrets: secrets.secrets,
     storage: s3.world,
     /** Calls that exceeded a rate. */
     throttled: (): readonly string[] => [...(ecs?.throttled ?? []), ...balancer.throttled],
@@ -177,6 +182,7 @@ export const startFakeCloud = async (
       files: files.faults,
       iam: iam.faults,
       scheduler: scheduler.faults,
+      secrets: secrets.faults,
       logs: logs.faults,
       metrics: metrics.faults,
       athena: athena.faults,
@@ -187,6 +193,7 @@ export const startFakeCloud = async (
       for (const one of [ecs, balancer, scaling, registry, builds]) await one?.close();
       await made?.close();
       await Promise.all([logs.close(), metrics.close(), athena.close(), s3.close(), files.close(), iam.close()]);
+      await secrets.close();
     },
   };
 };

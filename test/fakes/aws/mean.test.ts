@@ -1,6 +1,6 @@
 /**
- * The main job on fakes with all switches on. PORTSIDE_MEAN=all also runs it with each switch alone, and runs the port
- * contracts about running services. The delays pass on a fast clock. No delay affects SQL statements and stored data.
+ * The main job and the contract cases of secrets on fakes with all switches on. PORTSIDE_MEAN=all also runs them with
+ * each switch alone, and runs the port contracts about running services. The delays pass on a fast clock. No delay affects SQL statements and stored data.
  * test/adapters/aws/deploy/mean.test.ts has the rollouts under each switch.
  */
 
@@ -8,7 +8,13 @@ import { awsWith } from "../../clouds/aws.ts";
 import { openCloud } from "../../clouds/cloud.ts";
 import { cloudContractTests } from "../../clouds/contract.ts";
 import { runtimeDeps } from "../../clouds/subject.ts";
-import { runningServiceCases, schedulerCases, servicePlatformCases } from "../../contracts/index.ts";
+import {
+  runningSecretCases,
+  runningServiceCases,
+  schedulerCases,
+  secretStoreCases,
+  servicePlatformCases,
+} from "../../contracts/index.ts";
 import { e2eCases } from "../../e2e/cases.ts";
 import { e2eTests } from "../../e2e/harness.ts";
 import { createFastClock } from "../../support/clocks/fast-clock.ts";
@@ -30,6 +36,7 @@ for (const [name, mean] of modes) {
     e2eCases.filter((one) => !one.name.startsWith("SQL")),
     () => openCloud(unfriendly, "real", deps(20)),
   );
+  await cloudContractTests(unfriendly, [...secretStoreCases, ...runningSecretCases], () => deps(20));
   // On a faster clock, services that really start would miss the short deadlines of some cases.
   if (isEach)
     await cloudContractTests(unfriendly, [...servicePlatformCases, ...runningServiceCases, ...schedulerCases], () =>

@@ -26,6 +26,11 @@ export const meanSwitches = {
    */
   role_late: "a new role cannot be passed to ECS for 30 seconds",
   /**
+   * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html: "Changes that I make are not always immediately
+   * visible", also for policies of roles.
+   */
+  secret_role_late: "ECS cannot read secrets with a new role for 60 seconds",
+  /**
    * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html, "FilterLogEvents throttle
    * limit in transactions per second": 5 in five regions, 25 in us-east-1, 10 elsewhere, for an account and region; not
    * adjustable.
@@ -55,6 +60,9 @@ export const meanest: Mean = new Set(Object.keys(meanSwitches) as MeanSwitch[]);
 
 /** How long a new role cannot be passed, in milliseconds. */
 export const ROLE_LATE_MS = 30_000;
+
+/** How long a new role cannot read secrets, in milliseconds. */
+export const SECRET_ROLE_LATE_MS = 60_000;
 
 /** The quota of FilterLogEvents in the regions with the lowest one. */
 export const LOG_READS_PER_SECOND = 5;

@@ -29,6 +29,7 @@ const RARE_CHECK_MS = 20_000;
 
 const messages: Readonly<Partial<Record<Progress, string>>> = {
   mounting: "S3 Files does not allow a mount yet; waiting for the permission",
+  reading: "ECS cannot read a secret yet; waiting for the permission",
   running: "The service has started; waiting until it responds",
 };
 
@@ -67,7 +68,8 @@ export const awaitReady = async (
 ): Promise<Result<void, DeployFailure>> => {
   const { deps, request, revision, signal, end } = attempt;
   const { template, listenDeadlineMs } = request;
-  const candidate = { template, revision, group, mountsUntil: attempt.mountsUntil };
+  const { mountsUntil, secretsUntil } = attempt;
+  const candidate = { template, revision, group, mountsUntil, secretsUntil };
   let listensUntil: Instant | undefined;
   const reportStage = stageReporter(report);
   const isRareCheck = rarely(deps.clock);

@@ -40,6 +40,9 @@ export interface NewRevision {
   readonly revision: string;
   readonly write: string;
   readonly taskRole: string;
+  readonly executionRole: string;
+  /** The ARN of each variable's secret. */
+  readonly secrets: ReadonlyMap<string, string>;
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
   readonly listenDeadlineMs: number;
@@ -139,10 +142,15 @@ const isLateRole = (error: CallState | Unavailable): boolean =>
     : messageOf(error.cause).includes("iam:PassRole");
 
 /** Retries while ECS does not see a new role, which the account's first deploy creates. */
-const register = (deps: RevisionDeps, task: DefinitionInput, role: string, retry: RetryOptions): Called<string> =>
+const register = (
+  deps: RevisionDeps,
+  task: DefinitionInput,
+  roles: readonly string[],
+  retry: RetryOptions,
+): Called<string> =>
   repeatWhile(
     deps,
-    (error) => deps.identities.isNew(role) && isLateRole(error),
+    (error) => roles.some((role) => deps.identities.isNew(role)) && isLateRole(error),
     () => deps.services.register(task, retry),
     retry,
   );
@@ -183,7 +191,8 @@ export const createRevision = (
       former === undefined ? { instances: 1 } : yield* await readFormer(deps, former.id, retry).mapErr(toFailure);
     const task = renderDefinition(location, template, newRevision, before.definition, former?.template);
     if (definitionBytes(task) > MAX_DEFINITION_BYTES) return err<never, DeployFailure>(TOO_MUCH_ENVIRONMENT);
-    const definition = yield* await register(deps, task, newRevision.taskRole, retry).mapErr(toFailure);
+    const roles = [newRevision.taskRole, newRevision.executionRole];
+    const definition = yield* await register(deps, task, roles, retry).mapErr(toFailure);
     const targets = renderTargetGroup(location, template, revision, before.group, former?.template);
     const group = yield* await balancer.createGroup(targets, retry).mapErr(toFailure);
     yield* await balancer.setAttributes(group, attributesOf(template), retry).mapErr(toFailure);

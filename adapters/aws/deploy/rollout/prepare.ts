@@ -1,16 +1,19 @@
 /**
- * Creates a revision's prerequisites: the account's role with its permissions, and the mount sources of its volumes.
- * Protects its image from clean-ups.
+ * Creates a revision's prerequisites: the account's roles with their permissions, and the mount sources of its volumes.
+ * Finds its secrets, and protects its image from clean-ups.
  */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
+import { secretMissing } from "../../../cloud/deploy/pinned-secrets.ts";
 import type { Identities } from "../../accounts/identities.ts";
 import { failureOfUnavailable, type Step } from "../../failures.ts";
+import type { RolloutSecrets } from "../../secrets/secret-store.ts";
 import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
 import type { HeldImages } from "../images/held-images.ts";
+import type { EcsLocation } from "../records/service.ts";
 import type { NewRevision } from "./create-revision.ts";
 
 /** Returns the mount source of a bucket or of its folder `subPath`. Returns undefined if the bucket does not exist. */
@@ -23,16 +26,37 @@ export interface PrepareDeps {
   readonly images: Pick<HeldImages, "hold">;
   readonly identities: Identities;
   readonly mountable: Mountable;
+  readonly secrets: RolloutSecrets;
+  /** The role that starts services without secrets. */
+  readonly location: EcsLocation;
 }
 
-export type Prepared = Pick<NewRevision, "taskRole" | "fileSystems">;
+export type Prepared = Pick<NewRevision, "taskRole" | "executionRole" | "secrets" | "fileSystems">;
+
+/** Returns the ARNs of the pinned secrets, and the role that may read them. */
+const prepareSecrets = (
+  { identities, secrets, location }: PrepareDeps,
+  { owner, secrets: pins = {} }: Pick<ServiceTemplate, "owner" | "secrets">,
+  options: CallOptions,
+): Step<Pick<Prepared, "executionRole" | "secrets">> =>
+  safeTry(async function* () {
+    if (Object.keys(pins).length === 0)
+      return ok({ executionRole: location.shared.executionRoleArn, secrets: new Map() });
+    const arns = yield* await secrets.arns(owner, pins, options).mapErr(failureOfUnavailable);
+    const [, missing] = Object.entries(pins).find(([variable]) => !arns.has(variable)) ?? [];
+    if (missing !== undefined) return err<never, DeployFailure>(secretMissing(missing));
+    const executionRole = yield* (await identities.ensureExecution(owner, options)).mapErr(failureOfUnavailable);
+    return ok({ executionRole, secrets: arns });
+  });
 
 export const prepare = (
-  { images, identities, mountable }: PrepareDeps,
-  { owner, image, mounts }: Pick<ServiceTemplate, "owner" | "image" | "mounts">,
+  deps: PrepareDeps,
+  template: Pick<ServiceTemplate, "owner" | "image" | "mounts" | "secrets">,
   options: CallOptions,
 ): Step<Prepared> =>
   safeTry(async function* () {
+    const { images, identities, mountable } = deps;
+    const { owner, image, mounts } = template;
     if (!(yield* await images.hold(owner, image, options).mapErr(failureOfUnavailable)))
       return err<never, DeployFailure>({
         reason: "image_not_found",
@@ -51,5 +75,5 @@ export const prepare = (
         });
       fileSystems.set(folderKey(bucket, subPath), mounted);
     }
-    return ok({ taskRole, fileSystems });
+    return ok({ taskRole, fileSystems, ...(yield* await prepareSecrets(deps, template, options)) });
   });

@@ -37,6 +37,11 @@ export type ReportProgress = (message: string) => void;
 const SLACK_MS = 5 * 60_000;
 /** How long S3 Files may reject a new mount, in milliseconds. AWS documents "several minutes" (`isRefusedMount`). */
 const MOUNT_MS = 8 * 60_000;
+/**
+ * How long ECS may be unable to read secrets, in milliseconds: "changes that I make are not always immediately visible",
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html. AWS documents no bound.
+ */
+const SECRETS_MS = 2 * 60_000;
 /** How long to retry a call, in milliseconds. */
 export const RETRY_TIMEOUT_MS = 60_000;
 /** How long to retry a call after an abort, in milliseconds. An abort must finish within 10 s. */
@@ -55,6 +60,8 @@ export class RolloutAttempt {
   readonly end: Instant;
   /** The time until which a rejected mount does not fail the rollout. */
   readonly mountsUntil: Instant;
+  /** The time until which a secret that ECS cannot read does not fail the rollout. */
+  readonly secretsUntil: Instant;
   /** The id of the rollout's first write. */
   readonly write: string;
   readonly revision: string;
@@ -66,8 +73,13 @@ export class RolloutAttempt {
     this.deps = deps;
     this.request = request;
     this.signal = signal;
-    this.mountsUntil = plusMillis(deps.clock.now(), request.template.mounts.length > 0 ? MOUNT_MS : 0);
-    this.end = plusMillis(this.mountsUntil, request.listenDeadlineMs + SLACK_MS);
+    const { mounts, secrets = {} } = request.template;
+    const mountMs = mounts.length > 0 ? MOUNT_MS : 0;
+    const secretsMs = Object.keys(secrets).length > 0 ? SECRETS_MS : 0;
+    const now = deps.clock.now();
+    this.mountsUntil = plusMillis(now, mountMs);
+    this.secretsUntil = plusMillis(now, secretsMs);
+    this.end = plusMillis(now, Math.max(mountMs, secretsMs) + request.listenDeadlineMs + SLACK_MS);
     this.write = deps.ids.id();
     this.revision = revisionIdOf(request.template.name, this.write);
     this.host = hostOf(deps.location.shared, request.template.name);

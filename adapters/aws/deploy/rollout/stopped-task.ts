@@ -62,6 +62,25 @@ export const isRefusedMount = ({ stoppedReason, containers = [] }: Task): boolea
 /** Matches `Task failed ELB health checks in (target-group ...)`. */
 const FAILED_CHECKS = /health checks/i;
 
+/**
+ * True if ECS could not read a secret. Rejections may continue for a while after the role or the secret was created. A
+ * new role may also be rejected while ECS logs in to the registry or assumes the role:
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/resource-initialization-error.html
+ */
+export const isUnreadSecret = ({ stoppedReason = "" }: Task): boolean =>
+  /^ResourceInitializationError: unable to pull secrets or registry auth|unable to assume the role/i.test(
+    stoppedReason,
+  );
+
+/** Matches `unable to retrieve secret from asm`. */
+const NO_SECRET = /unable to retrieve secret/i;
+
+const SECRET_UNAVAILABLE: DeployFailure = {
+  reason: "secret_unavailable",
+  message:
+    "ECS cannot read one of the service's secrets: the permission has not taken effect yet, or the value was deleted in Secrets Manager. Deploy again in a few minutes. If it fails again, set the secret again.",
+};
+
 /** Stop codes that are not the service's fault; ECS starts a replacement. */
 const transientStopCodes: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
 
@@ -73,6 +92,7 @@ export const failureOfTask = (task: Task): DeployFailure | "failed_checks" | und
   const { stopCode = "", stoppedReason, containers } = task;
   if (transientStopCodes.has(stopCode)) return undefined;
   if (isRefusedMount(task)) return MOUNT_REFUSED;
+  if (NO_SECRET.test(stoppedReason ?? "")) return SECRET_UNAVAILABLE;
   const container = containers?.find(({ name }) => name === CONTAINER);
   const known = errors[errorIn(container?.reason)] ?? errors[errorIn(stoppedReason)];
   const { exitCode } = container ?? {};

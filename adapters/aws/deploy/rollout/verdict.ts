@@ -8,11 +8,13 @@ import type { Clock, Logger } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { type CallState, isCallState } from "../../../cloud/calls/provider-call.ts";
 import type { LastLines } from "../../../cloud/deploy/last-lines.ts";
+import { withoutSecrets } from "../../../cloud/deploy/pinned-secrets.ts";
 import type { RetryOptions } from "../../call-policy.ts";
 import { failureOfUnavailable } from "../../failures.ts";
+import type { RolloutSecrets } from "../../secrets/secret-store.ts";
 import type { Balancer } from "../balancer.ts";
 import type { EcsServices } from "../ecs-calls.ts";
-import { failureOfTask, isRefusedMount } from "./stopped-task.ts";
+import { failureOfTask, isRefusedMount, isUnreadSecret } from "./stopped-task.ts";
 import { failureOfChecks } from "./target-health.ts";
 
 export interface VerdictDeps {
@@ -21,15 +23,17 @@ export interface VerdictDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly lastLines: LastLines;
+  readonly secrets: RolloutSecrets;
   /** How long a log entry may take to become visible, in milliseconds. */
   readonly settleMillis: number;
 }
 
 /**
  * `starting`: no instance runs. `mounting`: no instance runs, because S3 Files rejects a mount that it may soon allow.
- * `running`: instances run, but some are missing or not healthy yet. `ready`: all instances run and are healthy.
+ * `reading`: no instance runs, because ECS cannot read a secret yet. `running`: instances run, but some are missing or
+ * not healthy yet. `ready`: all instances run and are healthy.
  */
-export type Progress = "starting" | "mounting" | "running" | "ready";
+export type Progress = "starting" | "mounting" | "reading" | "running" | "ready";
 
 export interface Candidate {
   readonly template: ServiceTemplate;
@@ -38,6 +42,8 @@ export interface Candidate {
   readonly group: string;
   /** The time until which a rejected mount does not fail the revision. */
   readonly mountsUntil: Instant;
+  /** The time until which a secret that ECS cannot read does not fail the revision. */
+  readonly secretsUntil: Instant;
 }
 
 const TAIL_LINES = 20;
@@ -47,10 +53,13 @@ const RESOURCES_DELETED: DeployFailure = {
   message: "The revision's resources were deleted during the deploy. Deploy again.",
 };
 
-/** Adds the revision's last log lines to a failure. If there are no lines yet, waits once for late entries. */
+/**
+ * Adds the revision's last log lines, without values of secrets, to a failure. If there are no lines yet, waits once for
+ * late entries.
+ */
 export const withLastLines = async (
-  { lastLines, settleMillis, clock }: VerdictDeps,
-  { template: { owner, name }, revision }: Candidate,
+  { lastLines, secrets, settleMillis, clock }: VerdictDeps,
+  { template: { owner, name, secrets: pins = {} }, revision }: Candidate,
   failure: DeployFailure,
   signal: AbortSignal | undefined,
 ): Promise<DeployFailure> => {
@@ -61,7 +70,7 @@ export const withLastLines = async (
     lines = await read();
   }
   const own = lines.filter(({ system }) => !system).map(({ text }) => text);
-  return { ...failure, logTail: own.slice(-TAIL_LINES) };
+  return withoutSecrets({ ...failure, logTail: own.slice(-TAIL_LINES) }, pins, () => secrets.values(owner, pins));
 };
 
 /** Maps the error of a failed call to a deploy failure. */
@@ -92,24 +101,29 @@ export const failedChecks = async (
 };
 
 /**
- * Fails if a stopped task shows that the revision failed. Returns `mounting` if S3 Files rejected the mounts of a
- * stopped task but may soon allow them, and `starting` otherwise.
+ * Fails if a stopped task shows that the revision failed. Returns `mounting` or `reading` if AWS rejected the mounts or
+ * the secrets of a stopped task but may soon allow them, and `starting` otherwise.
  */
 const verdictOnStopped = async (
   deps: VerdictDeps,
   candidate: Candidate,
   retry: RetryOptions,
-): Promise<Result<"mounting" | "starting", DeployFailure>> => {
-  const { services, clock } = deps;
-  const { revision, mountsUntil } = candidate;
+): Promise<Result<"mounting" | "reading" | "starting", DeployFailure>> => {
+  const { services, clock, logger } = deps;
+  const { revision, mountsUntil, secretsUntil } = candidate;
   const stopped = await services.stopped(revision, retry).mapErr(failureOfCall);
   if (stopped.isErr()) return err(stopped.error);
-  const isTransient = (task: Task) => clock.now() < mountsUntil && isRefusedMount(task);
-  const final = stopped.value.filter((task) => !isTransient(task));
+  const now = clock.now();
+  const isMounting = (task: Task) => now < mountsUntil && isRefusedMount(task);
+  const isReading = (task: Task) => now < secretsUntil && isUnreadSecret(task);
+  const final = stopped.value.filter((task) => !isMounting(task) && !isReading(task));
   const failure = final.map(failureOfTask).find((one) => one !== undefined);
+  if (failure !== undefined)
+    logger.warn("tasks of a revision stopped", { revision, reasons: final.map(({ stoppedReason }) => stoppedReason) });
   if (failure === "failed_checks") return err(await failedChecks(deps, candidate, retry));
   if (failure !== undefined) return err(failure);
-  return ok(final.length < stopped.value.length ? "mounting" : "starting");
+  if (final.length === stopped.value.length) return ok("starting");
+  return ok(stopped.value.some(isMounting) ? "mounting" : "reading");
 };
 
 /**
@@ -129,7 +143,7 @@ const mayHaveStopped = (
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
  * Fails as soon as a task has failed, because ECS would only start another task. Also fails if the circuit breaker has
  * tripped, the Fargate quota is exhausted, or the service was deleted. Until `mountsUntil`, a rejected mount does not
- * count as a failure.
+ * count as a failure, and neither does a secret that ECS cannot read until `secretsUntil`.
  *
  * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */
@@ -151,7 +165,7 @@ export const verdictOn = async (
   if (mayHaveStopped(found.value, primary, listsTasks)) {
     const stopped = await verdictOnStopped(deps, candidate, retry);
     if (stopped.isErr()) return err(await withLastLines(deps, candidate, stopped.error, retry.signal));
-    if (stopped.value === "mounting" && runningCount === 0) return stopped;
+    if (stopped.value !== "starting" && runningCount === 0) return stopped;
   }
   const limited = failureOfEvents(found.value);
   if (limited !== undefined || hasFailed) {

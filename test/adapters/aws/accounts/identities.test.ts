@@ -9,6 +9,7 @@ import { createIdentities, type Identities } from "../../../../adapters/aws/acco
 import { ownerDigits } from "../../../../adapters/aws/accounts/owner-digits.ts";
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import { bucketName } from "../../../../adapters/aws/volumes/names.ts";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import { type FakeIam, startFakeIam } from "../../../fakes/aws/iam/server.ts";
@@ -73,6 +74,30 @@ test("only tasks of this AWS account can assume it, within the boundary", async 
       },
     ],
   });
+});
+
+test("ECS may assume the role that reads secrets, within the boundary and with the account's tag", async () => {
+  const arn = (await identities.ensureExecution(acme))._unsafeUnwrap();
+  expect((await identities.ensureExecution(acme))._unsafeUnwrap()).toBe(arn);
+  expect(iam.faults.count("iam.CreateRole")).toBe(1);
+  expect(arn).toMatch(
+    new RegExp(`^arn:aws:iam::123456789012:role/portside-execution-[0-9a-f]{8}-${ownerDigits(acme)}$`),
+  );
+  expect(only()).toMatchObject({
+    arn,
+    boundary: awsConfig.shared.permissionsBoundaryArn,
+    tags: { "portside-owner": accountDigest(acme) },
+    trust: {
+      Statement: [
+        {
+          Principal: { Service: "ecs-tasks.amazonaws.com" },
+          Condition: { StringEquals: { "aws:SourceAccount": "123456789012" } },
+        },
+      ],
+    },
+  });
+  expect(only()?.name.length).toBeLessThanOrEqual(64);
+  expect(identities.isNew(arn)).toBe(true);
 });
 
 test("grants read access to the account's own buckets only", async () => {

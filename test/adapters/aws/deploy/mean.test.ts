@@ -5,8 +5,8 @@ import { oneMount } from "../../../clouds/rollouts/steps.ts";
 import { friendly, type Mean, type MeanSwitch, meanest, meanSwitches, ROLE_LATE_MS } from "../../../fakes/aws/mean.ts";
 import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
-/** The tests of logs cover these. */
-const elsewhere: readonly MeanSwitch[] = ["log_read_quota"];
+/** The tests of logs and of secrets cover these. */
+const elsewhere: readonly MeanSwitch[] = ["log_read_quota", "secret_role_late"];
 const ofRollouts = (Object.keys(meanSwitches) as MeanSwitch[]).filter((name) => !elsewhere.includes(name));
 const each = ofRollouts.map((name): [string, Mean] => [name, new Set([name])]);
 

@@ -99,6 +99,8 @@ test("moto accepts every call of a revision's life", { timeout: 120_000 }, async
   const wanted = {
     template,
     taskRole: "arn:aws:iam::123456789012:role/a",
+    executionRole: "arn:aws:iam::123456789012:role/b",
+    secrets: new Map(),
     fileSystems: new Map(),
     listenDeadlineMs: 60_000,
   };

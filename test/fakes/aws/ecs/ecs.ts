@@ -12,6 +12,7 @@ import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
+import type { SecretOf } from "../secrets/server.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import {
@@ -21,7 +22,9 @@ import {
   type Files,
   failedChecks,
   noImage,
+  noSecret,
   refusedMount,
+  secretsOf,
   streamOf,
 } from "./tasks.ts";
 import { checkDefinition, checkService, checkTags } from "./validation.ts";
@@ -72,6 +75,8 @@ export interface FakeEcsOptions {
   readonly canAssume?: () => boolean;
   /** Whether a file system, given by ARN, allows mounts yet. */
   readonly canMount?: (fileSystem: string) => boolean;
+  /** The value of a secret, given by ARN, for an execution role; defaults to no secrets. */
+  readonly secretOf?: SecretOf;
   readonly mean?: Mean;
   /** The time in milliseconds; defaults to the machine's. */
   readonly now?: () => number;
@@ -94,6 +99,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     canPass = () => true,
     canAssume = () => true,
     canMount = () => true,
+    secretOf = () => ({ problem: "ResourceInitializationError: unable to retrieve secret from asm" }),
     now = Date.now,
     mean = friendly,
   } = options;
@@ -183,20 +189,30 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       .map((volume: Message) => volume.s3filesVolumeConfiguration?.fileSystemArn)
       .find((fileSystem: string | undefined) => fileSystem !== undefined && !canMount(fileSystem));
 
+  /** Returns why a container cannot start; undefined if it can. */
+  const cannotStart = (
+    stored: Stored,
+    container: Message,
+    image: string,
+    { problem }: ReturnType<typeof secretsOf>,
+  ): Ending | undefined => {
+    if (image === "") return noImage(container.image);
+    const refused = refusedFileSystem(stored);
+    if (refused !== undefined) return refusedMount(refused);
+    return problem === undefined ? undefined : noSecret(problem);
+  };
+
   /** Tries once to start the service. Returns whether it is healthy. */
   const attempt = async (stored: Stored): Promise<boolean> => {
     const tasks = startTasks(stored);
     const container = stored.definition.containerDefinitions.find(
       ({ name }: Message) => name === stored.input.loadBalancers[0].containerName,
     );
-    const image = resolveImage(container.image);
-    if (image === undefined) {
-      fail(stored, tasks, noImage(container.image));
-      return false;
-    }
-    const refused = refusedFileSystem(stored);
-    if (refused !== undefined) {
-      fail(stored, tasks, refusedMount(refused));
+    const image = resolveImage(container.image) ?? "";
+    const secrets = secretsOf(stored.definition, container, secretOf);
+    const ending = cannotStart(stored, container, image, secrets);
+    if (ending !== undefined) {
+      fail(stored, tasks, ending);
       return false;
     }
     await pass(startMillis.pending);
@@ -205,7 +221,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     const graceEnds = now() + (stored.input.healthCheckGracePeriodSeconds ?? 0) * 1000;
     const since = words.length;
     const isHttp2 = balancer.isHttp2(stored.group);
-    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files, isHttp2));
+    const revision = engineRevisionOf(stored.input, stored.definition, image, files, isHttp2);
+    const listens = await engine.start({ ...revision, env: { ...revision.env, ...secrets.values } });
     if (listens) await pass(startMillis.unhealthy);
     if (stored.status !== "ACTIVE") return false;
     if (!listens) {
@@ -362,10 +379,11 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     RegisterTaskDefinition: ({ tags, ...input }: Message) => {
       checkTags(tags);
       checkDefinition(input);
-      if (!canPass(input.taskRoleArn))
+      const refused = [input.taskRoleArn, input.executionRoleArn].find((role) => !canPass(role));
+      if (refused !== undefined)
         throw new AwsError(
           "AccessDeniedException",
-          `User: arn:aws:sts::${ACCOUNT}:assumed-role/portside/i-0 is not authorized to perform: iam:PassRole on resource: ${input.taskRoleArn}`,
+          `User: arn:aws:sts::${ACCOUNT}:assumed-role/portside/i-0 is not authorized to perform: iam:PassRole on resource: ${refused}`,
         );
       const revision = [...definitions.values()].filter(({ family }) => family === input.family).length + 1;
       const id = `${input.family}:${revision}`;

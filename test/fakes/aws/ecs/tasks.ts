@@ -1,6 +1,7 @@
 /** Converts a task definition to an engine revision, and the revision's end to ECS terms. */
 import type { EngineRevision, RunLine } from "../../engine/engine.ts";
 import type { Message } from "../protocols.ts";
+import type { SecretOf } from "../secrets/server.ts";
 
 /**
  * Variables that the local engine sets itself because services share a machine. In containers, the definition sets
@@ -55,6 +56,21 @@ export const engineRevisionOf = (
   };
 };
 
+/** Returns the values of a container's secrets, or why ECS cannot read one: developerguide/secrets-envvar-secrets-manager */
+export const secretsOf = (
+  { executionRoleArn }: Message,
+  { secrets = [] }: Message,
+  secretOf: SecretOf,
+): { readonly values: Readonly<Record<string, string>>; readonly problem?: string } => {
+  const values: Record<string, string> = {};
+  for (const { name, valueFrom } of secrets) {
+    const read = secretOf(executionRoleArn, valueFrom);
+    if ("problem" in read) return { values: {}, problem: read.problem };
+    values[name] = read.value;
+  }
+  return { values };
+};
+
 /** `awslogs-stream-prefix`/container/task: developerguide/specify-log-config */
 export const streamOf = (definition: Message, containerName: string, taskId: string): string | undefined => {
   const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
@@ -93,6 +109,9 @@ export const refusedMount = (fileSystem: string): Ending => ({
   stopCode: "TaskFailedToStart",
   stoppedReason: `ResourceInitializationError: failed to invoke EFS utils commands to set up EFS volumes: stderr: b'mount.nfs4: access denied by server while mounting ${fileSystem}:/' : unsuccessful EFS utils command execution; code: 32`,
 });
+
+/** developerguide/stopped-task-error-codes, ResourceInitializationError. */
+export const noSecret = (stoppedReason: string): Ending => ({ stopCode: "TaskFailedToStart", stoppedReason });
 
 /** developerguide/stopped-task-error-codes, CannotPullContainerError. */
 export const noImage = (image: string): Ending => ({

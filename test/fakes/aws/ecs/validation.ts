@@ -47,6 +47,19 @@ const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Messa
       if (!names.has(sourceVolume)) client(`Unknown volume '${sourceVolume}'.`);
 };
 
+/**
+ * A name may belong to only one secret or variable: https://github.com/dagster-io/dagster/issues/11622. `valueFrom` is "the full
+ * ARN of the Secrets Manager secret" (Secret), which requires an execution role.
+ */
+const checkSecrets = ({ secrets = [], environment = [] }: Message, { executionRoleArn }: Message): void => {
+  const names = [...secrets, ...environment].map(({ name }: Message) => name);
+  if (secrets.length > 0 && new Set(names).size < names.length)
+    client("The secret name must be unique and not shared with any new or existing environment variables.");
+  for (const { valueFrom = "" } of secrets)
+    if (!/^arn:[^:]+:secretsmanager:[^:]+:\d+:secret:[^:]+$/.test(valueFrom)) client("Invalid secret ARN.");
+  if (secrets.length > 0 && !executionRoleArn) client("An execution role is required for secrets.");
+};
+
 export const checkTags = (tags: readonly Message[] = []): void => {
   const problem = tagProblem(tags.map(({ key = "", value = "" }) => [key, value]));
   if (problem !== undefined) parameter(problem);
@@ -69,6 +82,7 @@ export const checkDefinition = (input: Message): void => {
       if (hostPort !== undefined && hostPort !== containerPort)
         client("When networkMode=awsvpc, the host ports and container ports in port mappings must match.");
   checkVolumes(input);
+  for (const container of containers) checkSecrets(container, input);
 };
 
 export const checkService = (input: Message, definition: Message): void => {

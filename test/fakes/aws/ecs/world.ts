@@ -4,17 +4,19 @@ import type { Identities } from "../../../../adapters/aws/accounts/identities.ts
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedResources } from "../../../../adapters/aws/config.ts";
 import type { Mountable } from "../../../../adapters/aws/deploy/rollout/prepare.ts";
+import type { RolloutSecrets } from "../../../../adapters/aws/secrets/secret-store.ts";
 import { canBeAccessPoint } from "../../../../adapters/aws/volumes/files/access-point.ts";
 import type { LastLines } from "../../../../adapters/cloud/deploy/last-lines.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { ok } from "../../../../core/result.ts";
+import { ok, okAsync } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, listenerAt, startFakeBalancer } from "../elbv2/balancer.ts";
 import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
+import type { SecretOf } from "../secrets/server.ts";
 import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs, type TaskLine } from "./ecs.ts";
@@ -48,6 +50,10 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   readonly mean?: Mean;
   /** Whether a file system, given by ARN, allows mounts; defaults to what `mean` says. */
   readonly canMount?: (fileSystem: string) => boolean;
+  /** Whether a role can be passed to ECS yet; defaults to what `mean` says about task roles. */
+  readonly canPass?: (role: string) => boolean;
+  /** The value of a secret for an execution role; defaults to no secrets. */
+  readonly secretOf?: SecretOf;
   /** Defaults to the machine's. */
   readonly clock?: Clock;
 }
@@ -63,9 +69,13 @@ const fakeRoles = (isGone: (bucket: string) => boolean, since: Map<string, numbe
     if (!since.has(arn)) since.set(arn, now());
     return ok(arn);
   },
+  ensureExecution: async (owner) => ok(`arn:aws:iam::${ACCOUNT}:role/portside-execution-${accountDigest(owner)}`),
   isNew: (arn) => now() - (since.get(arn) ?? 0) < 2 * ROLE_LATE_MS,
   allow: async (bucket) => ok(!isGone(bucket)),
 });
+
+/** No account has secrets. */
+const noSecrets: RolloutSecrets = { arns: () => okAsync(new Map()), values: () => okAsync([]) };
 
 export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOptions<E>) => {
   const { mean = friendly, clock } = options;
@@ -99,13 +109,15 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
       return made.engine;
     },
     resolveImage: (reference) => registry.resolve(reference),
-    canPass: (role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS,
+    canPass:
+      options.canPass ?? ((role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS),
     canAssume: linkedRole(mean, now),
     mean,
     canMount:
       options.canMount ??
       ((fileSystem) =>
         !mean.has("file_policy_late") || now() - (policiesSince.get(fileSystem) ?? 0) >= FILE_POLICY_LATE_MS),
+    ...(options.secretOf && { secretOf: options.secretOf }),
     now,
     onLine: (line) => {
       lines.push(line);
@@ -154,7 +166,12 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     },
     clients: clientSource(REGION, clients),
     given: clients,
-    needs: { identities: fakeRoles((bucket) => gone.has(bucket), rolesSince, now), mountable, lastLines },
+    needs: {
+      secrets: noSecrets,
+      identities: fakeRoles((bucket) => gone.has(bucket), rolesSince, now),
+      mountable,
+      lastLines,
+    },
     close: async () => {
       endDns();
       for (const one of [ecs, balancer, scaling, registry, state]) await one.close();

@@ -30,7 +30,7 @@ def privilege(action):
 
 
 # ARN variables with values that may contain slashes.
-WITH_SLASHES = {"LogGroupName", "LogStreamName", "ObjectName", "RoleNameWithPath"}
+WITH_SLASHES = {"LogGroupName", "LogStreamName", "ObjectName", "RoleNameWithPath", "SecretId"}
 
 
 def is_of_type(resource, action, resource_type):

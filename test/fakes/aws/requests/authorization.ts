@@ -45,6 +45,10 @@ const logGroup = (name: string) => arn("logs", `log-group:${name}:*`);
 const logStream = ({ logGroupName, logStreamName }: Input) =>
   arn("logs", `log-group:${logGroupName}:log-stream:${logStreamName}`);
 
+// Secrets Manager: "list_awssecretsmanager.html". A secret's ARN ends with a hyphen and six random characters.
+const secret = (nameOrArn: string) =>
+  nameOrArn.startsWith("arn:") ? nameOrArn : arn("secretsmanager", `secret:${nameOrArn}-??????`);
+
 const role = (name: string) => arn("iam", `role/${name}`);
 const project = (name: string) => arn("codebuild", `project/${name.split(":")[0]}`);
 const schedule = ({ GroupName, Name }: Input) => arn("scheduler", `schedule/${GroupName}/${Name}`);
@@ -187,6 +191,13 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   ],
   GetSchedule: (input) => ask("scheduler:GetSchedule", schedule(input)),
   DeleteSchedule: (input) => ask("scheduler:DeleteSchedule", schedule(input)),
+
+  CreateSecret: ({ Name, Tags }) => [
+    ...ask("secretsmanager:CreateSecret", secret(Name)),
+    ...tagged(Tags, "secretsmanager:TagResource", secret(Name)),
+  ],
+  GetSecretValue: ({ SecretId }) => ask("secretsmanager:GetSecretValue", secret(SecretId)),
+  DeleteSecret: ({ SecretId }) => ask("secretsmanager:DeleteSecret", secret(SecretId)),
 
   FilterLogEvents: ({ logGroupName }) => ask("logs:FilterLogEvents", logGroup(logGroupName)),
   GetLogEvents: (input) => ask("logs:GetLogEvents", logStream(input)),

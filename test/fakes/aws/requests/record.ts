@@ -14,6 +14,7 @@ export const botocoreServices: Readonly<Record<RecordedClient, string>> = {
   s3: "s3",
   files: "s3files",
   scheduler: "scheduler",
+  secrets: "secretsmanager",
   logs: "logs",
   metrics: "cloudwatch",
   athena: "athena",

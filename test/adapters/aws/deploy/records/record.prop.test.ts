@@ -49,7 +49,14 @@ const definitionOf = (template: ServiceTemplate) => {
     }),
   );
   const revision = revisionIdOf(template.name, write);
-  return renderDefinition(place, template, { revision, taskRole: "arn:aws:iam::1:role/a", fileSystems });
+  const secrets = new Map(
+    Object.entries(template.secrets ?? {}).map(([variable, { name, version }]) => [
+      variable,
+      `arn:aws:secretsmanager:eu-west-1:1:secret:${name}/${version}-000001`,
+    ]),
+  );
+  const roles = { taskRole: "arn:aws:iam::1:role/a", executionRole: "arn:aws:iam::1:role/b" };
+  return renderDefinition(place, template, { revision, ...roles, secrets, fileSystems });
 };
 
 test("a record of an earlier version belongs to the first load balancer", () => {

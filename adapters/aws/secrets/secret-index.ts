@@ -1,0 +1,156 @@
+/**
+ * The list of an account's secrets: one object in the state bucket, with the numbers, digests and ARNs of the versions
+ * but without values. A version exists if and only if the list contains it. `leftovers` names each secret of Secrets
+ * Manager that may exist without a listed version, so that no call has to search for such secrets. Pure.
+ */
+import { z } from "zod";
+import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
+import type { SecretName } from "../../../core/domain/wire/names.ts";
+import { parseJson } from "../parse-json.ts";
+
+const VERSION = "portside/v1";
+
+const indexSchema = z.object({
+  version: z.literal(VERSION),
+  names: z.record(
+    z.string(),
+    z.object({
+      /** The next number. The numbers continue after the secret was deleted. */
+      next: z.int().min(1),
+      versions: z.array(
+        z.object({
+          version: z.int().min(1),
+          digest: z.string(),
+          createdAt: z.string(),
+          /** The name in Secrets Manager. */
+          id: z.string(),
+          arn: z.string(),
+        }),
+      ),
+    }),
+  ),
+  leftovers: z.array(
+    z.object({
+      /** The name in Secrets Manager. */
+      id: z.string(),
+      name: z.string(),
+      number: z.int().min(1),
+      /** Milliseconds since the epoch. From this time on, the secret may be deleted. */
+      due: z.number(),
+    }),
+  ),
+});
+
+export type SecretIndex = Omit<z.output<typeof indexSchema>, "version">;
+/** A listed version, with its secret in Secrets Manager. */
+export type IndexedVersion = SecretIndex["names"][string]["versions"][number];
+export type Leftover = SecretIndex["leftovers"][number];
+
+export const emptyIndex: SecretIndex = { names: {}, leftovers: [] };
+
+/** Returns undefined if the text is damaged. An empty list would let the numbers start again. */
+export const parseIndex = (text: string): SecretIndex | undefined => {
+  const parsed = indexSchema.safeParse(parseJson(text));
+  if (!parsed.success) return undefined;
+  const { names, leftovers } = parsed.data;
+  return { names, leftovers };
+};
+
+export const renderIndex = (index: SecretIndex): string => JSON.stringify({ version: VERSION, ...index });
+
+/** A failed `set` may run for this long. After that, its secret may be deleted. */
+export const ABANDONED_MS = 10 * 60_000;
+
+/** Whether the account has ever had a secret with this name. A name such as `constructor` is a property of any object. */
+export const knowsName = ({ names }: SecretIndex, name: SecretName): boolean => Object.hasOwn(names, name);
+
+const entryOf = (index: SecretIndex, name: SecretName): SecretIndex["names"][string] =>
+  (knowsName(index, name) ? index.names[name] : undefined) ?? { next: 1, versions: [] };
+
+/** The versions of a secret, newest first. */
+export const versionsOf = (index: SecretIndex, name: SecretName): readonly IndexedVersion[] =>
+  entryOf(index, name).versions.toSorted((a, b) => b.version - a.version);
+
+/** The number that the next version of a name gets. */
+export const nextNumber = (index: SecretIndex, name: SecretName): number => entryOf(index, name).next;
+
+/** Takes the next number of a name, so that no other call uses it. */
+export const reserved = (index: SecretIndex, name: SecretName, id: string, nowMillis: number): SecretIndex => {
+  const { next, versions } = entryOf(index, name);
+  return {
+    names: { ...index.names, [name]: { next: next + 1, versions } },
+    leftovers: [...index.leftovers, { id, name, number: next, due: nowMillis + ABANDONED_MS }],
+  };
+};
+
+/**
+ * Lists a version whose number was reserved. If another call has given up the reservation, returns the secret as a
+ * leftover instead.
+ */
+export const committed = (
+  index: SecretIndex,
+  name: SecretName,
+  version: IndexedVersion,
+  nowMillis: number,
+): SecretIndex => {
+  const { next, versions } = entryOf(index, name);
+  const { id, version: number } = version;
+  // An earlier attempt of the same write succeeded, but its response was lost.
+  if (versions.some((one) => one.id === id)) return index;
+  if (!index.leftovers.some((one) => one.id === id))
+    return { ...index, leftovers: [...index.leftovers, { id, name, number, due: nowMillis }] };
+  return {
+    names: { ...index.names, [name]: { next, versions: [...versions, version] } },
+    leftovers: index.leftovers.filter((one) => one.id !== id),
+  };
+};
+
+/** Returns the leftovers that may be deleted now. */
+export const dueLeftovers = ({ leftovers }: SecretIndex, nowMillis: number): readonly Leftover[] =>
+  leftovers.filter(({ due }) => due <= nowMillis);
+
+/**
+ * Removes one version from the list, or all versions of the name. Returns undefined if neither the list nor the
+ * leftovers of earlier calls contain such a version.
+ */
+export const removed = (
+  index: SecretIndex,
+  name: SecretName,
+  version: number | undefined,
+  nowMillis: number,
+): SecretIndex | undefined => {
+  const { next, versions } = entryOf(index, name);
+  const isMeant = (number: number) => version === undefined || number === version;
+  const gone = versions.filter((one) => isMeant(one.version));
+  const left = dueLeftovers(index, nowMillis).some((one) => one.name === name && isMeant(one.number));
+  if (gone.length === 0) return left ? index : undefined;
+  const leftovers = gone.map(({ id, version: number }) => ({ id, name, number, due: nowMillis }));
+  return {
+    names: { ...index.names, [name]: { next, versions: versions.filter((one) => !isMeant(one.version)) } },
+    leftovers: [...index.leftovers, ...leftovers],
+  };
+};
+
+/** Forgets leftovers that were deleted. */
+export const without = (index: SecretIndex, ids: readonly string[]): SecretIndex => ({
+  ...index,
+  leftovers: index.leftovers.filter(({ id }) => !ids.includes(id)),
+});
+
+/** Returns the version as the port describes it. */
+export const publicVersion = ({ version, digest, createdAt }: IndexedVersion): SecretVersion => ({
+  version,
+  digest,
+  createdAt: createdAt as Timestamp,
+});
+
+/** Returns the secrets that have versions, by name. */
+export const storedSecrets = (index: SecretIndex): readonly StoredSecret[] =>
+  (Object.keys(index.names) as SecretName[])
+    .map((name) => ({
+      name,
+      versions: versionsOf(index, name).map(publicVersion),
+    }))
+    .filter(({ versions }) => versions.length > 0)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
