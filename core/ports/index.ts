@@ -122,6 +122,7 @@ export type {
   ObjectListing,
   ObjectQuery,
   PartsGrant,
+  PendingUpload,
   StoredVolume,
   UploadsInParts,
   VolumeState,

@@ -4,11 +4,12 @@ import { sourceOf } from "../archives/archives.ts";
 import type { ApiResponse, CallOptions, TestApi } from "./api.ts";
 import { deployForm } from "./record-stream.ts";
 
-/** The deployment, the deploy and the API key that the calls refer to. */
+/** The deployment, the deploy, the API key and the upload that the calls refer to. */
 export interface Names {
   readonly name: string;
   readonly deployId: string;
   readonly keyId: string;
+  readonly uploadId: string;
 }
 
 interface Sample {
@@ -54,6 +55,10 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "GET /v1/volume/objects": () => ({ path: "/v1/volume/objects?volume=data" }),
   "POST /v1/volume/delete-object": () => ({ path: "/v1/volume/delete-object", json: volume }),
   "POST /v1/volume/upload": () => ({ path: "/v1/volume/upload", json: { volume: "data", object: "a.txt" } }),
+  "POST /v1/volume/upload-resume": ({ uploadId }) => ({
+    path: "/v1/volume/upload-resume",
+    json: { upload_id: uploadId },
+  }),
   "POST /v1/volume/download": () => ({ path: "/v1/volume/download", json: volume }),
   "GET /v1/volume/trash": () => ({ path: "/v1/volume/trash" }),
   "POST /v1/volume/restore": () => ({ path: "/v1/volume/restore", json: { name: "data" } }),
@@ -78,7 +83,7 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
 /** Every endpoint as `METHOD /path`. */
 export const endpointNames: readonly string[] = endpoints.map(({ method, path }) => `${method} ${path}`);
 
-const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key" };
+const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key", uploadId: "no-such-upload" };
 
 export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
   const sample = samples[endpoint];

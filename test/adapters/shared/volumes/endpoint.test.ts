@@ -182,8 +182,8 @@ describe("web pages of other origins", () => {
       expect(response.status).toBe(204);
       expect(shared(response)).toEqual(readable);
       expect(Object.fromEntries(response.headers)).toMatchObject({
-        allow: "GET, HEAD, PUT",
-        "access-control-allow-methods": "GET, HEAD, PUT",
+        allow: "GET, HEAD, POST, PUT",
+        "access-control-allow-methods": "GET, HEAD, POST, PUT",
         "access-control-allow-headers": "Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range",
         "access-control-max-age": "7200",
       });
