@@ -211,7 +211,8 @@ describe("web pages of other origins", () => {
     [304, "GET", { headers: { "if-none-match": "*" } }],
     [412, "GET", { headers: { "if-match": '"x"' } }],
     [416, "GET", { headers: { range: "bytes=99-" } }],
-    [405, "POST", {}],
+    [405, "DELETE", {}],
+    [403, "POST", {}],
   ])("can read a %i to %s", async (status, method, init) => {
     const path = `read-${status}-${method}`;
     if (status !== 201) await storage.put(path, "content");

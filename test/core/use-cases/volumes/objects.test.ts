@@ -3,7 +3,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
-import { okAsync } from "../../../../core/result.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
 import { type MemoryPlatform, startMemory } from "../../../support/providers/memory-platform.ts";
 
