@@ -59,7 +59,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     case_preserving: true,
     conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
     unsized_uploads: offered(),
-    resumable_uploads: missing("Portside does not sign multipart uploads to Cloud Storage"),
+    resumable_uploads: offered(),
     head_downloads: offered(),
     cors: missing("Portside sets no CORS configuration on the buckets of volumes"),
     // Default TTL of gcsfuse's stat cache:

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { CompleteOutcome, ListedPart } from "./object-bytes.ts";
+import { xmlField, xmlParts } from "./xml-field.ts";
 
 /** The list of 10,000 parts needs about 1 MB. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -24,13 +25,12 @@ const readBody = async (req: IncomingMessage): Promise<string | undefined> => {
 /** Returns the parts in their order, or undefined if the body has none, or they are not sorted by number. */
 export const parseParts = (body: string): ListedPart[] | undefined => {
   const parts: ListedPart[] = [];
-  for (const [, part = ""] of body.matchAll(/<Part>(.*?)<\/Part>/gs)) {
-    const number = /<PartNumber>\s*(\d{1,5})\s*<\/PartNumber>/.exec(part)?.[1];
-    const tag = /<ETag>\s*([^<]*?)\s*<\/ETag>/.exec(part)?.[1];
-    if (number === undefined || tag === undefined || Number(number) <= (parts.at(-1)?.number ?? 0)) return undefined;
+  for (const part of xmlParts(body)) {
+    const number = Number(xmlField(part, "PartNumber"));
+    const tag = xmlField(part, "ETag");
+    if (tag === undefined || !Number.isSafeInteger(number) || number <= (parts.at(-1)?.number ?? 0)) return undefined;
     // A client may send the tag without its quotes.
-    const etag = `"${tag.replace(/&quot;|&#34;|"/g, "")}"`;
-    parts.push({ number: Number(number), etag });
+    parts.push({ number, etag: `"${tag.replaceAll('"', "")}"` });
   }
   return parts.length === 0 ? undefined : parts;
 };

@@ -6,6 +6,7 @@
 import type { RestError } from "../rest-server.ts";
 import { download } from "./download.ts";
 import { failure, type Reply } from "./failure.ts";
+import { answerMultipart } from "./multipart.ts";
 import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
 
 export interface XmlCall {
@@ -73,6 +74,8 @@ export const xmlMethod = (verb: string): string =>
   ({ GET: "storage.xml.get", HEAD: "storage.xml.get", PUT: "storage.xml.put" })[verb] ?? "storage.xml.other";
 
 export const answerXml = (world: StorageWorld, call: XmlCall): Reply => {
+  const parted = answerMultipart(world, call);
+  if (parted !== undefined) return parted;
   if (call.verb === "PUT") return upload(world, call);
   if (call.verb !== "GET" && call.verb !== "HEAD") throw failure(405, "MethodNotAllowed", "Use GET, HEAD or PUT.");
   const found = world.bucket(call.bucket).objects.get(call.object);
