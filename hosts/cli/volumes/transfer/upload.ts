@@ -3,9 +3,11 @@ import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../../client/client.ts";
 import { ApiError } from "../../../client/errors.ts";
 import { CommandError } from "../../terminal/io.ts";
+import { PartsUpload } from "./parts-upload.ts";
 import { retry } from "./retry.ts";
-import { complete, expectStatus, withGrant } from "./storage.ts";
+import { expectStatus, withGrant } from "./storage.ts";
 import { putToStorage } from "./storage-put.ts";
+import type { UploadJournal } from "./upload-journal.ts";
 
 /** A part of a source, in bytes. */
 export interface Range {
@@ -17,6 +19,8 @@ export interface Source {
   readonly name: string;
   /** In bytes; undefined if unknown. A source of unknown size can be read only once. */
   readonly size: number | undefined;
+  /** Identifies the file and its version. Absent for a source that a later `put` cannot read again. */
+  readonly version?: readonly string[];
   /** @param range only for sources of known size */
   open(range?: Range): AsyncIterable<Uint8Array | string>;
 }
@@ -38,9 +42,11 @@ export interface ObjectAddress {
 
 const encoder = new TextEncoder();
 
-type OnSent = (bytes: number) => void;
+/** Reports sent bytes to the progress bar; negative if they must be sent again. */
+export type OnSent = (bytes: number) => void;
 
-const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
+/** Sends a source with one PUT. Resolves to the number of bytes and the entity tag. */
+export const sendWhole = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
   const { name, size } = source;
   let sent = 0;
   // Stored separately, because the request would report a read error as a broken connection.
@@ -71,49 +77,50 @@ const send = async (url: string, source: Source, signal: AbortSignal, onSent: On
   }
 };
 
-type Parts = Extract<UploadGrant, { readonly parts: unknown }>;
-
 const requestGrant = (
   client: Client,
   { volume, path }: ObjectAddress,
   { size }: Source,
+  resumable: boolean,
   signal: AbortSignal,
-): Promise<UploadGrant> => client.grantUpload({ volume, object: path, size }, { signal });
+): Promise<UploadGrant> =>
+  client.grantUpload({ volume, object: path, size, ...(resumable && { resumable }) }, { signal });
 
-/** Returns one part as a separate source. */
-const partOf = (source: Source, range: Range): Source => ({
-  name: source.name,
-  size: range.length,
-  open: () => source.open(range),
-});
+/** Returns the remembered upload with new URLs; undefined if it does not exist. */
+const resume = async (client: Client, journal: UploadJournal, signal: AbortSignal) => {
+  const upload_id = await journal.read();
+  if (upload_id === undefined) return undefined;
+  try {
+    return await client.resumeUpload({ upload_id }, { signal });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    await journal.clear();
+    return undefined;
+  }
+};
 
-/** Returns an upload in parts. The storage keeps complete parts, so a retry sends only the missing ones. */
-const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
-  const tags: string[] = [];
-  let sent = 0;
-  return {
-    grant,
-    /** Returns the number of parts that the storage has. */
-    done: () => tags.length,
-    /** Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. */
-    send: async (signal: AbortSignal) => {
-      for (const { url, ...range } of grant.parts.slice(tags.length)) {
-        const part = await retry(signal, () => send(url, partOf(source, range), signal, onSent));
-        sent += part.sent;
-        tags.push(part.tag);
-      }
-      await retry(signal, () => complete(grant.complete_url, tags, signal));
-      return { sent };
-    },
-    /** Subtracts the sent bytes from the progress. */
-    discard: () => onSent(-sent),
-  };
+/** Grants the upload of a source, or resumes an earlier one. Remembers a new resumable upload. */
+const grantOf = async (
+  client: Client,
+  address: ObjectAddress,
+  source: Source,
+  journal: UploadJournal | undefined,
+  signal: AbortSignal,
+): Promise<UploadGrant> => {
+  if (journal === undefined) return requestGrant(client, address, source, false, signal);
+  const resumed = await resume(client, journal, signal);
+  if (resumed !== undefined) return resumed;
+  const grant = await requestGrant(client, address, source, true, signal);
+  if ("upload_id" in grant) await journal.write(grant.upload_id);
+  return grant;
 };
 
 /**
  * Uploads the whole source or nothing. Resolves to its size in bytes. After a temporary error, retries from the start
  * of the source or from the first missing part. Does not retry a source of unknown size, because it can be read only
  * once.
+ *
+ * @param journal makes the upload resumable
  */
 export const uploadObject = async (
   client: Client,
@@ -121,33 +128,39 @@ export const uploadObject = async (
   source: Source,
   signal: AbortSignal,
   onSent: OnSent,
+  journal?: UploadJournal,
 ): Promise<number> => {
-  let begun: ReturnType<typeof partsUpload> | undefined;
+  let begun: PartsUpload | undefined;
   const discard = () => {
     begun?.discard();
     begun = undefined;
   };
-  const use = async (grant: UploadGrant) => {
-    if (!("parts" in grant)) return send(grant.url, source, signal, onSent);
-    begun ??= partsUpload(grant, source, onSent);
+  const use = async (upload: PartsUpload | string) => {
+    if (typeof upload === "string") return (await sendWhole(upload, source, signal, onSent)).sent;
     try {
-      return await begun.send(signal);
+      return await upload.send(signal);
     } catch (error) {
-      // The URLs have expired. The next grant starts another upload.
-      if (error instanceof ApiError && error.status === 403) discard();
+      if (upload.isLost) discard();
       throw error;
     }
   };
-  const granted = async () => begun?.grant ?? requestGrant(client, address, source, signal);
+  const granted = async (): Promise<PartsUpload | string> => {
+    if (begun !== undefined) return begun;
+    const grant = await grantOf(client, address, source, journal, signal);
+    if ("url" in grant) return grant.url;
+    begun = new PartsUpload(client, address, { ...source, size: source.size ?? 0 }, grant, onSent);
+    return begun;
+  };
   try {
-    const { sent } = await (source.size === undefined
+    const size = await (source.size === undefined
       ? granted().then(use)
       : retry(
           signal,
           () => withGrant(granted, use),
-          () => begun?.done() ?? 0,
+          () => begun?.done ?? 0,
         ));
-    return sent;
+    await journal?.clear();
+    return size;
   } catch (error) {
     discard();
     throw error;
