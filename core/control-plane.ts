@@ -25,7 +25,14 @@ import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { CostReport } from "./domain/usage/cost.ts";
 import type { Metrics } from "./domain/usage/metrics.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
-import type { DownloadGrant, MultipartGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
+import type {
+  DownloadGrant,
+  MultipartGrant,
+  ObjectPage,
+  TrashedVolume,
+  UploadGrant,
+  Volume,
+} from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
 import type { RequestFields } from "./domain/wire/fields.ts";
 import type * as requests from "./domain/wire/requests.ts";

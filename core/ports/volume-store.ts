@@ -108,11 +108,7 @@ export interface UploadsInParts {
   readonly maxBytes: number;
   readonly bounds: PartBounds;
   /** Begins an upload, and returns its id. Fails with `not_found` if the volume does not exist. */
-  begin(
-    volume: StoredVolume,
-    path: ObjectPath,
-    options?: CallOptions,
-  ): ResultAsync<string, NotFound | Unavailable>;
+  begin(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<string, NotFound | Unavailable>;
   /**
    * Returns the parts that the storage has, in any order. A part that was uploaded several times must occur once. Fails
    * with `not_found` if the volume has no such upload for the path, or if the upload is complete.

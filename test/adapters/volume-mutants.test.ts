@@ -8,7 +8,13 @@ import { notFound } from "../../core/errors.ts";
 import type { Scheduler } from "../../core/ports/scheduler.ts";
 import type { Grant, StoredVolume, UploadsInParts, VolumeStore } from "../../core/ports/volume-store.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
-import { type ProviderSubject, schedulerCases, volumeObjectCases, volumeStoreCases, volumeUploadCases } from "../contracts/index.ts";
+import {
+  type ProviderSubject,
+  schedulerCases,
+  volumeObjectCases,
+  volumeStoreCases,
+  volumeUploadCases,
+} from "../contracts/index.ts";
 import { type Mutants, mutantTests, subjectWith } from "../support/vitest/mutants.ts";
 
 const volumes = (change: (port: VolumeStore) => Partial<VolumeStore>) => () =>
@@ -265,7 +271,11 @@ const uploadMutants: Mutants<ProviderSubject> = {
           port.stored(upload, options).map((parts) =>
             parts.map((part) => {
               const key = `${upload.id} ${part.number}`;
-              if (!first.has(key)) first.set(key, part.etag.replace(/\d+/, (digits) => `${Number(digits) - 1}`));
+              if (!first.has(key))
+                first.set(
+                  key,
+                  part.etag.replace(/\d+/, (digits) => `${Number(digits) - 1}`),
+                );
               return { ...part, etag: first.get(key) ?? "" };
             }),
           ),

@@ -131,9 +131,7 @@ class UploadLife {
     if (done) return void expect((await expectError(this.#port.stored(upload))).kind).toBe("not_found");
     const stored = [...(await expectOk(this.#port.stored(upload)))].sort((a, b) => a.number - b.number);
     const expected = [...parts].sort(([a], [b]) => a - b);
-    expect(stored).toEqual(
-      expected.map(([number, { content, tag }]) => ({ number, size: content.length, etag: tag })),
-    );
+    expect(stored).toEqual(expected.map(([number, { content, tag }]) => ({ number, size: content.length, etag: tag })));
   }
 }
 

@@ -76,7 +76,13 @@ const layout: Rule = {
     images: { ...closed, others: { ...closed, others: own } },
     [STORAGE]: {
       ...closed,
-      fixed: { uploads: ownTree, parts: ownTree, volumes: closed, records: own, quarantine: { ...closed, others: own } },
+      fixed: {
+        uploads: ownTree,
+        parts: ownTree,
+        volumes: closed,
+        records: own,
+        quarantine: { ...closed, others: own },
+      },
     },
   },
 };

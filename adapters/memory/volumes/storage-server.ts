@@ -10,7 +10,12 @@ import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { serveStorage } from "../../shared/volumes/endpoint.ts";
-import { conditionsHold, type ObjectBytes, type PutOutcome, type WriteConditions } from "../../shared/volumes/object-bytes.ts";
+import {
+  conditionsHold,
+  type ObjectBytes,
+  type PutOutcome,
+  type WriteConditions,
+} from "../../shared/volumes/object-bytes.ts";
 import { livingBucket, type World } from "../world.ts";
 
 const bytesIn = (world: World, clock: Clock): ObjectBytes => {

@@ -208,7 +208,8 @@ const receive = async (
 const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   if (req.method === "OPTIONS") return void res.writeHead(204, preflight).end();
   const method = methodOf(req.method);
-  if (method === undefined) return answer(res, 405, "Use GET, HEAD or PUT for an object, or POST to complete an upload.", { allow: METHODS });
+  if (method === undefined)
+    return answer(res, 405, "Use GET, HEAD or PUT for an object, or POST to complete an upload.", { allow: METHODS });
   const target = readTarget(req.url ?? "");
   if (target === undefined) return answer(res, 404, "The URL does not name an object.");
   const problem = signatureProblem(deps.key, method, target, deps.clock.now());

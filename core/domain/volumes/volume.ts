@@ -95,8 +95,7 @@ export const multipartGrantSchema = z
     }),
     expires_at: time.meta({ description: "When the URLs expire." }),
   })
-  .meta({ description: "Returned if the request has `resumable`, or if `size` exceeds the maximum size of one PUT." })
-  .readonly();
+  .meta({ description: "Returned if the request has `resumable`, or if `size` exceeds the maximum size of one PUT." });
 
 export const uploadGrantSchema = z
   .union([z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }), multipartGrantSchema])

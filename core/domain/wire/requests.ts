@@ -330,7 +330,10 @@ export const uploadFields = {
   object: objectPath.optional(),
   path: objectPath.optional().meta({ description: "An alias of `object`." }),
   size: integerField({ min: 0, default: 0 }, "The size of the object in bytes; 0 if unknown."),
-  resumable: booleanField(false, "Whether to upload in parts, so that an interrupted upload can resume. Requires `size`."),
+  resumable: booleanField(
+    false,
+    "Whether to upload in parts, so that an interrupted upload can resume. Requires `size`.",
+  ),
 } as const;
 
 export const resumeUploadFields = {

@@ -87,13 +87,20 @@ const grantParts = (
 ) => {
   const { path, id, size, startedAt } = upload;
   const parts = partsOf(size, uploads.bounds);
-  const [latest, expiry] = [plusMillis(ports.clock.now(), grantMinutes.upload * 60_000), uploadExpiry(startedAt)];
-  return uploads.grant({ volume, path, id }, parts, latest < expiry ? latest : expiry, options).map(
+  let until = plusMillis(ports.clock.now(), grantMinutes.upload * 60_000);
+  if (until > uploadExpiry(startedAt)) until = uploadExpiry(startedAt);
+  return uploads.grant({ volume, path, id }, parts, until, options).map(
     ({ urls, completeUrl, expiresAt }): MultipartGrant => ({
       upload_id: formatUploadId(upload),
       parts: parts.map((part, index) => {
         const etag = storedTag(part, stored);
-        return { number: part.number, url: urls[index] ?? "", offset: part.offset, length: part.length, ...(etag !== undefined && { etag }) };
+        return {
+          number: part.number,
+          url: urls[index] ?? "",
+          offset: part.offset,
+          length: part.length,
+          ...(etag !== undefined && { etag }),
+        };
       }),
       complete_url: completeUrl,
       expires_at: timestampOf(expiresAt),

@@ -11,8 +11,9 @@ import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
 import { formatSize, pluralize } from "./transfer/format.ts";
 import { formatFolder } from "./transfer/objects.ts";
 import { ProgressBar } from "./transfer/progress-bar.ts";
+import type { ObjectAddress, Source } from "./transfer/source.ts";
 import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
-import { type ObjectAddress, type PlannedUpload, type Source, uploadObject } from "./transfer/upload.ts";
+import { type PlannedUpload, uploadObject } from "./transfer/upload.ts";
 import { openJournal, type UploadJournal } from "./transfer/upload-journal.ts";
 import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
@@ -65,12 +66,7 @@ const uploadAs = async (
 };
 
 /** An interrupted upload does not create or change its object. A later `put` resumes only large files. */
-const interruptedMessage = (
-  volume: string,
-  { uploads, prefix }: UploadPlan,
-  done: number,
-  resumes: boolean,
-): string =>
+const interruptedMessage = (volume: string, { uploads, prefix }: UploadPlan, done: number, resumes: boolean): string =>
   prefix === undefined
     ? `Interrupted. '${volume}' is unchanged, because the upload of '${uploads[0]?.path}' was incomplete. Run the command again to ${resumes ? "continue" : "start over"}.`
     : `Interrupted. Uploaded ${done} of ${pluralize(uploads.length, "file")} to ${formatFolder(volume, prefix)}. Run the command again to upload all of them.`;

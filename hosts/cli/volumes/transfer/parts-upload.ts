@@ -3,8 +3,8 @@ import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../../client/client.ts";
 import { ApiError, ConnectionError } from "../../../client/errors.ts";
 import { retry } from "./retry.ts";
+import { type ObjectAddress, type OnSent, type SizedSource, sendWhole } from "./source.ts";
 import { complete } from "./storage.ts";
-import { type ObjectAddress, type OnSent, type SizedSource, sendWhole } from "./upload.ts";
 
 /** An earlier version of the platform returns no `upload_id`, and its uploads cannot resume. */
 type MultipartGrant = Extract<UploadGrant, { readonly parts: unknown }>;
@@ -42,7 +42,8 @@ export class PartsUpload {
     this.#source = source;
     this.#onSent = onSent;
     this.#grant = grant;
-    for (const [index, { etag, length }] of grant.parts.entries()) if (etag !== undefined) this.#store(index, etag, length);
+    for (const [index, { etag, length }] of grant.parts.entries())
+      if (etag !== undefined) this.#store(index, etag, length);
   }
 
   /** The number of parts that the storage has. */

@@ -66,7 +66,10 @@ test("a part needs a Content-Length", async () => {
 
 test.each([
   ["no parts", "<CompleteMultipartUpload></CompleteMultipartUpload>"],
-  ["parts in another order", "<Part><PartNumber>2</PartNumber><ETag>a</ETag></Part><Part><PartNumber>1</PartNumber><ETag>b</ETag></Part>"],
+  [
+    "parts in another order",
+    "<Part><PartNumber>2</PartNumber><ETag>a</ETag></Part><Part><PartNumber>1</PartNumber><ETag>b</ETag></Part>",
+  ],
   ["a part twice", "<Part><PartNumber>1</PartNumber><ETag>a</ETag></Part>".repeat(2)],
   ["a part without a number", "<Part><ETag>a</ETag></Part>"],
   ["other bytes", "\0".repeat(5_000_000)],
@@ -107,9 +110,12 @@ test("a part that changes during the completion fails it, and the upload remains
   const read = PartFiles.prototype.read;
   let changed = "";
   {
-    using _changing = vi.spyOn(PartFiles.prototype, "read").mockImplementation(async function* (...args) {
+    using _changing = vi.spyOn(PartFiles.prototype, "read").mockImplementation(async function* (
+      this: PartFiles,
+      ...args
+    ) {
       changed = await putPart(storage, id, 2, "xyz");
-      yield* read.apply(this as unknown as PartFiles, args);
+      yield* read.apply(this, args);
     });
     expect(await storage.objects.complete(BUCKET, PATH, id, listed, 6, ALWAYS)).toEqual({
       kind: "invalid_part",

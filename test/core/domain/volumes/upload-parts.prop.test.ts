@@ -46,7 +46,9 @@ test("a part is stored only with its full length", () => {
   expect(storedTag(range, [{ number: 1, size: 5, etag: '"a"' }])).toBeUndefined();
 });
 
-const path = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((one) => parseObjectPath(one) !== undefined);
+const path = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 40 })
+  .filter((one) => parseObjectPath(one) !== undefined);
 
 test("an id of an upload contains the upload, and needs no escaping in a URL", () => {
   const upload = fc.record({
