@@ -40,7 +40,7 @@ test("every endpoint has a section", () => {
 
 /** The expected status. Some examples name an id or an object that does not exist, or a volume that is not deleted. */
 const statusOf = (name: string): string => {
-  if (/cancel|:deploy_id|download|delete-object|revoke/.test(name)) return "404";
+  if (/cancel|:deploy_id|download|delete-object|revoke|upload-resume/.test(name)) return "404";
   return name.includes("restore") ? "409" : "200";
 };
 

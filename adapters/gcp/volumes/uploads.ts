@@ -18,7 +18,7 @@ import type { VolumeStoreDeps } from "./volume-call.ts";
 /** https://cloud.google.com/storage/quotas#objects, .../quotas#requests */
 const MAX_OBJECT_BYTES = 5 * 1024 * GiB;
 
-/** Without a key of its own, the platform signs each URL by a call to IAM. */
+/** If the credentials have no key, each signature is a call to IAM. */
 const SIGNED_CONCURRENTLY = 20;
 
 const partOf = (xml: string): StoredPart => ({

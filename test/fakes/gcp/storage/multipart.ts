@@ -3,9 +3,8 @@
  * .../put-object-multipart, .../get-object-multipart, .../post-object-complete and .../delete-multipart.
  */
 import { randomBytes } from "node:crypto";
-import { failure, type Reply } from "./failure.ts";
+import { failure, type Reply, type XmlCall } from "./failure.ts";
 import { md5, type PartedUpload, type StorageWorld } from "./world.ts";
-import type { XmlCall } from "./xml-api.ts";
 
 const PARTS_MAX = 10_000;
 const PAGE_MAX = 1000;

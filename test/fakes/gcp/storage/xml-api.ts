@@ -5,18 +5,9 @@
 
 import type { RestError } from "../rest-server.ts";
 import { download } from "./download.ts";
-import { failure, type Reply } from "./failure.ts";
+import { failure, type Reply, type XmlCall } from "./failure.ts";
 import { answerMultipart } from "./multipart.ts";
 import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
-
-export interface XmlCall {
-  readonly verb: string;
-  readonly bucket: string;
-  readonly object: string;
-  readonly query: URLSearchParams;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: Buffer;
-}
 
 /** https://cloud.google.com/storage/docs/xml-api/reference-status */
 export const xmlFailure = ({ status, reason, message }: RestError): Reply => ({
