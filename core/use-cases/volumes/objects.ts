@@ -162,7 +162,7 @@ const findOwnUpload = async (call: Call<{ readonly upload_id: string }>) => {
 /** Returns new URLs for an upload in parts, and the parts that the storage has. */
 export const resumeUpload = useCase({
   fields: resumeUploadFields,
-  requires: ({ volumes }) => volumes.resumable_uploads,
+  requires: ({ volumes }) => (volumes.store.supported ? volumes.resumable_uploads : volumes.store),
   authorize: findOwnUpload,
   run: (call, { uploads, upload, volume }) =>
     uploads
