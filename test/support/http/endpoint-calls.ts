@@ -1,4 +1,8 @@
 /** A valid call of each endpoint; a new endpoint needs one here. */
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { formatUploadId } from "../../../core/domain/volumes/upload-id.ts";
+import { instantOfMillis } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { endpoints } from "../../../hosts/http/endpoints.ts";
 import { sourceOf } from "../archives/archives.ts";
 import type { ApiResponse, CallOptions, TestApi } from "./api.ts";
@@ -83,7 +87,17 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
 /** Every endpoint as `METHOD /path`. */
 export const endpointNames: readonly string[] = endpoints.map(({ method, path }) => `${method} ${path}`);
 
-const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key", uploadId: "no-such-upload" };
+/** A well-formed id, so that the platform looks for the upload. */
+const unknownUpload = formatUploadId({
+  volume: "data" as VolumeName,
+  bucket: "vol-none",
+  path: "a.txt" as ObjectPath,
+  size: 1,
+  startedAt: instantOfMillis(Date.now()),
+  id: "none",
+});
+
+const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key", uploadId: unknownUpload };
 
 export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
   const sample = samples[endpoint];
