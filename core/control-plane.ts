@@ -26,7 +26,14 @@ import type { SqlSchema } from "./domain/sql/tables.ts";
 import type { CostReport } from "./domain/usage/cost.ts";
 import type { Metrics } from "./domain/usage/metrics.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
-import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
+import type {
+  DownloadGrant,
+  MultipartGrant,
+  ObjectPage,
+  TrashedVolume,
+  UploadGrant,
+  Volume,
+} from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
 import type { RequestFields } from "./domain/wire/fields.ts";
 import type * as requests from "./domain/wire/requests.ts";
@@ -267,12 +274,18 @@ export interface ControlPlane {
     request: RequestFields<typeof requests.objectFields>,
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
-  /** Returns a signed URL for the upload of an object, or one URL per part for a large object. */
+  /** Returns a signed URL for the upload of an object, or one URL per part for a large or resumable upload. */
   grantUpload(
     principal: Principal,
     request: RequestFields<typeof requests.uploadFields>,
     options?: CallOptions,
   ): Outcome<UploadGrant>;
+  /** Returns new URLs for an upload in parts, and the parts that the storage has. */
+  resumeUpload(
+    principal: Principal,
+    request: RequestFields<typeof requests.resumeUploadFields>,
+    options?: CallOptions,
+  ): Outcome<MultipartGrant>;
   /** Returns a signed URL for the download of an object. */
   grantDownload(
     principal: Principal,
@@ -431,6 +444,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     listObjects: bind(objects.listObjects),
     deleteObject: bind(objects.deleteObject),
     grantUpload: bind(objects.grantUpload),
+    resumeUpload: bind(objects.resumeUpload),
     grantDownload: bind(objects.grantDownload),
     setSecret: bind(secrets.setSecret),
     listSecrets: bind(secrets.listSecrets),

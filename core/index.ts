@@ -161,7 +161,14 @@ export {
   readMounts,
   renderMounts,
 } from "./domain/volumes/mounts.ts";
-export type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
+export type {
+  DownloadGrant,
+  MultipartGrant,
+  ObjectPage,
+  TrashedVolume,
+  UploadGrant,
+  Volume,
+} from "./domain/volumes/volume.ts";
 export { writeConflict } from "./domain/volumes/write-condition.ts";
 export {
   type AnsweredCapabilities,

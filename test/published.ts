@@ -89,5 +89,6 @@ export const {
   volumeName,
   volumeObjectCases,
   volumeStoreCases,
+  volumeUploadCases,
   writtenDeploymentName,
 } = suites;

@@ -142,6 +142,7 @@ export const needs: Readonly<Record<string, Need>> = {
       UploadPartCommand: ["s3:PutObject"],
       CompleteMultipartUploadCommand: ["s3:PutObject"],
       AbortMultipartUploadCommand: ["s3:AbortMultipartUpload"],
+      ListPartsCommand: ["s3:ListMultipartUploadParts"],
       CopyObjectCommand: ["s3:GetObject", "s3:PutObject"],
       PutBucketCorsCommand: ["s3:PutBucketCORS"],
       GetBucketCorsCommand: ["s3:GetBucketCORS"],

@@ -60,6 +60,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     case_preserving: true,
     conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
     unsized_uploads: offered(),
+    resumable_uploads: offered(),
     head_downloads: offered(),
     cors: offered(),
     // Default TTL of gcsfuse's stat cache:

@@ -116,6 +116,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     case_preserving: process.platform === "linux",
     conditional_uploads: offered(),
     unsized_uploads: offered(),
+    resumable_uploads: offered(),
     head_downloads: offered(),
     cors: offered(),
     visible_seconds: 0,

@@ -41,6 +41,7 @@ export const memoryCapabilities: Capabilities = {
     case_preserving: true,
     conditional_uploads: offered(),
     unsized_uploads: offered(),
+    resumable_uploads: offered(),
     head_downloads: offered(),
     cors: offered(),
     visible_seconds: 0,

@@ -47,6 +47,14 @@ export interface StoredBytes {
   readonly updated: Instant;
 }
 
+/** An upload in parts that is not complete. */
+export interface StoredUpload {
+  readonly path: string;
+  readonly startedAt: Instant;
+  /** By number. */
+  readonly parts: Map<number, StoredBytes>;
+}
+
 export interface StoredBucket {
   readonly id: string;
   readonly owner: AccountId;
@@ -55,6 +63,8 @@ export interface StoredBucket {
   hidden: boolean;
   deletedAt: Timestamp | null;
   readonly objects: Map<string, StoredBytes>;
+  /** Uploads in parts by id. */
+  readonly uploads: Map<string, StoredUpload>;
 }
 
 /** A secret, and the number of its newest version. The record outlives the versions, because numbers are not reused. */

@@ -131,6 +131,7 @@ export type {
   ObjectListing,
   ObjectQuery,
   PartsGrant,
+  PendingUpload,
   StoredVolume,
   UploadsInParts,
   VolumeState,

@@ -5,6 +5,7 @@
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { FOLDER_DELIMITER, ObjectPath } from "../domain/volumes/object-path.ts";
+import type { PartBounds, PartRange, StoredPart } from "../domain/volumes/upload-parts.ts";
 import type { DeletedVolume } from "../domain/volumes/volume.ts";
 import type { Instant, Timestamp } from "../domain/wire/instant.ts";
 import type { VolumeName } from "../domain/wire/names.ts";
@@ -73,10 +74,18 @@ export interface Grant {
   readonly expiresAt: Instant;
 }
 
+/** An upload in parts that is neither complete nor deleted. */
+export interface PendingUpload {
+  readonly volume: StoredVolume;
+  readonly path: ObjectPath;
+  /** The id that `begin` returned. The caller may pass an id of another upload, or any other text. */
+  readonly id: string;
+}
+
 /** Signed URLs for an upload in parts. The client sends a PUT for each part, then a POST to `completeUrl`. */
 export interface PartsGrant {
-  /** The parts in order and without gaps. `offset` and `length` are in bytes. */
-  readonly parts: readonly { readonly url: string; readonly offset: number; readonly length: number }[];
+  /** One URL for each part, in order. The storage must accept only a body of exactly the part's length. */
+  readonly urls: readonly string[];
   /**
    * Completes the upload. The body must be S3's `CompleteMultipartUpload`: for each part its number, counted from 1,
    * and the `ETag` of its response.
@@ -86,23 +95,32 @@ export interface PartsGrant {
   readonly expiresAt: Instant;
 }
 
-/** Uploads in parts, for storage that limits the size of one PUT. */
+/**
+ * Uploads in parts, which can resume and may exceed the maximum size of one PUT.
+ *
+ * The storage must not replace an earlier object before the upload is complete. It must delete an incomplete upload
+ * after `uploadHours`; at that time, the caller no longer grants URLs.
+ */
 export interface UploadsInParts {
-  /** Maximum size of one PUT in bytes. The control plane requests parts only for larger objects. */
+  /** Maximum size of one PUT in bytes. Infinity if a PUT may have any size. */
   readonly above: number;
   /** Maximum size of an object in bytes. */
   readonly maxBytes: number;
+  readonly bounds: PartBounds;
+  /** Begins an upload, and returns its id. Fails with `not_found` if the volume does not exist. */
+  begin(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<string, NotFound | Unavailable>;
   /**
-   * Returns URLs for an upload of `size` bytes. The URLs are valid until `until`. The storage must not replace an
-   * earlier object before the upload is complete. Fails with `not_found` if the volume does not exist.
+   * Returns the parts that the storage has, in any order. A part that was uploaded several times must occur once. Fails
+   * with `not_found` if the volume has no such upload for the path, or if the upload is complete.
    */
+  stored(upload: PendingUpload, options?: CallOptions): ResultAsync<readonly StoredPart[], NotFound | Unavailable>;
+  /** Returns URLs for these parts, which are all parts of the upload. The URLs are valid until `until`. */
   grant(
-    volume: StoredVolume,
-    path: ObjectPath,
-    size: number,
+    upload: PendingUpload,
+    parts: readonly PartRange[],
     until: Instant,
     options?: CallOptions,
-  ): ResultAsync<PartsGrant, NotFound | Unavailable>;
+  ): ResultAsync<PartsGrant, Unavailable>;
 }
 
 /**
@@ -198,7 +216,7 @@ export interface VolumeStore {
     until: Instant,
     options?: CallOptions,
   ): ResultAsync<Grant, Unavailable>;
-  /** Present if the storage limits the size of one PUT. Absent: a PUT may have any size. */
+  /** Present with the capability `volumes.resumable_uploads`. Absent: a PUT may have any size. */
   readonly uploadsInParts?: UploadsInParts;
   /**
    * Returns a URL that permits a GET of one object until `until`. With the capability `volumes.head_downloads`, the URL

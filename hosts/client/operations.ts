@@ -48,6 +48,7 @@ export const operations: Operations = {
   listObjects: { method: "GET", path: "/v1/volume/objects", kind: "json", fields: true },
   deleteObject: { method: "POST", path: "/v1/volume/delete-object", kind: "json", fields: true },
   grantUpload: { method: "POST", path: "/v1/volume/upload", kind: "json", fields: true },
+  resumeUpload: { method: "POST", path: "/v1/volume/upload-resume", kind: "json", fields: true },
   grantDownload: { method: "POST", path: "/v1/volume/download", kind: "json", fields: true },
   listTrash: { method: "GET", path: "/v1/volume/trash", kind: "json", fields: false },
   restoreVolume: { method: "POST", path: "/v1/volume/restore", kind: "json", fields: true },

@@ -6,9 +6,15 @@ import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-
 import { plusMillis, type Timestamp } from "../../core/domain/wire/instant.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Scheduler } from "../../core/ports/scheduler.ts";
-import type { Grant, VolumeStore } from "../../core/ports/volume-store.ts";
+import type { Grant, StoredVolume, UploadsInParts, VolumeStore } from "../../core/ports/volume-store.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
-import { type ProviderSubject, schedulerCases, volumeObjectCases, volumeStoreCases } from "../contracts/index.ts";
+import {
+  type ProviderSubject,
+  schedulerCases,
+  volumeObjectCases,
+  volumeStoreCases,
+  volumeUploadCases,
+} from "../contracts/index.ts";
 import { type Mutants, mutantTests, subjectWith } from "../support/vitest/mutants.ts";
 
 const volumes = (change: (port: VolumeStore) => Partial<VolumeStore>) => () =>
@@ -247,6 +253,84 @@ const objectMutants: Mutants<ProviderSubject> = {
   },
 };
 
+const uploads = (change: (port: UploadsInParts) => Partial<UploadsInParts>) =>
+  volumes(({ uploadsInParts }) =>
+    uploadsInParts === undefined ? {} : { uploadsInParts: { ...uploadsInParts, ...change(uploadsInParts) } },
+  );
+
+const uploadMutants: Mutants<ProviderSubject> = {
+  "uploads in parts": {
+    "store that lists no parts": uploads((port) => ({ stored: (...args) => port.stored(...args).map(() => []) })),
+    "store that lists a part twice": uploads((port) => ({
+      stored: (...args) => port.stored(...args).map((parts) => [...parts, ...parts]),
+    })),
+    "store that lists the first tag of a part": uploads((port) => {
+      const first = new Map<string, string>();
+      return {
+        stored: (upload, options) =>
+          port.stored(upload, options).map((parts) =>
+            parts.map((part) => {
+              const key = `${upload.id} ${part.number}`;
+              if (!first.has(key))
+                first.set(
+                  key,
+                  part.etag.replace(/\d+/, (digits) => `${Number(digits) - 1}`),
+                );
+              return { ...part, etag: first.get(key) ?? "" };
+            }),
+          ),
+      };
+    }),
+    "store whose uploads belong to every object": uploads((port) => {
+      const paths = new Map<string, ObjectPath>();
+      return {
+        begin: (volume, path, options) => port.begin(volume, path, options).andTee((id) => paths.set(id, path)),
+        stored: (upload, options) => port.stored({ ...upload, path: paths.get(upload.id) ?? upload.path }, options),
+      };
+    }),
+    "store whose uploads belong to every volume": uploads((port) => {
+      const owners = new Map<string, StoredVolume>();
+      return {
+        begin: (volume, path, options) => port.begin(volume, path, options).andTee((id) => owners.set(id, volume)),
+        stored: (upload, options) =>
+          port.stored({ ...upload, volume: owners.get(upload.id) ?? upload.volume }, options),
+      };
+    }),
+    "store that accepts every id": uploads((port) => ({
+      stored: (...args) => port.stored(...args).orElse(() => okAsync([])),
+    })),
+    "store that gives an object one upload": uploads((port) => {
+      const ids = new Map<string, string>();
+      return {
+        begin: (volume, path, options) => {
+          const key = `${volume.id}/${path}`;
+          const known = ids.get(key);
+          return known === undefined
+            ? port.begin(volume, path, options).andTee((id) => ids.set(key, id))
+            : okAsync(known);
+        },
+      };
+    }),
+    "store that accepts a longer part": uploads((port) => ({
+      grant: (upload, parts, ...rest) =>
+        port.grant(
+          upload,
+          parts.map((part) => ({ ...part, length: part.length + 1 })),
+          ...rest,
+        ),
+    })),
+    "store whose URLs never expire": uploads((port) => ({
+      grant: (upload, parts, until, options) => port.grant(upload, parts, plusMillis(until, 60_000), options),
+    })),
+    "store that returns the URLs in another order": uploads((port) => ({
+      grant: (...args) => port.grant(...args).map((grant) => ({ ...grant, urls: grant.urls.toReversed() })),
+    })),
+    "store that begins an upload in a deleted volume": uploads((port) => ({
+      begin: (...args) => port.begin(...args).orElse(() => okAsync("1-a-b")),
+    })),
+  },
+};
+
 const scheduleMutants: Mutants<ProviderSubject> = {
   schedules: {
     "scheduler that keeps the first schedule": scheduler((port) => ({
@@ -274,4 +358,5 @@ const scheduleMutants: Mutants<ProviderSubject> = {
 
 mutantTests("VolumeStore", volumeStoreCases, storeMutants);
 mutantTests("VolumeStore, objects", volumeObjectCases, objectMutants);
+mutantTests("VolumeStore, uploads in parts", volumeUploadCases, uploadMutants);
 mutantTests("Scheduler", schedulerCases, scheduleMutants);

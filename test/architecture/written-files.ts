@@ -217,8 +217,6 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/volumes/local-objects.ts": openFolders(
     "Uploads are next to the volumes, and objects are moved into place from open folders.",
     ".chown",
-    "fchownSync",
-    "createWriteStream",
     "link",
     "mkdir",
     "open",
@@ -226,6 +224,18 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rm",
     "rmdir",
     "unlink",
+  ),
+  "adapters/local/volumes/object-file.ts": outOfReach(
+    "Uploads are in a folder of the platform until they are complete.",
+    "createWriteStream",
+    "fchownSync",
+  ),
+  "adapters/local/volumes/part-files.ts": outOfReach(
+    "Parts of uploads are in a folder of the platform.",
+    "mkdir",
+    "open",
+    "rename",
+    "rm",
   ),
   "adapters/local/volumes/records.ts": outOfReach(
     "Records of volumes are in a folder of the platform.",

@@ -34,3 +34,4 @@ export { sqlEngineCases } from "./sql-engine.ts";
 export { type ClockSubject, clockCases, idsCases } from "./system.ts";
 export { volumeObjectCases } from "./volume-objects.ts";
 export { volumeStoreCases } from "./volume-store.ts";
+export { volumeUploadCases } from "./volume-uploads.ts";

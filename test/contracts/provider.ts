@@ -12,6 +12,7 @@ import { sourceSpoolCases } from "./source-spool.ts";
 import { sqlEngineCases } from "./sql-engine.ts";
 import { volumeObjectCases } from "./volume-objects.ts";
 import { volumeStoreCases } from "./volume-store.ts";
+import { volumeUploadCases } from "./volume-uploads.ts";
 
 type Cases = readonly ContractCase<ProviderSubject>[];
 
@@ -33,6 +34,7 @@ export const storedCases: Cases = [
   ...sourceSpoolCases,
   ...volumeStoreCases,
   ...volumeObjectCases,
+  ...volumeUploadCases,
   ...secretStoreCases,
 ];
 

@@ -43,7 +43,7 @@ test("every endpoint has a section", () => {
  * deleted, or have no session.
  */
 const statusOf = (name: string): string => {
-  if (/cancel|:deploy_id|download|delete-object|revoke/.test(name)) return "404";
+  if (/cancel|:deploy_id|download|delete-object|revoke|upload-resume/.test(name)) return "404";
   if (name.includes("sign-in")) return "403";
   return /restore|sign-out/.test(name) ? "409" : "200";
 };

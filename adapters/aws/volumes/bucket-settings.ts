@@ -1,6 +1,6 @@
 /** Settings of volume buckets when they are created, moved to the trash and restored. Pure. */
 import type { CORSRule, LifecycleRule } from "@aws-sdk/client-s3";
-import { trashDays } from "../../../core/domain/accounts/limits.ts";
+import { trashDays, uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { storageCors } from "../../shared/volumes/cors.ts";
@@ -19,8 +19,11 @@ export const bucketTags = (account: string, { name }: Pick<AwsVolume, "name">): 
 
 const DAY_MS = 86_400_000;
 
-/** Days after which S3 aborts an unfinished upload. Upload URLs expire after an hour. */
-const UPLOAD_DAYS = 2;
+/**
+ * Days after which S3 aborts an incomplete upload. S3 counts to the next midnight UTC, so that the parts remain for at
+ * most two days (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpu-abort-incomplete-mpu-lifecycle-config.html).
+ */
+const UPLOAD_DAYS = uploadHours / 24;
 
 const everything = { Filter: { Prefix: "" }, Status: "Enabled" } as const;
 

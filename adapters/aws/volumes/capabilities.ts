@@ -13,6 +13,7 @@ export const awsVolumes: Capabilities["volumes"] = {
   unsized_uploads: missing(
     "S3 needs an object's length before its bytes; the command line buffers standard input on disk",
   ),
+  resumable_uploads: offered(),
   head_downloads: missing("a signed S3 URL permits only one method"),
   cors: offered(),
   // S3 Files exports a file once it has had no writes for a minute, and the export takes time:

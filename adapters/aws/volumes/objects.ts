@@ -23,15 +23,20 @@ const orNoObject = <T>(found: T | "not_found" | "no_volume"): T | "no_object" | 
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
-export const bucketObjects = ({ api, records }: VolumeCall): ObjectDriver => {
-  /** Reads the record first, because the policy that closes a bucket takes effect with a delay. */
-  const ifLive = <T>({ id }: StoredVolume, act: () => ApiResult<T>): ApiResult<T | "no_volume"> =>
+/** Reads the record first, because the policy that closes a bucket takes effect with a delay. */
+export const whenLive =
+  ({ records }: VolumeCall) =>
+  <T>({ id }: StoredVolume, act: () => ApiResult<T>): ApiResult<T | "no_volume"> =>
     records
       .get(id)
       .andThen(
         (found): ApiResult<T | "no_volume"> =>
           found?.state === "live" || found?.state === "hidden" ? act() : okAsync("no_volume"),
       );
+
+export const bucketObjects = (call: VolumeCall): ObjectDriver => {
+  const { api } = call;
+  const ifLive = whenLive(call);
 
   return {
     page: (volume, { prefix: Prefix, after, delimiter: Delimiter, limit: MaxKeys, token }) => {

@@ -9,6 +9,7 @@ import type {
   LifecycleRule,
   ListObjectsV2CommandInput,
   ListObjectsV2CommandOutput,
+  ListPartsCommandOutput,
   ObjectIdentifier,
 } from "@aws-sdk/client-s3";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -217,10 +218,21 @@ export class S3Api {
   }
 
   /** Starts a multipart upload and returns its id. */
-  createUpload(bucket: string, key: string): ApiResult<string | "not_found"> {
+  createUpload(bucket: string, key: string): ApiResult<{ readonly upload: string } | "not_found"> {
     return this.#send("CreateMultipartUploadCommand", { Bucket: bucket, Key: key })
-      .map(({ UploadId = "" }) => UploadId)
+      .map(({ UploadId = "" }) => ({ upload: UploadId }))
       .orElse(expect("not_found"));
+  }
+
+  /** Returns up to 1,000 parts of a multipart upload. @param after the number of the last part of the previous page */
+  uploadedParts(
+    bucket: string,
+    key: string,
+    upload: string,
+    after: string | undefined,
+  ): ApiResult<ListPartsCommandOutput | "not_found"> {
+    const input = { Bucket: bucket, Key: key, UploadId: upload, PartNumberMarker: after };
+    return this.#send("ListPartsCommand", input).orElse(expect("not_found"));
   }
 
   #send<C extends CommandName<"s3">>(command: C, input: InputOf<"s3", C>): Called<OutputOf<"s3", C>> {

@@ -1,64 +1,69 @@
 /**
- * Signs the URLs of uploads that are too large for one PUT: one URL per part, and one that completes the upload.
- * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+ * Uploads in parts, with S3's multipart uploads. S3 deletes incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
  */
 
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
-import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
-import type { Instant } from "../../../core/domain/wire/instant.ts";
-import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
-import type { PartsGrant, StoredVolume } from "../../../core/ports/volume-store.ts";
-import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
-import type { S3Api } from "./s3-calls.ts";
+import type { StoredPart } from "../../../core/domain/volumes/upload-parts.ts";
+import { notFound } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume, UploadsInParts } from "../../../core/ports/volume-store.ts";
+import { err, ok, safeTry } from "../../../core/result.ts";
+import { whenLive } from "./objects.ts";
 import type { Signer } from "./signing.ts";
+import type { VolumeCall } from "./volume-call.ts";
 
 const load = () => import("@aws-sdk/client-s3");
 
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
 const MAX_PART_BYTES = 5 * GiB;
 const MAX_PARTS = 10_000;
 
-/** Maximum size of a single PUT. */
-export const putMax = 5 * GiB;
-export const objectMax = MAX_PARTS * MAX_PART_BYTES;
-
-/**
- * A client repeats a failed part as a whole, so small parts make retries cheaper. However, a response with thousands of
- * URLs is slow.
- */
-const MIN_PART_BYTES = 512 * MiB;
-const TARGET_PARTS = 256;
-
-export interface PartRange {
-  readonly offset: number;
-  readonly length: number;
-}
-
-export const partsOf = (size: number): PartRange[] => {
-  const length = Math.min(MAX_PART_BYTES, Math.max(MIN_PART_BYTES, Math.ceil(size / TARGET_PARTS)));
-  const ranges: PartRange[] = [];
-  for (let offset = 0; offset < size; offset += length)
-    ranges.push({ offset, length: Math.min(length, size - offset) });
-  return ranges;
+const s3Limits: Pick<UploadsInParts, "above" | "maxBytes" | "bounds"> = {
+  above: 5 * GiB,
+  maxBytes: MAX_PARTS * MAX_PART_BYTES,
+  bounds: { minBytes: 5 * MiB, maxBytes: MAX_PART_BYTES, maxParts: MAX_PARTS },
 };
 
-export const grantParts = (
-  api: S3Api,
+/** @param callOf returns the call of a volume's account */
+export const s3Uploads = (
+  callOf: (volume: StoredVolume, options?: CallOptions) => VolumeCall,
   signer: Signer,
-  { id: Bucket, name }: StoredVolume,
-  Key: ObjectPath,
-  size: number,
-  until: Instant,
-): ResultAsync<PartsGrant, NotFound | Unavailable> =>
-  safeTry(async function* () {
-    const UploadId = yield* await api.createUpload(Bucket, Key);
-    if (UploadId === "not_found") return err(notFound(`The volume '${name}' does not exist.`));
-    const { expiresAt, sign } = yield* await signer.until(until);
-    const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
-    const parts: PartsGrant["parts"][number][] = [];
-    for (const [index, range] of partsOf(size).entries()) {
-      const url = await sign(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: index + 1 }));
-      parts.push({ url, ...range });
-    }
-    const completeUrl = await sign(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId }));
-    return ok({ parts, completeUrl, expiresAt });
-  });
+): UploadsInParts => ({
+  ...s3Limits,
+
+  begin: (volume, path, options) => {
+    const call = callOf(volume, options);
+    return whenLive(call)(volume, () => call.api.createUpload(volume.id, path)).andThen((id) =>
+      id === "not_found" || id === "no_volume"
+        ? err(notFound(`The volume '${volume.name}' does not exist.`))
+        : ok(id.upload),
+    );
+  },
+
+  stored: ({ volume, path, id }, options) =>
+    safeTry(async function* () {
+      const call = callOf(volume, options);
+      const parts: StoredPart[] = [];
+      let after: string | undefined;
+      do {
+        const page = yield* whenLive(call)(volume, () => call.api.uploadedParts(volume.id, path, id, after));
+        if (page === "not_found" || page === "no_volume") return err(notFound("The upload does not exist."));
+        for (const { PartNumber = 0, Size = 0, ETag = "" } of page.Parts ?? [])
+          parts.push({ number: PartNumber, size: Size, etag: ETag });
+        after = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+      } while (after !== undefined);
+      return ok(parts);
+    }),
+
+  grant: ({ volume, path: Key, id: UploadId }, parts, until) =>
+    signer.until(until).map(async ({ expiresAt, sign }) => {
+      const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
+      const upload = { Bucket: volume.id, Key, UploadId };
+      const urls: string[] = [];
+      // S3 rejects a body of another length, because the URL signs the header.
+      for (const { number, length } of parts)
+        urls.push(await sign(new UploadPartCommand({ ...upload, PartNumber: number, ContentLength: length })));
+      return { urls, completeUrl: await sign(new CompleteMultipartUploadCommand(upload)), expiresAt };
+    }),
+});

@@ -23,7 +23,7 @@ import type { AwsVolume } from "./record.ts";
 import { claimTrashed, openBucket } from "./restore-volume.ts";
 import { decodedKey, S3Api, stateBucketMissing } from "./s3-calls.ts";
 import { Signer } from "./signing.ts";
-import { grantParts, objectMax, putMax } from "./uploads.ts";
+import { s3Uploads } from "./uploads.ts";
 import { type VolumeCall, type VolumeStoreDeps, volumeCall } from "./volume-call.ts";
 
 export interface AwsVolumes extends VolumeStore {
@@ -76,12 +76,7 @@ export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, runti
   return {
     ...createCloudVolumes({ driverOf: driverOf(deps), sign: signUrl(signer), background }),
 
-    uploadsInParts: {
-      above: putMax,
-      maxBytes: objectMax,
-      grant: (volume, path, size, until, options) =>
-        grantParts(new S3Api(s3, options), signer, volume, path, size, until),
-    },
+    uploadsInParts: s3Uploads(({ owner }, options) => volumeCall(deps, accountDigest(owner), options), signer),
 
     check: (options) =>
       new S3Api(s3, options)

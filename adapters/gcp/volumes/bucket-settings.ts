@@ -1,9 +1,9 @@
 /** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
 import { isDeepStrictEqual } from "node:util";
-import type { BucketMetadata } from "@google-cloud/storage";
-import { trashDays } from "../../../core/domain/accounts/limits.ts";
+import type { BucketMetadata, LifecycleRule } from "@google-cloud/storage";
+import { trashDays, uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import { err, ok, safeTry } from "../../../core/result.ts";
+import { err, ok, okAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import { storageCors } from "../../shared/volumes/cors.ts";
 import type { GcpConfig } from "../config.ts";
@@ -21,6 +21,27 @@ const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadata => ({
   // With "any", the platform keeps the soft-delete default of the project or its organization.
   ...(softDelete === "any" ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
 });
+
+/**
+ * Deletes uploads in parts that were not completed:
+ * https://cloud.google.com/storage/docs/lifecycle#abort-mpu
+ */
+const abortUploads: LifecycleRule = {
+  action: { type: "AbortIncompleteMultipartUpload" },
+  condition: { age: uploadHours / 24 },
+};
+
+/**
+ * Makes Cloud Storage delete incomplete uploads of the bucket. Keeps its other lifecycle rules. If the bucket changes
+ * concurrently, the next upload sets the rule.
+ */
+export const ensureUploadsExpire = (api: StorageApi, bucket: string): ApiResult<unknown> =>
+  api.bucket(bucket).andThen((found): ApiResult<unknown> => {
+    if (found === "not_found") return okAsync(undefined);
+    const rules = found.lifecycle?.rule ?? [];
+    if (rules.some(({ action }) => action.type === abortUploads.action.type)) return okAsync(undefined);
+    return api.patchBucket(bucket, String(found.metageneration), { lifecycle: { rule: [...rules, abortUploads] } });
+  });
 
 const forbidden = (): Unavailable =>
   unavailable(

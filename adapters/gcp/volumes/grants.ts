@@ -20,14 +20,14 @@ const MAX_LIFETIME_MS = 12 * 3_600_000;
 const SECOND_MS = 1000;
 
 /** Rounds down to seconds, so that the URL does not outlive `until`. Returns undefined if `until` has passed. */
-const lifetimeOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
+export const lifetimeOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
   const wholeSeconds = (at: number): number => Math.floor(at / SECOND_MS) * SECOND_MS;
   const expires = wholeSeconds(Math.min(until, now + MAX_LIFETIME_MS));
   return expires <= now ? undefined : { accessibleAt: wholeSeconds(now), expires };
 };
 
 /** The client has already retried transient errors. Its signing errors have no code. */
-const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
+export const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
   logger.error("signing a URL failed; check the permission iam.serviceAccounts.signBlob", { error });
   return unavailable("Google Cloud cannot sign URLs at the moment.", 30, error);
 };

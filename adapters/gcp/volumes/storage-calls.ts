@@ -152,6 +152,34 @@ export class StorageApi {
     return this.#call({ what: "objects.insert" }, insert, ["changed", "not_found"]);
   }
 
+  /**
+   * Calls the XML API, because only this API has uploads in parts. Returns the XML of the response.
+   * https://cloud.google.com/storage/docs/xml-api/overview
+   */
+  xml(
+    what: string,
+    method: "GET" | "POST",
+    { bucket, name }: { readonly bucket: string; readonly name: string },
+    query: Readonly<Record<string, string>>,
+  ): ApiResult<string | "not_found"> {
+    const send = async (): Promise<string> => {
+      const { apiEndpoint, authClient } = await this.#deps.storage();
+      const url = `${apiEndpoint}/${[bucket, ...name.split("/")].map(encode).join("/")}?${new URLSearchParams(query)}`;
+      // An error response has no JSON, from which the client would read the status.
+      const options = { url, method, responseType: "text", validateStatus: () => true } as const;
+      // Without the URL, a service account's key without scopes would send no token.
+      const request = authClient
+        .getRequestHeaders(url)
+        .then((sent) => authClient.request<string>({ ...options, headers: sent }));
+      const { status, data, headers } = await withTimeout(request);
+      if (status < 300) return data;
+      throw Object.assign(new Error(data), { code: status, response: { headers } });
+    };
+    return new ResultAsync(this.#deps.call({ what: `storage.${what}`, signal: this.#signal }, send)).orElse(
+      expectInStorage("not_found"),
+    );
+  }
+
   #send<T>(request: Request, ...expected: readonly Extract<T, State>[]): ApiResult<T> {
     return this.#call(request, () => this.#request<T>(request), expected);
   }

@@ -23,6 +23,7 @@ import { BUCKET_PREFIX, claimsBucket } from "./names.ts";
 import { bucketObjects } from "./objects.ts";
 import { claimTrashed, openBucket } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
+import { createUploads } from "./uploads.ts";
 import { type VolumeStoreDeps, volumeCall } from "./volume-call.ts";
 
 /**
@@ -89,6 +90,7 @@ export const createGcpVolumes = (
   const volumes = createCloudVolumes({ driverOf: driverOf(deps), sign: signUrl(deps), background });
   return {
     ...volumes,
+    uploadsInParts: createUploads(deps),
     create: (owner, name, options) =>
       volumes.create(owner, name, options).andTee(({ volume, created }) => {
         if (created && identities !== undefined) startGrant(identities, background, volume);

@@ -76,7 +76,13 @@ const layout: Rule = {
     images: { ...closed, others: { ...closed, others: own } },
     [STORAGE]: {
       ...closed,
-      fixed: { uploads: ownTree, volumes: closed, records: own, quarantine: { ...closed, others: own } },
+      fixed: {
+        uploads: ownTree,
+        parts: ownTree,
+        volumes: closed,
+        records: own,
+        quarantine: { ...closed, others: own },
+      },
     },
   },
 };
@@ -135,6 +141,8 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   tools: "left out",
   leftovers: "left out",
   "storage/uploads": "left out",
+  // Incomplete uploads. After a restore, a client starts its upload again.
+  "storage/parts": "left out",
 };
 
 /** SQLite's own files next to a database. A snapshot of the database includes their content. */

@@ -2,27 +2,32 @@
  * Stores objects as files in a volume's folder. Writes an upload to a file outside the volume, flushes the file, and
  * then moves it into the volume, so no URL or mount shows a partial object.
  */
-import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { Readable } from "node:stream";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
-import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { StoredPart } from "../../../core/domain/volumes/upload-parts.ts";
+import { type Instant, instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import {
+  type CompleteOutcome,
   conditionsHold,
   type FoundObject,
+  type ListedPart,
   type ObjectBytes,
+  type PartOutcome,
   type PutOutcome,
   type WriteConditions,
 } from "../../shared/volumes/object-bytes.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
 import { Blocked, codeOf, descend, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { listFolder } from "./list-folder.ts";
+import { etagOf, PIECE, receive } from "./object-file.ts";
+import { PartChanged, PartFiles } from "./part-files.ts";
 
 export interface ObjectsConfig {
   /** Contains the folders of volumes and, on the same file system, the unfinished uploads. */
@@ -37,12 +42,6 @@ export interface ObjectsConfig {
 }
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-
-/** Chunk size for reads and writes, in bytes. */
-const PIECE = 1 << 20;
-
-const etagOf = ({ ino, mtimeNs, size }: BigIntStats): string =>
-  `"${[ino, mtimeNs, size].map((part) => part.toString(36)).join("-")}"`;
 
 const split = (path: string): { parts: string[]; name: string } => {
   const parts = path.split("/");
@@ -88,18 +87,22 @@ export class LocalObjects implements ObjectBytes {
   readonly #config: ObjectsConfig;
   readonly #volumes: string;
   readonly #uploads: string;
+  readonly #parts: PartFiles;
   readonly #commits = new KeyedMutex();
+  readonly #completions = new KeyedMutex();
 
   constructor(config: ObjectsConfig) {
     this.#config = config;
     this.#volumes = join(config.storage, "volumes");
     this.#uploads = join(config.storage, "uploads");
+    this.#parts = new PartFiles(join(config.storage, "parts"));
   }
 
-  /** Creates the folders, and deletes interrupted uploads. */
+  /** Creates the folders, and deletes interrupted uploads. Keeps the parts of uploads. */
   async open(): Promise<void> {
     await rm(this.#uploads, { recursive: true, force: true });
-    await Promise.all([this.#uploads, this.#volumes].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
+    const folders = [this.#uploads, this.#volumes, this.#parts.folder];
+    await Promise.all(folders.map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
   }
 
   folderOf(bucket: string): string {
@@ -173,6 +176,72 @@ export class LocalObjects implements ObjectBytes {
     }
   }
 
+  /** Begins an upload in parts, and returns its id. */
+  beginUpload(bucket: string, path: ObjectPath, startedAt: Instant): Promise<string> {
+    return this.#parts.begin(bucket, path, startedAt, this.#config.ids.id());
+  }
+
+  /** Returns the parts of an upload; undefined if the object has no such upload. */
+  storedParts(bucket: string, path: ObjectPath, upload: string): Promise<StoredPart[] | undefined> {
+    return this.#parts.stored(bucket, path, upload);
+  }
+
+  /** Deletes expired uploads in parts. */
+  sweepUploads(now: Instant): Promise<void> {
+    return this.#parts.sweep(now);
+  }
+
+  async putPart(
+    bucket: string,
+    path: ObjectPath,
+    upload: string,
+    number: number,
+    body: Readable,
+  ): Promise<PartOutcome> {
+    if (!this.#config.volumes.lives(bucket)) return { kind: "no_upload" };
+    const partial = join(this.#uploads, this.#config.ids.id());
+    try {
+      await receive(partial, body, undefined);
+      const etag = await this.#parts.add(bucket, path, upload, number, partial);
+      return etag === undefined ? { kind: "no_upload" } : { kind: "stored", etag };
+    } finally {
+      await rm(partial, { force: true });
+    }
+  }
+
+  complete(
+    bucket: string,
+    path: ObjectPath,
+    upload: string,
+    listed: readonly ListedPart[],
+    size: number,
+    conditions: WriteConditions,
+  ): Promise<CompleteOutcome> {
+    const signal = new AbortController().signal;
+    // Concurrent calls wait for each other, so only the first one finds the upload.
+    return this.#completions.take(`${bucket}/${upload}`, signal, async () => {
+      if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
+      const stored = await this.#parts.stored(bucket, path, upload);
+      if (stored === undefined) return { kind: "no_upload" };
+      const parts = new Map(stored.map((part) => [part.number, part]));
+      const missing = listed.find(({ number, etag }) => parts.get(number)?.etag !== etag);
+      if (missing !== undefined) return { kind: "invalid_part", number: missing.number };
+      const total = listed.reduce((sum, { number }) => sum + (parts.get(number)?.size ?? 0), 0);
+      if (total !== size) return { kind: "wrong_size", size: total };
+      const body = Readable.from(this.#parts.read(upload, listed));
+      try {
+        const outcome = await this.put(bucket, path, body, conditions);
+        if (outcome.kind === "stored") await this.#parts.remove(upload);
+        return outcome;
+      } catch (error) {
+        if (error instanceof PartChanged) return { kind: "invalid_part", number: error.number };
+        throw error;
+      } finally {
+        body.destroy();
+      }
+    });
+  }
+
   /** The user that owns the volume's files; undefined for this process's user. */
   #userOf(bucket: string): number | undefined {
     const owner = this.#config.volumes.ownerOf(bucket);
@@ -239,28 +308,3 @@ export class LocalObjects implements ObjectBytes {
     return objects[0]?.path ?? `${path}/`;
   }
 }
-
-const giveFile = (file: WriteStream, fd: number, user: number): void => {
-  try {
-    fchownSync(fd, user, user);
-  } catch (error) {
-    file.destroy(error as Error);
-  }
-};
-
-/**
- * Writes the whole body to a new file and flushes the file. Rejects if the body is truncated. If writing fails, the
- * body stays open, so the sender can receive a response.
- * @param user the file's owner; undefined for this process's user
- */
-const receive = async (path: string, body: Readable, user: number | undefined): Promise<void> => {
-  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
-  if (user !== undefined) file.once("open", (fd) => giveFile(file, fd, user));
-  try {
-    await pipeline(body.iterator({ destroyOnReturn: false }), file);
-  } finally {
-    // Waits for the file. If the body fails immediately, the file may not exist yet, and the caller could not delete
-    // it.
-    if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
-  }
-};

@@ -8,9 +8,10 @@ import { deletionCancelled, isBeingDeleted, nameIsTaken } from "../../../core/do
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
-import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
+import type { StoredVolume, UploadsInParts, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import { signParts, storageParts } from "../../shared/volumes/sign-parts.ts";
 import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
 import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
@@ -53,7 +54,8 @@ export class LocalVolumes implements VolumeStore {
   }
 
   /**
-   * Aborts interrupted deletions, and moves unknown folders to quarantine. Deletes expired volumes now and every hour.
+   * Aborts interrupted deletions, and moves unknown folders to quarantine. Deletes expired volumes and uploads now and
+   * every hour.
    */
   async open(): Promise<void> {
     this.#config.rows.recover();
@@ -175,6 +177,20 @@ export class LocalVolumes implements VolumeStore {
     return this.#grant("GET", volume, path, until);
   }
 
+  readonly uploadsInParts: UploadsInParts = {
+    ...storageParts,
+    begin: (volume, path) =>
+      this.#living(volume, async () =>
+        ok(await this.#config.objects.beginUpload(volume.id, path, this.#config.clock.now())),
+      ),
+    stored: ({ volume, path, id }) =>
+      this.#living(volume, async () => {
+        const parts = await this.#config.objects.storedParts(volume.id, path, id);
+        return parts === undefined ? err(notFound("The upload does not exist.")) : ok(parts);
+      }),
+    grant: (upload, parts, until) => okAsync(signParts(this.#config.key, this.#config.base, upload, parts, until)),
+  };
+
   #grant(method: StorageMethod, ...[volume, path, until]: Parameters<VolumeStore["grantUpload"]>) {
     const { key, base } = this.#config;
     return okAsync(signUrl(key, base, { method, bucket: volume.id, path }, until));
@@ -251,6 +267,11 @@ export class LocalVolumes implements VolumeStore {
       }
     } catch (cause) {
       logger.warn("could not delete expired volumes in the trash", { cause });
+    }
+    try {
+      await objects.sweepUploads(clock.now());
+    } catch (cause) {
+      logger.warn("could not delete expired uploads", { cause });
     }
   }
 }

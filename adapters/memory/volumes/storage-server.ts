@@ -10,11 +10,30 @@ import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { serveStorage } from "../../shared/volumes/endpoint.ts";
-import { conditionsHold, type ObjectBytes } from "../../shared/volumes/object-bytes.ts";
+import {
+  conditionsHold,
+  type ObjectBytes,
+  type PutOutcome,
+  type WriteConditions,
+} from "../../shared/volumes/object-bytes.ts";
 import { livingBucket, type World } from "../world.ts";
 
 const bytesIn = (world: World, clock: Clock): ObjectBytes => {
   const objectsOf = (bucket: string) => livingBucket(world, bucket)?.objects;
+  /** Stores an object, unless the volume was deleted or a condition does not hold. */
+  const store = (bucket: string, path: ObjectPath, bytes: Uint8Array, conditions: WriteConditions): PutOutcome => {
+    const objects = objectsOf(bucket);
+    const before = objects?.get(path);
+    if (objects === undefined) return { kind: "no_volume" };
+    if (!conditionsHold(conditions, before?.etag)) return { kind: "condition_failed" };
+    const etag = `"${++world.writes}"`;
+    objects.set(path, { bytes, etag, updated: clock.now() });
+    return { kind: "stored", etag, created: before === undefined };
+  };
+  const uploadOf = (bucket: string, path: ObjectPath, id: string) => {
+    const upload = livingBucket(world, bucket)?.uploads.get(id);
+    return upload?.path === path ? upload : undefined;
+  };
   return {
     find: async (bucket, path) => {
       const found = objectsOf(bucket)?.get(path);
@@ -31,14 +50,31 @@ const bytesIn = (world: World, clock: Clock): ObjectBytes => {
     put: async (bucket, path: ObjectPath, body, conditions) => {
       if (objectsOf(bucket) === undefined) return { kind: "no_volume" };
       if (!conditionsHold(conditions, objectsOf(bucket)?.get(path)?.etag)) return { kind: "condition_failed" };
-      const bytes = await buffer(body);
-      const objects = objectsOf(bucket);
-      const before = objects?.get(path);
-      if (objects === undefined) return { kind: "no_volume" };
-      if (!conditionsHold(conditions, before?.etag)) return { kind: "condition_failed" };
+      return store(bucket, path, new Uint8Array(await buffer(body)), conditions);
+    },
+    putPart: async (bucket, path, id, number, body) => {
+      if (uploadOf(bucket, path, id) === undefined) return { kind: "no_upload" };
+      const bytes = new Uint8Array(await buffer(body));
+      const upload = uploadOf(bucket, path, id);
+      if (upload === undefined) return { kind: "no_upload" };
       const etag = `"${++world.writes}"`;
-      objects.set(path, { bytes: new Uint8Array(bytes), etag, updated: clock.now() });
-      return { kind: "stored", etag, created: before === undefined };
+      upload.parts.set(number, { bytes, etag, updated: clock.now() });
+      return { kind: "stored", etag };
+    },
+    complete: async (bucket, path, id, parts, size, conditions) => {
+      const upload = uploadOf(bucket, path, id);
+      if (upload === undefined) return { kind: "no_upload" };
+      const pieces: Uint8Array[] = [];
+      for (const { number, etag } of parts) {
+        const part = upload.parts.get(number);
+        if (part?.etag !== etag) return { kind: "invalid_part", number };
+        pieces.push(part.bytes);
+      }
+      const bytes = new Uint8Array(Buffer.concat(pieces));
+      if (bytes.length !== size) return { kind: "wrong_size", size: bytes.length };
+      const outcome = store(bucket, path, bytes, conditions);
+      if (outcome.kind === "stored") livingBucket(world, bucket)?.uploads.delete(id);
+      return outcome;
     },
   };
 };

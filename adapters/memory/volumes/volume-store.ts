@@ -2,9 +2,10 @@
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { deletionCancelled, isBeingDeleted, nameIsTaken } from "../../../core/domain/volumes/conflicts.ts";
 import { comparePaths, folderBelow, type ObjectPath } from "../../../core/domain/volumes/object-path.ts";
-import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import { uploadExpiry } from "../../../core/domain/volumes/upload-parts.ts";
+import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
-import { type NotFound, notFound, unavailable } from "../../../core/errors.ts";
+import { type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import type {
   ObjectEntry,
@@ -15,6 +16,7 @@ import type {
 } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { listingOf } from "../../shared/volumes/listing.ts";
+import { signParts, storageParts } from "../../shared/volumes/sign-parts.ts";
 import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
 import { livingBucket, type StoredBucket, type StoredBytes, type World } from "../world.ts";
 import type { MemoryStorage } from "./storage-server.ts";
@@ -59,6 +61,8 @@ async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
 }
 
+const empty = (): Pick<StoredBucket, "objects" | "uploads"> => ({ objects: new Map(), uploads: new Map() });
+
 const lifecycle = (world: World, clock: Clock, ids: Ids) =>
   ({
     find: (owner, name) => {
@@ -79,7 +83,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       if (present !== undefined) return okAsync({ volume: volumeOf(present), created: false });
       const id = `vol-${ids.id()}`;
       const createdAt = timestampOf(clock.now());
-      const bucket: StoredBucket = { id, owner, name, createdAt, hidden: false, deletedAt: null, objects: new Map() };
+      const bucket: StoredBucket = { id, owner, name, createdAt, hidden: false, deletedAt: null, ...empty() };
       world.volumes.set(id, bucket);
       return okAsync({ volume: volumeOf(bucket), created: true });
     },
@@ -117,13 +121,27 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     },
   }) satisfies Partial<VolumeStore>;
 
-export const createMemoryVolumes = (world: World, clock: Clock, ids: Ids, storage: MemoryStorage): VolumeStore => {
+/** Deletes expired uploads. */
+const sweepUploads = ({ uploads }: StoredBucket, now: Instant): void => {
+  for (const [id, { startedAt }] of uploads) if (uploadExpiry(startedAt) <= now) uploads.delete(id);
+};
+
+const noUpload = notFound("The upload does not exist.");
+
+export const createMemoryVolumes = (
+  world: World,
+  clock: Clock,
+  ids: Ids,
+  storage: MemoryStorage,
+): VolumeStore & Required<Pick<VolumeStore, "uploadsInParts">> => {
+  const signed = <T>(sign: (base: string) => T): ResultAsync<T, Unavailable> =>
+    ResultAsync.fromPromise(storage.base(), (cause) =>
+      unavailable("The memory provider's storage server could not start. Try again.", 5, cause),
+    ).map(sign);
   const grant =
     (method: StorageMethod): VolumeStore["grantUpload"] =>
-    (volume, path, until) =>
-      ResultAsync.fromPromise(storage.base(), (cause) =>
-        unavailable("The memory provider's storage server could not start. Try again.", 5, cause),
-      ).map((base) => signUrl(storage.key, base, { method, bucket: volume.id, path }, until));
+    ({ id: bucket }, path, until) =>
+      signed((base) => signUrl(storage.key, base, { method, bucket, path }, until));
   return {
     ...lifecycle(world, clock, ids),
     objects: (volume, query) =>
@@ -136,5 +154,25 @@ export const createMemoryVolumes = (world: World, clock: Clock, ids: Ids, storag
       objectOf(world, volume, path).asyncMap(async () => void world.volumes.get(volume.id)?.objects.delete(path)),
     grantUpload: grant("PUT"),
     grantDownload: grant("GET"),
+    uploadsInParts: {
+      ...storageParts,
+      begin: (volume, path) =>
+        bucketOf(world, volume).asyncMap(async (bucket) => {
+          const [id, startedAt] = [ids.id(), clock.now()];
+          sweepUploads(bucket, startedAt);
+          bucket.uploads.set(id, { path, startedAt, parts: new Map() });
+          return id;
+        }),
+      stored: ({ volume, path, id }) =>
+        bucketOf(world, volume)
+          .andThen(({ uploads }) => {
+            const upload = uploads.get(id);
+            return upload?.path === path ? ok(upload) : err(noUpload);
+          })
+          .asyncMap(async ({ parts }) =>
+            [...parts].map(([number, { bytes, etag }]) => ({ number, size: bytes.length, etag })),
+          ),
+      grant: (upload, parts, until) => signed((base) => signParts(storage.key, base, upload, parts, until)),
+    },
   };
 };

@@ -12,9 +12,17 @@ import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { drainBody } from "../calls/drain-body.ts";
 import { diskFaultOf, storeUnavailable } from "../runtime/disk-fault.ts";
+import { completionOf, malformed, readParts, respondLater } from "./completion.ts";
 import { storageCors } from "./cors.ts";
 import { conditionsHold, type FoundObject, type ObjectBytes, type PutOutcome } from "./object-bytes.ts";
-import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } from "./signed-url.ts";
+import {
+  readTarget,
+  readUpload,
+  type StorageMethod,
+  type StorageTarget,
+  signatureProblem,
+  type UploadRight,
+} from "./signed-url.ts";
 
 export interface StorageDeps {
   readonly objects: ObjectBytes;
@@ -37,7 +45,7 @@ const forAnyOrigin = new Map([
   ["access-control-expose-headers", storageCors.exposedHeaders.join(", ")],
 ]);
 
-const METHODS = "GET, HEAD, PUT";
+const METHODS = "GET, HEAD, POST, PUT";
 
 /**
  * The headers of a preflight response. They depend on neither the object nor the signature, because a page cannot read
@@ -57,7 +65,7 @@ const answer = (res: ServerResponse, status: number, detail: string, headers: Ou
 };
 
 const methodOf = (method: string | undefined): StorageMethod | undefined =>
-  method === "HEAD" ? "GET" : method === "GET" || method === "PUT" ? method : undefined;
+  method === "HEAD" ? "GET" : method === "GET" || method === "POST" || method === "PUT" ? method : undefined;
 
 /** With `If-Range`, a range applies only if the object still has the given entity tag or modification time. */
 const rangeCounts = ({ headers }: IncomingMessage, { etag, modified }: FoundObject): boolean => {
@@ -135,6 +143,46 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
 /** How long an upload may pause before the server aborts it, in milliseconds. */
 const SILENCE_MS = 120_000;
 
+/** Receives one part of an upload in parts. */
+const receivePart = async (
+  { objects }: StorageDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { bucket, path }: StorageTarget,
+  { upload, part, length }: UploadRight,
+) => {
+  const announced = req.headers["content-length"];
+  if (announced === undefined) return answer(res, 411, "A part requires a Content-Length.");
+  if (Number(announced) !== length)
+    return answer(res, 400, `Part ${part} must have ${length} bytes, but the request has ${announced}.`);
+  req.setTimeout(SILENCE_MS, () => req.destroy());
+  if (awaitsContinue(req)) res.writeContinue();
+  const outcome = await objects.putPart(bucket, path, upload, part, req);
+  if (outcome.kind === "no_upload") return answer(res, 404, "The upload does not exist. It may be complete.");
+  res.writeHead(200, { etag: outcome.etag, "content-length": 0 }).end();
+};
+
+/** Completes an upload in parts. */
+const complete = async (
+  { objects, logger }: StorageDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { bucket, path }: StorageTarget,
+  { upload, length }: UploadRight,
+) => {
+  req.setTimeout(SILENCE_MS, () => req.destroy());
+  if (awaitsContinue(req)) res.writeContinue();
+  const parts = await readParts(req);
+  req.setTimeout(0);
+  if (parts === undefined) return respondLater(res, Promise.resolve(malformed));
+  const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
+  const work = objects.complete(bucket, path, upload, parts, length, { ifMatch, ifNoneMatch }).then((outcome) => {
+    if (outcome.kind === "busy") logger.warn("could not commit an upload", { bucket, path, cause: outcome.cause });
+    return completionOf(path, length, outcome);
+  });
+  return respondLater(res, work);
+};
+
 const receive = async (
   { objects, logger }: StorageDeps,
   req: IncomingMessage,
@@ -155,11 +203,15 @@ const receive = async (
 const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   if (req.method === "OPTIONS") return void res.writeHead(204, preflight).end();
   const method = methodOf(req.method);
-  if (method === undefined) return answer(res, 405, "Use GET, HEAD or PUT for an object.", { allow: METHODS });
+  if (method === undefined)
+    return answer(res, 405, "Use GET, HEAD or PUT for an object, or POST to complete an upload.", { allow: METHODS });
   const target = readTarget(req.url ?? "");
   if (target === undefined) return answer(res, 404, "The URL does not name an object.");
   const problem = signatureProblem(deps.key, method, target, deps.clock.now());
   if (problem !== undefined) return answer(res, 403, problem);
+  const upload = readUpload(target.query);
+  if (upload !== undefined)
+    return method === "PUT" ? receivePart(deps, req, res, target, upload) : complete(deps, req, res, target, upload);
   if (method === "PUT") return receive(deps, req, res, target);
   const object = await deps.objects.find(target.bucket, target.path);
   return object === undefined ? answer(res, 404, "The object does not exist.") : send(req, res, target.path, object);

@@ -32,6 +32,25 @@ export type PutOutcome =
   /** The folders of the path changed repeatedly during the upload. The earlier object remains. */
   | { readonly kind: "busy"; readonly cause: unknown };
 
+/** A part in the body that completes an upload. */
+export interface ListedPart {
+  readonly number: number;
+  readonly etag: string;
+}
+
+export type PartOutcome =
+  | { readonly kind: "stored"; readonly etag: string }
+  /** The upload does not exist, or is complete. */
+  | { readonly kind: "no_upload" };
+
+/** `invalid_part`: the storage does not have this part with this entity tag. */
+export type CompleteOutcome =
+  | PutOutcome
+  | { readonly kind: "no_upload" }
+  | { readonly kind: "invalid_part"; readonly number: number }
+  /** The parts have another total size than the object. */
+  | { readonly kind: "wrong_size"; readonly size: number };
+
 export interface ObjectBytes {
   /** Returns the object, or undefined if it does not exist. */
   find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined>;
@@ -40,6 +59,25 @@ export interface ObjectBytes {
    * leaves the earlier object unchanged. May leave `body` unread.
    */
   put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome>;
+  /**
+   * Stores one part of an upload when `body` has ended, and replaces an earlier part of the same number. If `body`
+   * fails, rejects and keeps the earlier part. May leave `body` unread.
+   */
+  putPart(bucket: string, path: ObjectPath, upload: string, number: number, body: Readable): Promise<PartOutcome>;
+  /**
+   * Replaces the object atomically with the listed parts, and deletes the upload. If concurrent calls complete an
+   * upload, exactly one of them succeeds.
+   * @param parts sorted by number, without duplicates
+   * @param size the size of the object
+   */
+  complete(
+    bucket: string,
+    path: ObjectPath,
+    upload: string,
+    parts: readonly ListedPart[],
+    size: number,
+    conditions: WriteConditions,
+  ): Promise<CompleteOutcome>;
 }
 
 const tagsOf = (header: string): string[] => header.split(",").map((tag) => tag.trim());

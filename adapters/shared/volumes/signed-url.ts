@@ -1,6 +1,6 @@
 /**
- * URLs that permit one method on one object until they expire, signed with an HMAC (RFC 2104) and a key of the
- * storage.
+ * URLs that permit one method on one object, or on one upload in parts, until they expire. They are signed with an HMAC
+ * (RFC 2104) and a key of the storage.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
@@ -10,7 +10,16 @@ import type { Grant } from "../../../core/ports/volume-store.ts";
 /** The path prefix of storage URLs. Services cannot use it. */
 export const STORAGE_PATH = "/_portside/storage/";
 
-export type StorageMethod = "GET" | "PUT";
+export type StorageMethod = "GET" | "POST" | "PUT";
+
+/** The permitted part of an upload in parts. */
+export interface UploadRight {
+  readonly upload: string;
+  /** The number of the part; 0 for the completion of the upload. */
+  readonly part: number;
+  /** The length of the part, or of the whole object, in bytes. */
+  readonly length: number;
+}
 
 interface Right {
   readonly method: StorageMethod;
@@ -18,11 +27,23 @@ interface Right {
   readonly path: ObjectPath;
   /** The expiry in whole seconds since 1970. */
   readonly expires: number;
+  /** The parameters of an upload in parts. */
+  readonly params: URLSearchParams;
 }
 
-// The parts cannot contain line breaks.
-const signatureOf = (key: string, { method, bucket, path, expires }: Right): string =>
-  createHmac("sha256", key).update([method, bucket, path, expires].join("\n")).digest("hex");
+const UPLOAD_PARAMS = ["upload", "part", "length"];
+
+// The lines cannot contain line breaks, because `URLSearchParams` escapes them.
+const signatureOf = (key: string, { method, bucket, path, expires, params }: Right): string => {
+  const lines = [method, bucket, path, expires, ...(params.size === 0 ? [] : [params])];
+  return createHmac("sha256", key).update(lines.join("\n")).digest("hex");
+};
+
+/** Returns the parameters of an upload in parts in a fixed order. */
+const uploadParams = (query: URLSearchParams): URLSearchParams =>
+  new URLSearchParams(
+    UPLOAD_PARAMS.flatMap((name): [string, string][] => (query.has(name) ? [[name, query.get(name) ?? ""]] : [])),
+  );
 
 /** @param base the base URL of the storage, such as `http://127.0.0.1:8080` */
 export const signUrl = (
@@ -30,12 +51,16 @@ export const signUrl = (
   base: string,
   right: Pick<Right, "method" | "bucket" | "path">,
   until: Instant,
+  upload?: UploadRight,
 ): Grant => {
   const expires = Math.floor(millisOf(until) / 1000);
   const encoded = right.path.split("/").map(encodeURIComponent).join("/");
-  const signature = signatureOf(key, { ...right, expires });
+  const given = Object.entries(upload ?? {}).map(([name, value]): [string, string] => [name, String(value)]);
+  const params = uploadParams(new URLSearchParams(given));
+  const signature = signatureOf(key, { ...right, expires, params });
+  const query = new URLSearchParams({ expires: String(expires), signature, ...Object.fromEntries(params) });
   return {
-    url: `${base}${STORAGE_PATH}${right.bucket}/${encoded}?expires=${expires}&signature=${signature}`,
+    url: `${base}${STORAGE_PATH}${right.bucket}/${encoded}?${query}`,
     expiresAt: instantOfMillis(expires * 1000),
   };
 };
@@ -83,8 +108,14 @@ export const signatureProblem = (
 ): string | undefined => {
   const written = query.get("expires") ?? "";
   const expires = /^\d{1,12}$/.test(written) ? Number(written) : 0;
-  const expected = signatureOf(key, { method, bucket, path, expires });
+  const expected = signatureOf(key, { method, bucket, path, expires, params: uploadParams(query) });
   if (!sameText(expected, query.get("signature") ?? ""))
     return `The URL's signature does not permit ${method} for this object.`;
   return millisOf(now) < expires * 1000 ? undefined : "The URL has expired. Request a new one.";
+};
+
+/** Returns the upload in parts of a URL whose signature is valid. Undefined for the URL of a whole object. */
+export const readUpload = (query: URLSearchParams): UploadRight | undefined => {
+  const upload = query.get("upload");
+  return upload === null ? undefined : { upload, part: Number(query.get("part")), length: Number(query.get("length")) };
 };

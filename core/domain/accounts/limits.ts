@@ -179,6 +179,9 @@ export const costLimits = {
 /** Lifetime of signed URLs in minutes. */
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
+/** Hours after which an upload in parts expires. The storage then deletes its parts. */
+export const uploadHours = 24;
+
 /** Days for which a deleted volume can be restored. */
 export const trashDays = 7;
 

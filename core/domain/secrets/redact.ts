@@ -1,4 +1,5 @@
 /** Removes the values of secrets from text. */
+import { toBase64 } from "../wire/base64.ts";
 
 /** Shorter values would match unrelated text. */
 const MIN_CHARS = 4;
@@ -13,15 +14,9 @@ const REPLACEMENT = "[secret]";
 
 const utf8 = new TextEncoder();
 
-const base64 = (value: string): string => {
-  let binary = "";
-  for (const byte of utf8.encode(value)) binary += String.fromCharCode(byte);
-  return btoa(binary);
-};
-
 /** Returns the forms in which a service prints a value: plain, quoted, in a URL, and in base64. */
 const formsOf = (value: string): string[] => {
-  const encoded = base64(value).replace(/=+$/, "");
+  const encoded = toBase64(value).replace(/=+$/, "");
   const quoted = JSON.stringify(value).slice(1, -1);
   const url = encodeURIComponent(value);
   return [

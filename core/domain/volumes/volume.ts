@@ -66,29 +66,47 @@ export type ObjectPage = z.output<typeof objectPageSchema>;
 
 const bytes = z.int().meta({ description: "Bytes." });
 
+const uploadPartSchema = z.object({
+  number: z.int().meta({ description: "The part's number, counted from 1." }),
+  url: z.string(),
+  offset: bytes,
+  length: bytes,
+  etag: z
+    .string()
+    .optional()
+    .meta({ description: "The `ETag` of the part, if the storage already has it. Present only after a resume." }),
+});
+
+export const multipartGrantSchema = z
+  .object({
+    upload_id: z
+      .string()
+      .meta({ description: "Identifies the upload in `POST /v1/volume/upload-resume`, for 24 hours." }),
+    parts: z.array(uploadPartSchema).meta({
+      description:
+        "The byte range of the object to PUT to each URL. A part must have exactly `length` bytes. A part that is sent " +
+        "again replaces the earlier one. Send a `Content-Length`.",
+    }),
+    complete_url: z.string().meta({
+      description:
+        "After the last part, POST a `<CompleteMultipartUpload>` to this URL. It contains a `<Part>` for each part, " +
+        "with the `<PartNumber>` and the `<ETag>` from the response to the part's PUT. A response that contains " +
+        "`<Error>` is a failure.",
+    }),
+    expires_at: time.meta({ description: "When the URLs expire." }),
+  })
+  .meta({ description: "Returned if the request has `resumable`, or if `size` exceeds the maximum size of one PUT." });
+
 export const uploadGrantSchema = z
-  .union([
-    z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }),
-    z
-      .object({
-        parts: z
-          .array(z.object({ url: z.string(), offset: bytes, length: bytes }))
-          .meta({ description: "The byte range of the object to PUT to each URL." }),
-        complete_url: z.string().meta({
-          description:
-            "After the last part, POST a `<CompleteMultipartUpload>` to this URL. It contains a `<Part>` for each part, " +
-            "with the `<PartNumber>`, counted from 1, and the `<ETag>` from the response to the part's PUT. A response " +
-            "that contains `<Error>` is a failure.",
-        }),
-        expires_at: time,
-      })
-      .meta({ description: "Returned if `size` exceeds the maximum size of one PUT." }),
-  ])
+  .union([z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }), multipartGrantSchema])
   .readonly();
 export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();
 
 /** A signed URL to PUT an object, or the URLs of its parts. */
 export type UploadGrant = z.output<typeof uploadGrantSchema>;
+
+/** The URLs of an upload in parts. */
+export type MultipartGrant = z.output<typeof multipartGrantSchema>;
 
 /** A signed URL to GET an object. */
 export type DownloadGrant = z.output<typeof downloadGrantSchema>;

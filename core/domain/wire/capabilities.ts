@@ -117,6 +117,9 @@ export const capabilitiesSchema = z
       unsized_uploads: feature.meta({
         description: "An upload may omit `Content-Length`.",
       }),
+      resumable_uploads: feature.meta({
+        description: "An upload of any size may be in parts, and resume after an interruption.",
+      }),
       head_downloads: feature.meta({
         description: "A download URL also permits HEAD.",
       }),

@@ -346,6 +346,16 @@ export const uploadFields = {
   object: objectPath.optional(),
   path: objectPath.optional().meta({ description: "An alias of `object`." }),
   size: integerField({ min: 0, default: 0 }, "The size of the object in bytes; 0 if unknown."),
+  resumable: booleanField(
+    false,
+    "Whether to upload in parts, so that an interrupted upload can resume. Requires `size`.",
+  ),
+} as const;
+
+export const resumeUploadFields = {
+  upload_id: z
+    .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
+    .meta({ description: "The `upload_id` of the upload.", examples: ["WyJteS12b2x1bWUiXQ"] }),
 } as const;
 
 const secretName = (description: string) =>

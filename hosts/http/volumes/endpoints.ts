@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   createdVolumeSchema,
   downloadGrantSchema,
+  multipartGrantSchema,
   objectPageSchema,
   trashedVolumeSchema,
   uploadGrantSchema,
@@ -14,6 +15,7 @@ import {
   objectFields,
   objectsFields,
   restoreVolumeFields,
+  resumeUploadFields,
   uploadFields,
 } from "../../../core/domain/wire/requests.ts";
 import { detailSchema } from "../../../core/domain/wire/responses.ts";
@@ -64,12 +66,22 @@ export const volumeEndpoints = [
     operation: "grantUpload",
     summary: "Get a signed URL to upload an object.",
     description:
-      "PUT the bytes to the URL before `expires_at`. If `size` exceeds what the storage accepts in one " +
-      "request, the response contains the URLs of a multipart upload instead.",
+      "PUT the bytes to the URL before `expires_at`. With `resumable`, or if `size` exceeds what the storage accepts " +
+      "in one request, the response contains the URLs of a multipart upload instead.",
     fields: uploadFields,
     needsOneOf: ["object", "path"],
     response: uploadGrantSchema,
     run: (controlPlane, principal, request, options) => controlPlane.grantUpload(principal, request, options),
+  }),
+  post("/v1/volume/upload-resume", {
+    operation: "resumeUpload",
+    summary: "Get new URLs for an upload in parts, and the parts that the storage already has.",
+    description:
+      "PUT the parts without `etag`, then complete the upload with the tags of all parts. Fails with 404 if the upload " +
+      "is complete or older than 24 hours.",
+    fields: resumeUploadFields,
+    response: multipartGrantSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.resumeUpload(principal, request, options),
   }),
   post("/v1/volume/download", {
     operation: "grantDownload",

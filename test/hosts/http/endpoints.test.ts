@@ -55,6 +55,7 @@ const contract = [
   "POST /v1/volume/download",
   "POST /v1/volume/restore",
   "POST /v1/volume/upload",
+  "POST /v1/volume/upload-resume",
 ];
 
 let api: Awaited<ReturnType<typeof serveMemory>>;

@@ -1,15 +1,20 @@
 /** A valid call of each endpoint; a new endpoint needs one here. */
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { formatUploadId } from "../../../core/domain/volumes/upload-id.ts";
+import { instantOfMillis } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { endpoints, needsCredential } from "../../../hosts/http/endpoints.ts";
 import { sourceOf } from "../archives/archives.ts";
 import type { ApiResponse, CallOptions, TestApi } from "./api.ts";
 import { deployForm } from "./record-stream.ts";
 
-/** The deployment, the deploy, the API key and the session that the calls refer to. */
+/** The deployment, the deploy, the API key, the session and the upload that the calls refer to. */
 export interface Names {
   readonly name: string;
   readonly deployId: string;
   readonly keyId: string;
   readonly sessionId: string;
+  readonly uploadId: string;
 }
 
 interface Sample {
@@ -55,6 +60,10 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "GET /v1/volume/objects": () => ({ path: "/v1/volume/objects?volume=data" }),
   "POST /v1/volume/delete-object": () => ({ path: "/v1/volume/delete-object", json: volume }),
   "POST /v1/volume/upload": () => ({ path: "/v1/volume/upload", json: { volume: "data", object: "a.txt" } }),
+  "POST /v1/volume/upload-resume": ({ uploadId }) => ({
+    path: "/v1/volume/upload-resume",
+    json: { upload_id: uploadId },
+  }),
   "POST /v1/volume/download": () => ({ path: "/v1/volume/download", json: volume }),
   "GET /v1/volume/trash": () => ({ path: "/v1/volume/trash" }),
   "POST /v1/volume/restore": () => ({ path: "/v1/volume/restore", json: { name: "data" } }),
@@ -89,7 +98,23 @@ export const privateEndpointNames: readonly string[] = endpoints
 /** Every endpoint as `METHOD /path`. */
 export const endpointNames: readonly string[] = endpoints.map(({ method, path }) => `${method} ${path}`);
 
-const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key", sessionId: "no-such-session" };
+/** A well-formed id, so that the platform looks for the upload. */
+const unknownUpload = formatUploadId({
+  volume: "data" as VolumeName,
+  bucket: "vol-none",
+  path: "a.txt" as ObjectPath,
+  size: 1,
+  startedAt: instantOfMillis(Date.now()),
+  id: "none",
+});
+
+const unknown: Names = {
+  name: "app",
+  deployId: "no-such-deploy",
+  keyId: "no-such-key",
+  sessionId: "no-such-session",
+  uploadId: unknownUpload,
+};
 
 export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
   const sample = samples[endpoint];

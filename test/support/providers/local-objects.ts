@@ -6,9 +6,12 @@ import { join } from "node:path";
 import { LocalObjects } from "../../../adapters/local/volumes/local-objects.ts";
 import { createSystemClock, randomIds } from "../../../adapters/shared/runtime/system.ts";
 import { serveStorage } from "../../../adapters/shared/volumes/endpoint.ts";
+import { signParts } from "../../../adapters/shared/volumes/sign-parts.ts";
 import { type StorageMethod, signUrl } from "../../../adapters/shared/volumes/signed-url.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis } from "../../../core/domain/wire/instant.ts";
+import type { PartsGrant, StoredVolume } from "../../../core/ports/volume-store.ts";
+import { rangesOf } from "../../contracts/volume-uploads.ts";
 
 export interface TestStorage extends AsyncDisposable {
   readonly objects: LocalObjects;
@@ -16,6 +19,8 @@ export interface TestStorage extends AsyncDisposable {
   readonly folder: string;
   readonly uploads: string;
   url(method: StorageMethod, path: string): string;
+  /** URLs for the parts of an upload, by their lengths. */
+  partUrls(path: string, upload: string, lengths: readonly number[]): PartsGrant;
   put(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response>;
   /** Errors that the endpoint logged. */
   readonly complaints: unknown[];
@@ -46,6 +51,10 @@ export const serveObjects = async (root: string): Promise<TestStorage> => {
     folder: join(root, "volumes", BUCKET),
     uploads: join(root, "uploads"),
     url,
+    partUrls: (path, id, lengths) => {
+      const upload = { volume: { id: BUCKET } as StoredVolume, path: path as ObjectPath, id };
+      return signParts(KEY, base, upload, rangesOf(lengths), instantOfMillis(Date.now() + 3_600_000));
+    },
     put: (path, body) => fetch(url("PUT", path), { method: "PUT", body }),
     complaints,
     [Symbol.asyncDispose]: async () => {

@@ -4,8 +4,8 @@
  */
 import type { Client } from "../../../client/client.ts";
 import { retry } from "./retry.ts";
+import type { ObjectAddress } from "./source.ts";
 import { bytesOf, expectStatus, fetchStorage, withGrant } from "./storage.ts";
-import type { ObjectAddress } from "./upload.ts";
 
 /** The destination of a download. */
 export interface Sink {

@@ -5,7 +5,7 @@ import { CommandError } from "../../terminal/io.ts";
 import { downloadObject, type Listener } from "./download.ts";
 import { PartFile } from "./part-file.ts";
 import type { ProgressBar } from "./progress-bar.ts";
-import type { ObjectAddress } from "./upload.ts";
+import type { ObjectAddress } from "./source.ts";
 
 /** Returns a listener that moves the bar for one object, even if its download starts over. */
 export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] = () => {}): Listener => {

@@ -2,13 +2,14 @@
  * Lists all files of a folder to upload, without ignore rules. Follows links within the folder. If some files cannot be
  * uploaded, fails before the first upload with a list of them.
  */
-import { createReadStream, type Dirent } from "node:fs";
+import { createReadStream, type Dirent, type Stats } from "node:fs";
 import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
 import { isOutside } from "../../deploy/source-files.ts";
 import { CommandError } from "../../terminal/io.ts";
-import type { PlannedUpload, SizedSource } from "./upload.ts";
+import type { SizedSource } from "./source.ts";
+import type { PlannedUpload } from "./upload.ts";
 
 const PIECE = 1 << 18;
 
@@ -23,9 +24,14 @@ const sizedSource = (
     length === 0 ? (async function* () {})() : read({ start: offset, end: offset + length - 1 }),
 });
 
-/** Returns a file as a source of its current size. An upload omits bytes that are appended later. */
-export const fileSource = (name: string, path: string, size: number): SizedSource =>
-  sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE }));
+/**
+ * Returns a file as a source of its current size. An upload omits bytes that are appended later.
+ * @param path absolute
+ */
+export const fileSource = (name: string, path: string, { size, mtimeMs }: Stats): SizedSource => ({
+  ...sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE })),
+  version: [path, String(size), String(mtimeMs)],
+});
 
 /** Returns an open file as a source. Does not close it. */
 export const openedSource = (name: string, handle: FileHandle, size: number): SizedSource =>
@@ -73,7 +79,7 @@ class Walk {
     const objectPath = this.#prefix + path;
     const problem = objectPathProblem(objectPath);
     if (problem !== undefined) return this.#reject(path, `is not a valid object path: ${problem}`);
-    this.uploads.push({ path: objectPath, source: fileSource(path, real, target.size) });
+    this.uploads.push({ path: objectPath, source: fileSource(path, real, target) });
   }
 
   #reject(path: string, why: string): void {

@@ -11,7 +11,7 @@ import { isExplained } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { openedSource } from "./folder-files.ts";
 import { formatSize } from "./format.ts";
-import type { SizedSource, Source } from "./upload.ts";
+import type { SizedSource, Source } from "./source.ts";
 
 export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
   const { volumes } = await client.capabilities({ signal });

@@ -1,29 +1,12 @@
-/** Uploads an object to a volume. Streams the bytes, so that memory use does not depend on the size. */
+/** Uploads an object to a volume. */
 import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../../client/client.ts";
 import { ApiError } from "../../../client/errors.ts";
-import { CommandError } from "../../terminal/io.ts";
+import { PartsUpload } from "./parts-upload.ts";
 import { retry } from "./retry.ts";
-import { complete, expectStatus, withGrant } from "./storage.ts";
-import { putToStorage } from "./storage-put.ts";
-
-/** A part of a source, in bytes. */
-export interface Range {
-  readonly offset: number;
-  readonly length: number;
-}
-
-export interface Source {
-  readonly name: string;
-  /** In bytes; undefined if unknown. A source of unknown size can be read only once. */
-  readonly size: number | undefined;
-  /** @param range only for sources of known size */
-  open(range?: Range): AsyncIterable<Uint8Array | string>;
-}
-
-export interface SizedSource extends Source {
-  readonly size: number;
-}
+import { type ObjectAddress, type OnSent, type Source, sendWhole } from "./source.ts";
+import { withGrant } from "./storage.ts";
+import type { UploadJournal } from "./upload-journal.ts";
 
 /** An object to upload. */
 export interface PlannedUpload {
@@ -31,89 +14,50 @@ export interface PlannedUpload {
   readonly source: Source;
 }
 
-export interface ObjectAddress {
-  readonly volume: string;
-  readonly path: string;
-}
-
-const encoder = new TextEncoder();
-
-type OnSent = (bytes: number) => void;
-
-const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
-  const { name, size } = source;
-  let sent = 0;
-  // Stored separately, because the request would report a read error as a broken connection.
-  let problem: CommandError | undefined;
-  async function* body(): AsyncGenerator<Uint8Array> {
-    try {
-      for await (const piece of source.open()) {
-        const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
-        yield bytes;
-        sent += bytes.length;
-        onSent(bytes.length);
-      }
-      // Without an error, the request would wait for the remaining bytes.
-      if (size !== undefined && sent < size) throw new Error("it became shorter during the upload");
-    } catch (error) {
-      problem = new CommandError(`Cannot read '${name}': ${(error as Error).message}. The volume is unchanged.`);
-      throw error;
-    }
-  }
-  const headers: Record<string, string> = size === undefined ? {} : { "content-length": String(size) };
-  try {
-    const response = await putToStorage(url, { headers, body: body(), signal });
-    await expectStatus(response, 200, 201, 204);
-    return { sent, tag: response.headers.get("etag") ?? "" };
-  } catch (error) {
-    onSent(-sent);
-    throw signal.aborted ? error : (problem ?? error);
-  }
-};
-
-type Parts = Extract<UploadGrant, { readonly parts: unknown }>;
-
 const requestGrant = (
   client: Client,
   { volume, path }: ObjectAddress,
   { size }: Source,
+  resumable: boolean,
   signal: AbortSignal,
-): Promise<UploadGrant> => client.grantUpload({ volume, object: path, size }, { signal });
+): Promise<UploadGrant> =>
+  client.grantUpload({ volume, object: path, size, ...(resumable && { resumable }) }, { signal });
 
-/** Returns one part as a separate source. */
-const partOf = (source: Source, range: Range): Source => ({
-  name: source.name,
-  size: range.length,
-  open: () => source.open(range),
-});
+/** Returns the remembered upload with new URLs; undefined if it does not exist. */
+const resume = async (client: Client, journal: UploadJournal, signal: AbortSignal) => {
+  const upload_id = await journal.read();
+  if (upload_id === undefined) return undefined;
+  try {
+    return await client.resumeUpload({ upload_id }, { signal });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    await journal.clear();
+    return undefined;
+  }
+};
 
-/** Returns an upload in parts. The storage keeps complete parts, so a retry sends only the missing ones. */
-const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
-  const tags: string[] = [];
-  let sent = 0;
-  return {
-    grant,
-    /** Returns the number of parts that the storage has. */
-    done: () => tags.length,
-    /** Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. */
-    send: async (signal: AbortSignal) => {
-      for (const { url, ...range } of grant.parts.slice(tags.length)) {
-        const part = await retry(signal, () => send(url, partOf(source, range), signal, onSent));
-        sent += part.sent;
-        tags.push(part.tag);
-      }
-      await retry(signal, () => complete(grant.complete_url, tags, signal));
-      return { sent };
-    },
-    /** Subtracts the sent bytes from the progress. */
-    discard: () => onSent(-sent),
-  };
+/** Grants the upload of a source, or resumes an earlier one. Remembers a new resumable upload. */
+const grantOf = async (
+  client: Client,
+  address: ObjectAddress,
+  source: Source,
+  journal: UploadJournal | undefined,
+  signal: AbortSignal,
+): Promise<UploadGrant> => {
+  if (journal === undefined) return requestGrant(client, address, source, false, signal);
+  const resumed = await resume(client, journal, signal);
+  if (resumed !== undefined) return resumed;
+  const grant = await requestGrant(client, address, source, true, signal);
+  if ("upload_id" in grant) await journal.write(grant.upload_id);
+  return grant;
 };
 
 /**
  * Uploads the whole source or nothing. Resolves to its size in bytes. After a temporary error, retries from the start
  * of the source or from the first missing part. Does not retry a source of unknown size, because it can be read only
  * once.
+ *
+ * @param journal makes the upload resumable
  */
 export const uploadObject = async (
   client: Client,
@@ -121,33 +65,39 @@ export const uploadObject = async (
   source: Source,
   signal: AbortSignal,
   onSent: OnSent,
+  journal?: UploadJournal,
 ): Promise<number> => {
-  let begun: ReturnType<typeof partsUpload> | undefined;
+  let begun: PartsUpload | undefined;
   const discard = () => {
     begun?.discard();
     begun = undefined;
   };
-  const use = async (grant: UploadGrant) => {
-    if (!("parts" in grant)) return send(grant.url, source, signal, onSent);
-    begun ??= partsUpload(grant, source, onSent);
+  const use = async (upload: PartsUpload | string) => {
+    if (typeof upload === "string") return (await sendWhole(upload, source, signal, onSent)).sent;
     try {
-      return await begun.send(signal);
+      return await upload.send(signal);
     } catch (error) {
-      // The URLs have expired. The next grant starts another upload.
-      if (error instanceof ApiError && error.status === 403) discard();
+      if (upload.isLost) discard();
       throw error;
     }
   };
-  const granted = async () => begun?.grant ?? requestGrant(client, address, source, signal);
+  const granted = async (): Promise<PartsUpload | string> => {
+    if (begun !== undefined) return begun;
+    const grant = await grantOf(client, address, source, journal, signal);
+    if ("url" in grant) return grant.url;
+    begun = new PartsUpload(client, address, { ...source, size: source.size ?? 0 }, grant, onSent);
+    return begun;
+  };
   try {
-    const { sent } = await (source.size === undefined
+    const size = await (source.size === undefined
       ? granted().then(use)
       : retry(
           signal,
           () => withGrant(granted, use),
-          () => begun?.done() ?? 0,
+          () => begun?.done ?? 0,
         ));
-    return sent;
+    await journal?.clear();
+    return size;
   } catch (error) {
     discard();
     throw error;

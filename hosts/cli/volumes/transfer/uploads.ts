@@ -50,7 +50,7 @@ export const planUploads = async (
   if (found.isDirectory()) return fromFolder(path, wanted);
   // Pipes and devices have no known size.
   const source = found.isFile()
-    ? fileSource(given, path, found.size)
+    ? fileSource(given, path, found)
     : { name: given, size: undefined, open: () => createReadStream(path) };
   return { prefix: undefined, uploads: [{ path: objectPath(wanted, basename(path)), source }] };
 };

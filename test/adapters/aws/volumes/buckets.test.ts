@@ -19,7 +19,7 @@ describe("a volume's bucket", () => {
     expect(Object.values(publicAccessBlock ?? {})).toEqual([true, true, true, true]);
     expect(lifecycle).toEqual([
       { id: "replaced-versions", isEnabled: true, expiresMarkers: true, noncurrentDays: 7 },
-      { id: "uploads-that-never-ended", isEnabled: true, expiresMarkers: false, uploadDays: 2 },
+      { id: "uploads-that-never-ended", isEnabled: true, expiresMarkers: false, uploadDays: 1 },
     ]);
   });
 

@@ -1,6 +1,12 @@
 /** The contract tests of volumes, on our fake S3. */
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
-import { contractTests, freshNames, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";
+import {
+  contractTests,
+  freshNames,
+  volumeObjectCases,
+  volumeStoreCases,
+  volumeUploadCases,
+} from "../../../contracts/index.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
@@ -16,4 +22,4 @@ const start = async () => {
   };
 };
 
-contractTests("S3", [...volumeStoreCases, ...volumeObjectCases], start, storageCapabilities);
+contractTests("S3", [...volumeStoreCases, ...volumeObjectCases, ...volumeUploadCases], start, storageCapabilities);

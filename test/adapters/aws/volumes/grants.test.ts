@@ -1,8 +1,7 @@
 /** Signed S3 URLs: their expiry with temporary credentials, and multipart uploads. */
 import { S3Client } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
-import { partsOf, putMax } from "../../../../adapters/aws/volumes/uploads.ts";
-import { GiB, MiB } from "../../../../core/domain/accounts/limits.ts";
+import { liveLifecycle, trashLifecycle } from "../../../../adapters/aws/volumes/bucket-settings.ts";
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
 import { a, account, data, inAMinute, put } from "../../../clouds/volumes/steps.ts";
@@ -105,50 +104,36 @@ describe("expiring credentials", () => {
   });
 });
 
-describe("multipart uploads", () => {
-  test.each([
-    [putMax + 1, 11],
-    [256 * 512 * MiB, 256],
-    [1024 * GiB, 256],
-    [50_000 * GiB, 10_000],
-  ])("of %i bytes have %i consecutive parts of valid size", (size, count) => {
-    const parts = partsOf(size);
-    expect(parts).toHaveLength(count);
-    expect(parts.reduce((end, part) => (part.offset === end ? end + part.length : -1), 0)).toBe(size);
-    expect(parts.every(({ length }) => length <= 5 * GiB)).toBe(true);
-    expect(parts.slice(0, -1).every(({ length }) => length >= 5 * MiB)).toBe(true);
-  });
-
-  test("replace the object only when they are complete", async () => {
+describe("uploads in parts", () => {
+  test("sign the length of a part and no checksum, and list more than one page of parts", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
-    await put(volumes, volume, "a", "before");
-    const size = 1024 * MiB + 5;
-    const { parts, completeUrl, expiresAt } = await expectOk(
-      volumes.uploadsInParts.grant(volume, a, size, at(HOUR_MS)),
+    const id = await expectOk(volumes.uploadsInParts.begin(volume, a));
+    const parts = Array.from({ length: 1001 }, (_, index) => ({ number: index + 1, offset: index, length: 1 }));
+    const { urls, expiresAt } = await expectOk(
+      volumes.uploadsInParts.grant({ volume, path: a, id }, parts.slice(0, 2), at(HOUR_MS)),
     );
     expect(expiresAt > at(HOUR_MS - 2000)).toBe(true);
-    expect(parts.map(({ offset }) => offset)).toEqual([0, 512 * MiB, 1024 * MiB]);
-    fake.world.partMin = 1;
-    const etags: string[] = [];
-    for (const [index, { url }] of parts.entries()) {
-      const sent = await fetch(url, { method: "PUT", body: `part ${index}` });
-      etags.push(sent.headers.get("etag") ?? "");
+    for (const url of urls) {
+      expect(new URL(url).searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;host");
+      expect(url).not.toContain("checksum");
     }
-    expect(bucketOf(volume).objects.get("a")?.bytes.toString()).toBe("before");
-    const listed = etags.map((tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
-    const body = `<CompleteMultipartUpload>${listed.join("")}</CompleteMultipartUpload>`;
-    const done = await fetch(completeUrl, { method: "POST", body });
-    expect([done.status, (await done.text()).includes("CompleteMultipartUploadResult")]).toEqual([200, true]);
-    expect(bucketOf(volume).objects.get("a")?.bytes.toString()).toBe("part 0part 1part 2");
-    expect(bucketOf(volume).uploads.size).toBe(0);
-    fake.world.partMin = 5 * MiB;
+    const upload = bucketOf(volume).uploads.get(id);
+    for (const { number } of parts) upload?.parts.set(number, { bytes: Buffer.from("x"), etag: `"${number}"` });
+    const stored = await expectOk(volumes.uploadsInParts.stored({ volume, path: a, id }));
+    expect(stored.map(({ number }) => number)).toEqual(parts.map(({ number }) => number));
+    expect(stored.at(-1)).toEqual({ number: 1001, size: 1, etag: '"1001"' });
+  });
+
+  test("are deleted by S3 a day after their start, also in the trash", () => {
+    const rules = [...liveLifecycle(), ...trashLifecycle({}, at(0))];
+    expect(rules.filter((rule) => rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation === 1)).toHaveLength(2);
   });
 
   test("of a missing volume fail with not_found", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     const gone = { ...volume, id: `${volume.id.slice(0, -1)}${volume.id.endsWith("0") ? "1" : "0"}` };
-    expect((await expectError(volumes.uploadsInParts.grant(gone, a, 6 * GiB, inAMinute()))).kind).toBe("not_found");
+    expect((await expectError(volumes.uploadsInParts.begin(gone, a))).kind).toBe("not_found");
   });
 });

@@ -4,10 +4,11 @@ import { Impersonated, PassThroughClient } from "google-auth-library";
 import { describe, expect, test } from "vitest";
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
 import { a, account, data, inAMinute, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
-import { fake } from "./steps.ts";
+import { bucketOf, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("grants", () => {
@@ -66,5 +67,57 @@ describe("grants", () => {
     await put(volumes, volume, "page.css", "a {}");
     const { url } = await expectOk(volumes.grantDownload(volume, "page.css" as ObjectPath, inAMinute()));
     expect((await fetch(url)).headers.get("content-type")).toMatch(/^text\/css/);
+  });
+});
+
+describe("uploads in parts", () => {
+  const begun = async (volumes = volumesOver(fake)) => {
+    const { volume } = await expectOk(volumes.create(account(), data));
+    const uploads = volumes.uploadsInParts as UploadsInParts;
+    return { uploads, volume, upload: { volume, path: a, id: await expectOk(uploads.begin(volume, a)) } };
+  };
+
+  test("sign the length of a part, and list more than one page of parts", async () => {
+    const { uploads, volume, upload } = await begun();
+    const parts = Array.from({ length: 1001 }, (_, index) => ({ number: index + 1, offset: index, length: 1 }));
+    const { urls } = await expectOk(uploads.grant(upload, parts.slice(0, 45), inAMinute()));
+    expect(urls.map((url) => new URL(url).searchParams.get("partNumber"))).toEqual(
+      parts.slice(0, 45).map(({ number }) => String(number)),
+    );
+    for (const url of urls) expect(new URL(url).searchParams.get("X-Goog-SignedHeaders")).toBe("content-length;host");
+    const found = bucketOf(volume).uploads.get(upload.id);
+    for (const { number } of parts) found?.parts.set(number, { bytes: Buffer.from("x"), etag: `"${number}"` });
+    const stored = await expectOk(uploads.stored(upload));
+    expect(stored.map(({ number }) => number)).toEqual(parts.map(({ number }) => number));
+    expect(stored.at(-1)).toEqual({ number: 1001, size: 1, etag: '"1001"' });
+  });
+
+  test("make the bucket delete incomplete uploads after a day, and keep its other rules", async () => {
+    const { uploads, volume } = await begun();
+    const abort = { action: { type: "AbortIncompleteMultipartUpload" }, condition: { age: 1 } };
+    expect(bucketOf(volume).settings["lifecycle"]).toEqual({ rule: [abort] });
+    const other = { action: { type: "Delete" }, condition: { age: 365 } };
+    bucketOf(volume).settings["lifecycle"] = { rule: [other] };
+    await expectOk(uploads.begin(volume, a));
+    expect(bucketOf(volume).settings["lifecycle"]).toEqual({ rule: [other, abort] });
+    const { metageneration } = bucketOf(volume);
+    await expectOk(uploads.begin(volume, a));
+    expect(bucketOf(volume).metageneration).toBe(metageneration);
+  });
+
+  test("begin even if the bucket changes concurrently, and after a temporary error", async () => {
+    const { uploads, volume } = await begun();
+    bucketOf(volume).settings["lifecycle"] = {};
+    fake.meanwhile("storage.buckets.patch", () => fake.world.touch(bucketOf(volume)));
+    await expectOk(uploads.begin(volume, a));
+    fake.faults.inject({ method: "storage.xml.other", nth: 1, kind: "unavailable" });
+    await expectOk(uploads.begin(volume, a));
+  });
+
+  test("of a missing volume or upload fail with not_found", async () => {
+    const { uploads, volume, upload } = await begun();
+    const gone = { ...volume, id: `${volume.id.slice(0, -1)}${volume.id.endsWith("0") ? "1" : "0"}` };
+    expect((await expectError(uploads.begin(gone, a))).kind).toBe("not_found");
+    expect((await expectError(uploads.stored({ ...upload, volume: gone }))).kind).toBe("not_found");
   });
 });

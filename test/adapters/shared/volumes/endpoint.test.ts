@@ -182,7 +182,7 @@ describe("web pages of other origins", () => {
       expect(response.status).toBe(204);
       expect(shared(response)).toEqual(readable);
       expect(Object.fromEntries(response.headers)).toMatchObject({
-        allow: "GET, HEAD, PUT",
+        allow: "GET, HEAD, POST, PUT",
         "access-control-allow-methods": "GET, HEAD, POST, PUT",
         "access-control-allow-headers": "Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range",
         "access-control-max-age": "7200",
@@ -211,7 +211,8 @@ describe("web pages of other origins", () => {
     [304, "GET", { headers: { "if-none-match": "*" } }],
     [412, "GET", { headers: { "if-match": '"x"' } }],
     [416, "GET", { headers: { range: "bytes=99-" } }],
-    [405, "POST", {}],
+    [405, "DELETE", {}],
+    [403, "POST", {}],
   ])("can read a %i to %s", async (status, method, init) => {
     const path = `read-${status}-${method}`;
     if (status !== 201) await storage.put(path, "content");

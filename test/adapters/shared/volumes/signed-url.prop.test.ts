@@ -3,7 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   readTarget,
+  readUpload,
   type StorageMethod,
+  type StorageTarget,
   signatureProblem,
   signUrl,
 } from "../../../../adapters/shared/volumes/signed-url.ts";
@@ -78,6 +80,36 @@ describe("a signed URL", () => {
         expect(proven(targetOf(signUrl(`${KEY}x`, BASE, one, until).url), one.method)).toBeUndefined();
       }),
       runs(500),
+    );
+  });
+});
+
+describe("the URL of a part", () => {
+  const upload = fc.record({ upload: fc.string({ minLength: 1 }), part: fc.nat(9), length: fc.nat() });
+
+  test("permits only this part of this upload with this length", () => {
+    fc.assert(
+      fc.property(right, upload, upload, (one, mine, theirs) => {
+        const target = readTarget(targetOf(signUrl(KEY, BASE, one, until, mine).url)) as StorageTarget;
+        expect(signatureProblem(KEY, one.method, target, now)).toBeUndefined();
+        expect(readUpload(target.query)).toEqual(mine);
+        const changed = (change: (query: URLSearchParams) => void): string | undefined => {
+          const query = new URLSearchParams(target.query);
+          change(query);
+          return signatureProblem(KEY, one.method, { ...target, query }, now);
+        };
+        for (const [name, value] of Object.entries(theirs)) {
+          const same = String(mine[name as keyof typeof mine]) === String(value);
+          const problem = changed((query) => query.set(name, String(value)));
+          expect(problem === undefined).toBe(same);
+          expect(changed((query) => query.delete(name))).toBeDefined();
+        }
+        // The URL of a whole object permits no part.
+        const whole = readTarget(targetOf(signUrl(KEY, BASE, one, until).url)) as StorageTarget;
+        for (const [name, value] of Object.entries(mine)) whole.query.set(name, String(value));
+        expect(signatureProblem(KEY, one.method, whole, now)).toBeDefined();
+      }),
+      runs(200),
     );
   });
 });

@@ -11,6 +11,7 @@ import { deployed, startMemory } from "../../../support/providers/memory-platfor
 
 interface Secrets {
   readonly trashId: string;
+  readonly uploadId: string;
   readonly deployId: string;
   readonly keyId: string;
   readonly sessionId: string;
@@ -167,6 +168,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     const object = { volume: "data", object: "a.txt" };
     expect((await controlPlane.grantUpload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  resumeUpload: async (controlPlane, other, { uploadId: upload_id }) => {
+    expect((await controlPlane.resumeUpload(other, { upload_id }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
   grantDownload: async (controlPlane, other) => {
     const object = { volume: "data", path: "a.txt" };
     expect((await controlPlane.grantDownload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
@@ -230,6 +234,9 @@ const prepare = async () => {
   for (const name of ["old", "data"]) (await controlPlane.createVolume(principal(), { name }))._unsafeUnwrap();
   const put = (await controlPlane.grantUpload(principal(), { volume: "data", object: "a.txt" }))._unsafeUnwrap();
   await fetch(inOnePiece(put).url, { method: "PUT", body: "mine" });
+  const parts = { volume: "data", object: "large", resumable: true, size: 1 };
+  const begun = (await controlPlane.grantUpload(principal(), parts))._unsafeUnwrap();
+  const uploadId = "upload_id" in begun ? begun.upload_id : "";
   (await controlPlane.deleteVolume(principal(), { name: "old" }))._unsafeUnwrap();
   const [trashed] = (await controlPlane.listTrash(principal()))._unsafeUnwrap();
   (await controlPlane.signIn({ key: key.key }, "::1"))._unsafeUnwrap();
@@ -239,6 +246,7 @@ const prepare = async () => {
     keyId: key.id,
     trashId: trashed?.id ?? "",
     sessionId: sessions[0]?.id ?? "",
+    uploadId,
   };
   return { platform, secrets, key: key.key };
 };

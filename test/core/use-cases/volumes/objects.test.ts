@@ -3,7 +3,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
-import { okAsync } from "../../../../core/result.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
 import { type MemoryPlatform, startMemory } from "../../../support/providers/memory-platform.ts";
 
@@ -167,33 +166,26 @@ describe("signed URLs", () => {
   });
 
   test("of an upload too large for one PUT are in parts, up to a maximum", async () => {
-    const asked: unknown[] = [];
-    const uploadsInParts: UploadsInParts = {
-      above: 100,
-      maxBytes: 1000,
-      grant: (volume, path, size, until) => {
-        asked.push([volume.name, path, size]);
-        const parts = [{ url: "https://storage/1", offset: 0, length: size }];
-        return okAsync({ parts, completeUrl: "https://storage/end", expiresAt: until });
-      },
-    };
     const platform = startMemory({
-      around: ({ volumes }) => ({ volumes: Object.assign(volumes, { uploadsInParts }) }),
+      around: ({ volumes }) => ({
+        volumes: Object.assign(volumes, {
+          uploadsInParts: { ...(volumes.uploadsInParts as UploadsInParts), above: 100, maxBytes: 1000 },
+        }),
+      }),
     });
     opened.push(platform);
     (await platform.controlPlane.createVolume(platform.principal(), { name: "data" }))._unsafeUnwrap();
-    expect((await upload(platform, { object: "a", size: 101 }))._unsafeUnwrap()).toEqual({
-      parts: [{ url: "https://storage/1", offset: 0, length: 101 }],
-      complete_url: "https://storage/end",
+    expect((await upload(platform, { object: "a", size: 101 }))._unsafeUnwrap()).toMatchObject({
+      parts: [{ number: 1, url: expect.stringMatching(/^http/), offset: 0, length: 101 }],
+      complete_url: expect.stringMatching(/^http/),
       expires_at: "2026-01-01T01:00:00+00:00",
     });
-    expect(asked).toEqual([["data", "a", 101]]);
-    for (const size of [0, 100, undefined]) expect((await upload(platform, { object: "a", size })).isOk()).toBe(true);
+    for (const size of [0, 100, undefined])
+      expect((await upload(platform, { object: "a", size }))._unsafeUnwrap()).toHaveProperty("url");
     expect((await upload(platform, { object: "a", size: 1001 }))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
       issues: [{ path: ["size"], type: "less_than_equal" }],
     });
-    expect(asked).toHaveLength(1);
   });
 
   test("of an upload accept the object under either field name", async () => {

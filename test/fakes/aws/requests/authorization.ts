@@ -156,6 +156,7 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   CreateMultipartUpload: write,
   UploadPart: write,
   CompleteMultipartUpload: write,
+  ListParts: ({ Bucket, Key }) => ask("s3:ListMultipartUploadParts", object(Bucket, Key)),
   AbortMultipartUpload: ({ Bucket, Key }) => ask("s3:AbortMultipartUpload", object(Bucket, Key)),
   CopyObject: (input) => [...source(input.CopySource), ...write(input)],
   PutBucketVersioning: ({ Bucket }) => ask("s3:PutBucketVersioning", bucket(Bucket)),

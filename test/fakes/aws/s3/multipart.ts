@@ -7,6 +7,7 @@ import { failure, xmlReply } from "./failure.ts";
 import { md5, type Upload } from "./world.ts";
 
 const PARTS_MAX = 10_000;
+const PAGE_MAX = 1000;
 
 const uploadOf = ({ request, bucket, key }: ObjectCall): readonly [string, Upload] => {
   const id = request.query.get("uploadId") ?? "";
@@ -58,6 +59,26 @@ export const completeUpload = (call: ObjectCall): AwsReply => {
   world.putObject(bucket, { name: key, bytes: Buffer.concat(parts.map(({ bytes }) => bytes)), etag });
   bucket.uploads.delete(id);
   return xmlReply("CompleteMultipartUploadResult", { Bucket: bucket.name, Key: key, ETag: etag });
+};
+
+/** API_ListParts.html: up to 1,000 parts by number, after the marker. */
+export const listParts = (call: ObjectCall): AwsReply => {
+  const [id, upload] = uploadOf(call);
+  const { query } = call.request;
+  const after = Number(query.get("part-number-marker") ?? 0);
+  const max = Math.min(PAGE_MAX, Number(query.get("max-parts") ?? PAGE_MAX));
+  const rest = [...upload.parts].filter(([number]) => number > after).sort(([a], [b]) => a - b);
+  const page = rest.slice(0, max);
+  return xmlReply("ListPartsResult", {
+    Bucket: call.bucket.name,
+    Key: call.key,
+    UploadId: id,
+    PartNumberMarker: after,
+    NextPartNumberMarker: page.at(-1)?.[0] ?? 0,
+    MaxParts: max,
+    IsTruncated: rest.length > page.length,
+    Part: page.map(([number, { bytes, etag }]) => ({ PartNumber: number, ETag: etag, Size: bytes.length })),
+  });
 };
 
 export const abortUpload = (call: ObjectCall): AwsReply => {

@@ -5,7 +5,7 @@ import { childOf, childrenOf, parseXml, textOf } from "../xml.ts";
 import { checkIntegrity, checkWriteConditions, type ObjectCall } from "./conditions.ts";
 import { failure, xmlReply } from "./failure.ts";
 import { listObjects, listVersions } from "./listing.ts";
-import { abortUpload, completeUpload, createUpload, uploadPart } from "./multipart.ts";
+import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from "./multipart.ts";
 import type { Version } from "./world.ts";
 
 type Act = (call: ObjectCall) => AwsReply;
@@ -131,6 +131,7 @@ export const objectCallOf = (request: AwsRequest, key: string): ObjectMethod | u
   if (query.has("uploads") && verb === "POST") return method("CreateMultipartUpload", "PutObject", createUpload);
   if (query.has("uploadId") && verb === "PUT") return method("UploadPart", "PutObject", uploadPart);
   if (query.has("uploadId") && verb === "POST") return method("CompleteMultipartUpload", "PutObject", completeUpload);
+  if (query.has("uploadId") && verb === "GET") return method("ListParts", "ListMultipartUploadParts", listParts);
   if (query.has("uploadId") && verb === "DELETE")
     return method("AbortMultipartUpload", "AbortMultipartUpload", abortUpload);
   if (verb === "PUT" && request.headers["x-amz-copy-source"] !== undefined)

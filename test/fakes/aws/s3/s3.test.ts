@@ -13,6 +13,7 @@ import {
   ListBucketsCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
+  ListPartsCommand,
   PutBucketCorsCommand,
   PutBucketLifecycleConfigurationCommand,
   PutBucketPolicyCommand,
@@ -199,9 +200,15 @@ describe("objects", () => {
     await refused(complete([last, small]), "InvalidPartOrder");
     await refused(complete([{ PartNumber: 1, ETag: '"other"' }]), "InvalidPart");
     const large = await part(1, "x".repeat(5 * MiB));
+    const listed = await s3.client.send(new ListPartsCommand({ ...at, MaxParts: 1 }));
+    expect(listed.Parts).toMatchObject([{ PartNumber: 1, Size: 5 * MiB, ETag: large.ETag }]);
+    expect([listed.IsTruncated, listed.NextPartNumberMarker]).toEqual([true, "1"]);
+    const rest = await s3.client.send(new ListPartsCommand({ ...at, PartNumberMarker: "1" }));
+    expect(rest.Parts).toMatchObject([{ PartNumber: 2, Size: 4, ETag: last.ETag }]);
     expect((await complete([large, last])).ETag).toMatch(/-2"$/);
     expect((await get("a")).ContentLength).toBe(5 * MiB + 4);
     await refused(complete([large, last]), "NoSuchUpload");
+    await refused(s3.client.send(new ListPartsCommand(at)), "NoSuchUpload");
     await refused(s3.client.send(new AbortMultipartUploadCommand(at)), "NoSuchUpload");
   });
 });

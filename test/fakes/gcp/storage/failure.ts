@@ -6,6 +6,16 @@ import { errorBody, RestError } from "../rest-server.ts";
 export const failure = (status: number, reason: string, message: string): RestError =>
   new RestError(status, reason, message);
 
+/** A call of the XML API. */
+export interface XmlCall {
+  readonly verb: string;
+  readonly bucket: string;
+  readonly object: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+}
+
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | number>>;

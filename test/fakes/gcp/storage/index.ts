@@ -103,7 +103,9 @@ const xmlCall = (world: StorageWorld, req: IncomingMessage, path: string, query:
     if (verb === "OPTIONS") return preflight(world.bucket(bucket), headers);
     const object = rest.join("/");
     const keyOf = (email: string) => (email === EMAIL ? keyPair().publicKey : undefined);
-    checkSignature({ verb, path: `/${bucket}/${object}`, query, headers }, world.now(), keyOf);
+    // The platform's own calls have a token, which the fake accepts, as in the JSON API.
+    if (headers["authorization"]?.startsWith("Bearer ") !== true)
+      checkSignature({ verb, path: `/${bucket}/${object}`, query, headers }, world.now(), keyOf);
     return readable(answerXml(world, { verb, bucket, object, query, headers, body }));
   };
   return { method: xmlMethod(verb), bucket, failed: (error) => readable(xmlFailure(error)), act };

@@ -28,6 +28,13 @@ export interface Policy {
   bindings: { role: string; members: string[]; condition?: unknown }[];
 }
 
+/** An upload in parts that is not complete. */
+export interface PartedUpload {
+  readonly object: string;
+  readonly at: number;
+  readonly parts: Map<number, { readonly bytes: Buffer; readonly etag: string }>;
+}
+
 export interface FakeBucket {
   readonly name: string;
   readonly generation: bigint;
@@ -44,6 +51,8 @@ export interface FakeBucket {
   readonly objects: Map<string, ObjectVersion>;
   /** Soft-deleted objects. */
   readonly deleted: ObjectVersion[];
+  /** Uploads in parts, by id. */
+  readonly uploads: Map<string, PartedUpload>;
   softDeleted?: number;
   hardDeleted?: number;
 }
@@ -107,6 +116,8 @@ export class StorageWorld {
   presetRetention = WEEK_S;
   /** An organisation's policy storage.softDeletePolicySeconds: the only value that it allows; undefined allows any. */
   forcedRetention: number | undefined;
+  /** Minimum size of a part other than the last one: https://cloud.google.com/storage/quotas#requests */
+  partMin = 5 * 1024 ** 2;
   readonly now: () => number;
   #generation = 0n;
 
@@ -149,6 +160,7 @@ export class StorageWorld {
       policy: { etag: newEtag(), version: 1, bindings: [] },
       grantedAt: new Map(),
       objects: new Map(),
+      uploads: new Map(),
       deleted: [],
     };
     this.live.set(name, bucket);

@@ -5,17 +5,9 @@
 
 import type { RestError } from "../rest-server.ts";
 import { download } from "./download.ts";
-import { failure, type Reply } from "./failure.ts";
+import { failure, type Reply, type XmlCall } from "./failure.ts";
+import { answerMultipart } from "./multipart.ts";
 import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
-
-export interface XmlCall {
-  readonly verb: string;
-  readonly bucket: string;
-  readonly object: string;
-  readonly query: URLSearchParams;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: Buffer;
-}
 
 /** https://cloud.google.com/storage/docs/xml-api/reference-status */
 export const xmlFailure = ({ status, reason, message }: RestError): Reply => ({
@@ -75,6 +67,8 @@ export const xmlMethod = (verb: string): string =>
   ] ?? "storage.xml.other";
 
 export const answerXml = (world: StorageWorld, call: XmlCall): Reply => {
+  const parted = answerMultipart(world, call);
+  if (parted !== undefined) return parted;
   if (call.verb === "PUT") return upload(world, call);
   if (call.verb !== "GET" && call.verb !== "HEAD") throw failure(405, "MethodNotAllowed", "Use GET, HEAD or PUT.");
   const found = world.bucket(call.bucket).objects.get(call.object);

@@ -1,7 +1,8 @@
 /** A failed upload reports its reason, and the previous object stays unchanged. */
 import { expect, test } from "vitest";
 import { clientOf } from "../../../../hosts/cli/client.ts";
-import { type Source, uploadObject } from "../../../../hosts/cli/volumes/transfer/upload.ts";
+import type { Source } from "../../../../hosts/cli/volumes/transfer/source.ts";
+import { uploadObject } from "../../../../hosts/cli/volumes/transfer/upload.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";

@@ -48,6 +48,7 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/volume/objects": refused(403),
   "POST /v1/volume/delete-object": refused(403),
   "POST /v1/volume/upload": refused(403),
+  "POST /v1/volume/upload-resume": refused(404),
   "POST /v1/volume/download": refused(403),
   "GET /v1/volume/trash": nothingOfOthers,
   "POST /v1/volume/restore": refused(403),
@@ -92,11 +93,14 @@ beforeAll(async () => {
   for (const name of ["data", "old"]) await api.call("POST", "/v1/volume/create", { json: { name }, account: "owner" });
   const upload = await callEndpoint(api, "POST /v1/volume/upload", {}, { account: "owner" });
   await fetch(upload.json.url, { method: "PUT", body: "hunter2" });
+  const parts = { volume: "data", object: "large", resumable: true, size: 1 };
+  const begun = await api.call("POST", "/v1/volume/upload", { json: parts, account: "owner" });
   await api.call("POST", "/v1/volume/delete", { json: { name: "old" }, account: "owner" });
   const [key] = (await api.call("GET", "/v1/key/list", { account: "owner" })).json;
   await api.call("POST", "/v1/console/sign-in", { json: { key: await api.key("owner") } });
   const { sessions } = (await api.call("GET", "/v1/console/sessions", { account: "owner" })).json;
-  names = { name: "taken", deployId: records[0].deploy_id, keyId: key.id, sessionId: sessions[0].id };
+  const ids = { deployId: records[0].deploy_id, keyId: key.id, uploadId: begun.json.upload_id };
+  names = { name: "taken", ...ids, sessionId: sessions[0].id };
 });
 afterAll(() => api[Symbol.asyncDispose]());
 

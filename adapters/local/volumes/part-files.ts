@@ -1,0 +1,105 @@
+/**
+ * Stores the parts of uploads as files, in one folder per upload. The name of the folder identifies the object and the
+ * start of the upload, so an upload has no other record. A part appears by a rename when all its bytes are on disk.
+ */
+import { createHash } from "node:crypto";
+import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { type StoredPart, uploadExpiry } from "../../../core/domain/volumes/upload-parts.ts";
+import { type Instant, instantOfSeconds, secondsOf } from "../../../core/domain/wire/instant.ts";
+import type { ListedPart } from "../../shared/volumes/object-bytes.ts";
+import { isPathMissing } from "../tenant-files/folder.ts";
+import { etagOf, PIECE } from "./object-file.ts";
+
+const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})$/;
+const PART = /^[1-9]\d{0,4}$/;
+
+const digestOf = (bucket: string, path: ObjectPath): string =>
+  createHash("sha256").update(`${bucket}/${path}`).digest("hex").slice(0, 32);
+
+/** Returns undefined if the error means that a file or folder does not exist. Rethrows all other errors. */
+const orNothing = (error: unknown): undefined => {
+  if (isPathMissing(error)) return undefined;
+  throw error;
+};
+
+/** A client uploaded a part again while the upload was being completed. */
+export class PartChanged extends Error {
+  readonly number: number;
+
+  constructor(number: number) {
+    super(`part ${number} changed`);
+    this.number = number;
+  }
+}
+
+export class PartFiles {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** @param unique makes the id of the upload unique */
+  async begin(bucket: string, path: ObjectPath, startedAt: Instant, unique: string): Promise<string> {
+    const id = `${secondsOf(startedAt)}-${unique}-${digestOf(bucket, path)}`;
+    await mkdir(join(this.folder, id), { mode: 0o700 });
+    return id;
+  }
+
+  /** Returns undefined if the object has no such upload. */
+  async stored(bucket: string, path: ObjectPath, id: string): Promise<StoredPart[] | undefined> {
+    if (!this.#isOf(bucket, path, id)) return undefined;
+    const names = await readdir(join(this.folder, id)).catch(orNothing);
+    const parts = (names ?? []).filter((name) => PART.test(name)).map((name) => this.#stat(id, name));
+    const found = (await Promise.all(parts)).filter((part) => part !== undefined);
+    return names === undefined ? undefined : found;
+  }
+
+  /**
+   * Stores a file as a part. Returns its entity tag, or undefined if the object has no such upload.
+   * @param file a complete file on the same file system, which this call moves
+   */
+  async add(bucket: string, path: ObjectPath, id: string, number: number, file: string): Promise<string | undefined> {
+    if (!this.#isOf(bucket, path, id)) return undefined;
+    const etag = etagOf(await lstat(file, { bigint: true }));
+    const moved = rename(file, join(this.folder, id, String(number))).then(() => etag);
+    return await moved.catch(orNothing);
+  }
+
+  /**
+   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not have its entity tag.
+   * @param id an upload that exists
+   */
+  async *read(id: string, parts: readonly ListedPart[]): AsyncGenerator<Buffer> {
+    for (const { number, etag } of parts) {
+      await using file = await open(join(this.folder, id, String(number)));
+      if (etagOf(await file.stat({ bigint: true })) !== etag) throw new PartChanged(number);
+      yield* file.createReadStream({ autoClose: false, highWaterMark: PIECE }) as AsyncIterable<Buffer>;
+    }
+  }
+
+  /** Deletes the parts of a complete upload. */
+  async remove(id: string): Promise<void> {
+    await rm(join(this.folder, id), { recursive: true, force: true });
+  }
+
+  /** Deletes expired uploads. */
+  async sweep(now: Instant): Promise<void> {
+    for (const id of (await readdir(this.folder).catch(orNothing)) ?? []) {
+      const started = NAME.exec(id)?.[1];
+      if (started !== undefined && uploadExpiry(instantOfSeconds(Number(started))) <= now) await this.remove(id);
+    }
+  }
+
+  async #stat(id: string, name: string): Promise<StoredPart | undefined> {
+    const stats = await lstat(join(this.folder, id, name), { bigint: true }).catch(orNothing);
+    return stats && { number: Number(name), size: Number(stats.size), etag: etagOf(stats) };
+  }
+
+  /** Returns whether the id belongs to the object. */
+  #isOf(bucket: string, path: ObjectPath, id: string): boolean {
+    return NAME.exec(id)?.[2] === digestOf(bucket, path);
+  }
+}

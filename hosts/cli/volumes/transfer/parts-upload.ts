@@ -1,0 +1,110 @@
+/** Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the others. */
+import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
+import type { Client } from "../../../client/client.ts";
+import { ApiError, ConnectionError } from "../../../client/errors.ts";
+import { retry } from "./retry.ts";
+import { type ObjectAddress, type OnSent, type SizedSource, sendWhole } from "./source.ts";
+import { complete } from "./storage.ts";
+
+/** An earlier version of the platform returns no `upload_id`, and its uploads cannot resume. */
+type MultipartGrant = Extract<UploadGrant, { readonly parts: unknown }>;
+export type PartsGrant = Pick<MultipartGrant, "complete_url"> & {
+  readonly upload_id?: string | undefined;
+  readonly parts: readonly Pick<MultipartGrant["parts"][number], "url" | "offset" | "length" | "etag">[];
+};
+
+/** Returns one part as a separate source. */
+const partOf = (source: SizedSource, range: { readonly offset: number; readonly length: number }): SizedSource => ({
+  name: source.name,
+  size: range.length,
+  open: () => source.open(range),
+});
+
+/** Returns whether the object has this size, after a completion without a response. */
+const isStored = async (client: Client, { volume, path }: ObjectAddress, size: number, signal: AbortSignal) => {
+  const { objects } = await client.listObjects({ volume, prefix: path, limit: 1 }, { signal });
+  return objects[0]?.path === path && objects[0].size === size;
+};
+
+export class PartsUpload {
+  readonly #client: Client;
+  readonly #address: ObjectAddress;
+  readonly #source: SizedSource;
+  readonly #onSent: OnSent;
+  #grant: PartsGrant;
+  #expired = false;
+  /** The tags of the stored parts, by index. */
+  readonly #tags = new Map<number, string>();
+
+  constructor(client: Client, address: ObjectAddress, source: SizedSource, grant: PartsGrant, onSent: OnSent) {
+    this.#client = client;
+    this.#address = address;
+    this.#source = source;
+    this.#onSent = onSent;
+    this.#grant = grant;
+    for (const [index, { etag, length }] of grant.parts.entries())
+      if (etag !== undefined) this.#store(index, etag, length);
+  }
+
+  /** The number of parts that the storage has. */
+  get done(): number {
+    return this.#tags.size;
+  }
+
+  /** True if the URLs have expired and cannot be renewed. The caller must start another upload. */
+  get isLost(): boolean {
+    return this.#expired && this.#grant.upload_id === undefined;
+  }
+
+  /** Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. */
+  async send(signal: AbortSignal): Promise<number> {
+    const { upload_id } = this.#grant;
+    if (this.#expired && upload_id !== undefined) {
+      this.#grant = await this.#client.resumeUpload({ upload_id }, { signal });
+      this.#expired = false;
+    }
+    try {
+      for (const [index, { url, ...range }] of this.#grant.parts.entries()) {
+        if (this.#tags.has(index)) continue;
+        const { tag, sent } = await retry(signal, () =>
+          sendWhole(url, partOf(this.#source, range), signal, this.#onSent),
+        );
+        // `sendWhole` has reported the bytes.
+        this.#store(index, tag, sent, false);
+      }
+      await this.#complete(signal);
+      return this.#source.size;
+    } catch (error) {
+      this.#expired = error instanceof ApiError && error.status === 403;
+      throw error;
+    }
+  }
+
+  /** Subtracts the sent bytes from the progress. */
+  discard(): void {
+    const lengths = [...this.#tags.keys()].map((index) => this.#grant.parts[index]?.length ?? 0);
+    this.#onSent(-lengths.reduce((sum, one) => sum + one, 0));
+    this.#tags.clear();
+  }
+
+  #store(index: number, tag: string, length: number, reports = true): void {
+    this.#tags.set(index, tag);
+    if (reports) this.#onSent(length);
+  }
+
+  async #complete(signal: AbortSignal): Promise<void> {
+    const tags = this.#grant.parts.map((_, index) => this.#tags.get(index) ?? "");
+    let isLost = false;
+    await retry(signal, async () => {
+      try {
+        await complete(this.#grant.complete_url, tags, signal);
+      } catch (error) {
+        // The first request may have completed the upload even though its response was lost.
+        const isGone = isLost && error instanceof ApiError && error.status === 404;
+        if (isGone && (await isStored(this.#client, this.#address, this.#source.size, signal))) return;
+        isLost ||= error instanceof ConnectionError;
+        throw error;
+      }
+    });
+  }
+}

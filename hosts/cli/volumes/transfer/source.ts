@@ -1,0 +1,66 @@
+/** Sources of uploads, and the PUT of a whole source. Streams the bytes, so that memory use does not depend on the size. */
+import { CommandError } from "../../terminal/io.ts";
+import { expectStatus } from "./storage.ts";
+import { putToStorage } from "./storage-put.ts";
+
+/** A part of a source, in bytes. */
+export interface Range {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface Source {
+  readonly name: string;
+  /** In bytes; undefined if unknown. A source of unknown size can be read only once. */
+  readonly size: number | undefined;
+  /** Identifies the file and its version. Absent for a source that a later `put` cannot read again. */
+  readonly version?: readonly string[];
+  /** @param range only for sources of known size */
+  open(range?: Range): AsyncIterable<Uint8Array | string>;
+}
+
+export interface SizedSource extends Source {
+  readonly size: number;
+}
+
+export interface ObjectAddress {
+  readonly volume: string;
+  readonly path: string;
+}
+
+const encoder = new TextEncoder();
+
+/** Reports sent bytes to the progress bar; negative if they must be sent again. */
+export type OnSent = (bytes: number) => void;
+
+/** Sends a source with one PUT. Resolves to the number of bytes and the entity tag. */
+export const sendWhole = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
+  const { name, size } = source;
+  let sent = 0;
+  // Stored separately, because the request would report a read error as a broken connection.
+  let problem: CommandError | undefined;
+  async function* body(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of source.open()) {
+        const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
+        yield bytes;
+        sent += bytes.length;
+        onSent(bytes.length);
+      }
+      // Without an error, the request would wait for the remaining bytes.
+      if (size !== undefined && sent < size) throw new Error("it became shorter during the upload");
+    } catch (error) {
+      problem = new CommandError(`Cannot read '${name}': ${(error as Error).message}. The volume is unchanged.`);
+      throw error;
+    }
+  }
+  const headers: Record<string, string> = size === undefined ? {} : { "content-length": String(size) };
+  try {
+    const response = await putToStorage(url, { headers, body: body(), signal });
+    await expectStatus(response, 200, 201, 204);
+    return { sent, tag: response.headers.get("etag") ?? "" };
+  } catch (error) {
+    onSent(-sent);
+    throw signal.aborted ? error : (problem ?? error);
+  }
+};

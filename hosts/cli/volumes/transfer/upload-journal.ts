@@ -1,0 +1,50 @@
+/**
+ * Remembers the ids of uploads that a later `put` may resume, in the user's cache. An id grants nothing without an API
+ * key. The name of a file identifies the platform, the object, and the version of the source, so a changed source
+ * starts a new upload.
+ */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { uploadHours } from "../../../../core/domain/accounts/limits.ts";
+
+export interface UploadJournal {
+  /** Returns the id of the unfinished upload; undefined if there is none. */
+  read(): Promise<string | undefined>;
+  /** If the cache cannot be written, a later `put` starts over. */
+  write(id: string): Promise<void>;
+  clear(): Promise<void>;
+}
+
+const cacheFolder = (env: NodeJS.ProcessEnv): string =>
+  join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "portside", "uploads");
+
+/** Deletes the ids of expired uploads. */
+const sweep = async (folder: string): Promise<void> => {
+  const oldest = Date.now() - uploadHours * 3_600_000;
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && found.mtimeMs < oldest) await rm(path, { force: true });
+  }
+};
+
+/** @param key identifies the platform, the object, and the version of the source */
+export const openJournal = (env: NodeJS.ProcessEnv, key: readonly string[]): UploadJournal => {
+  const folder = cacheFolder(env);
+  const path = join(folder, createHash("sha256").update(JSON.stringify(key)).digest("hex").slice(0, 32));
+  return {
+    read: async () => (await readFile(path, "utf8").catch(() => "")).trim() || undefined,
+    write: async (id) => {
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await sweep(folder);
+        await writeFile(path, id, { mode: 0o600 });
+      } catch {
+        // A read-only home folder does not prevent an upload.
+      }
+    },
+    clear: () => rm(path, { force: true }).catch(() => undefined),
+  };
+};

@@ -1,0 +1,143 @@
+/** `portside volume put` resumes the upload of a large file. */
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { MiB } from "../../../../core/domain/accounts/limits.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { serveVolume } from "../../../support/cli/volume-cli.ts";
+import { atPort, serveMeddling } from "../../../support/http/meddling-api.ts";
+
+const SIZE = 64 * MiB + 1;
+const large = (fill: string): string => fill.repeat(SIZE);
+
+interface Grant {
+  readonly parts: readonly { readonly number: number; readonly url: string }[];
+  readonly complete_url: string;
+}
+
+/** A platform whose third part, or completion, goes to a storage of the test as long as `on` is set. */
+const serveTrapped = async (where: "part" | "completion", listener: RequestListener) => {
+  const cli = await serveVolume();
+  const trap = createServer(listener).listen(0, "127.0.0.1");
+  await once(trap, "listening");
+  const { port } = trap.address() as { port: number };
+  const calls: string[] = [];
+  const state = { on: true };
+  const front = await serveMeddling(cli.api.url, (path, answer) => {
+    calls.push(path);
+    const grant = answer.json as Grant;
+    if (!state.on || grant.parts === undefined) return answer;
+    const parts = grant.parts.map((part) =>
+      where === "part" && part.number === 3 ? { ...part, url: atPort(part.url, port) } : part,
+    );
+    const complete_url = where === "completion" ? atPort(grant.complete_url, port) : grant.complete_url;
+    return { ...answer, json: { ...grant, parts, complete_url } };
+  });
+  const count = (end: string) => calls.filter((path) => path.endsWith(end)).length;
+  return {
+    cli,
+    state,
+    env: (home: string) => ({ PORTSIDE_URL: front.url, XDG_CACHE_HOME: home }),
+    count,
+    [Symbol.asyncDispose]: async () => {
+      trap.closeAllConnections();
+      trap.close();
+      await front[Symbol.asyncDispose]();
+      await cli[Symbol.asyncDispose]();
+    },
+  };
+};
+
+describe("a large file", () => {
+  test("continues after Ctrl-C, with the parts that are missing", async () => {
+    const stop = new AbortController();
+    await using served = await serveTrapped("part", () => stop.abort());
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const run = (signal?: AbortSignal) =>
+      served.cli.volume(["put", "data", "big.bin"], {
+        cwd: folder.path,
+        env: served.env(home.path),
+        ...(signal && { signal }),
+      });
+    expect(await run(stop.signal)).toEqual({
+      code: 130,
+      stdout: "",
+      stderr:
+        "Interrupted. 'data' is unchanged, because the upload of 'big.bin' was incomplete. Run the command again to continue.\n",
+    });
+    expect(await served.cli.paths()).toEqual([]);
+    expect(readdirSync(join(home.path, "portside", "uploads"))).toHaveLength(1);
+    served.state.on = false;
+    const stored = () => [...served.cli.api.memory.snapshot().volumes.values()].flatMap(({ uploads }) => [...uploads]);
+    expect(stored().flatMap(([, { parts }]) => [...parts.keys()])).toEqual([1, 2]);
+    expect(await run()).toEqual({ code: 0, stdout: "Uploaded 'big.bin' (64 MiB) to 'data'.\n", stderr: "" });
+    expect((await served.cli.read("big.bin"))?.equals(Buffer.from(large("a")))).toBe(true);
+    expect([served.count("/upload"), served.count("/upload-resume")]).toEqual([1, 1]);
+    expect(readdirSync(join(home.path, "portside", "uploads"))).toEqual([]);
+    expect(stored()).toEqual([]);
+  });
+
+  test("starts over if it has changed, or if its upload does not exist anymore", async () => {
+    const stop = new AbortController();
+    await using served = await serveTrapped("part", () => stop.abort());
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    await served.cli.volume(["put", "data", "big.bin"], { ...options, signal: stop.signal });
+    served.state.on = false;
+    for (const { uploads } of served.cli.api.memory.snapshot().volumes.values()) expect(uploads.size).toBe(1);
+    await served.cli.volume(["delete", "-y", "data"]);
+    await served.cli.volume(["create", "data"]);
+    expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0 });
+    expect([served.count("/upload"), served.count("/upload-resume")]).toEqual([2, 1]);
+    using changed = folderWith({ "big.bin": large("b") });
+    expect(await served.cli.volume(["put", "data", "big.bin"], { ...options, cwd: changed.path })).toMatchObject({
+      code: 0,
+    });
+    expect([served.count("/upload"), served.count("/upload-resume")]).toEqual([3, 1]);
+    expect((await served.cli.read("big.bin"))?.equals(Buffer.from(large("b")))).toBe(true);
+  });
+
+  test("renews expired URLs without sending stored parts again", async () => {
+    let refused = 0;
+    await using served = await serveTrapped("part", (req, res) => {
+      refused++;
+      served.state.on = false;
+      req.resume().on("end", () => res.writeHead(403).end());
+    });
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0, stderr: "" });
+    expect([refused, served.count("/upload"), served.count("/upload-resume")]).toEqual([1, 1, 1]);
+    expect((await served.cli.read("big.bin"))?.equals(Buffer.from(large("a")))).toBe(true);
+  });
+
+  test("is complete even if the response of its completion is lost", async () => {
+    let lost = 0;
+    await using served = await serveTrapped("completion", (req, res) => {
+      const pieces: Buffer[] = [];
+      req.on("data", (piece: Buffer) => pieces.push(piece));
+      req.on("end", async () => {
+        const { port } = new URL(await real());
+        const done = await fetch(atPort(`http://127.0.0.1${req.url}`, Number(port)), {
+          method: "POST",
+          body: Buffer.concat(pieces).toString(),
+        });
+        if (++lost === 1) return res.destroy();
+        res.writeHead(done.status).end(await done.text());
+      });
+    });
+    const real = async () =>
+      (await served.cli.api.call("POST", "/v1/volume/upload", { json: { volume: "data", object: "x" } })).json.url;
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0, stderr: "" });
+    expect(lost).toBe(2);
+    expect((await served.cli.read("big.bin"))?.length).toBe(SIZE);
+  });
+});
