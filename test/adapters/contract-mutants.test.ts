@@ -429,6 +429,8 @@ const sqlMutants: Mutants<ProviderSubject> = {
 
 const before = (port: LogStore) => port.before as NonNullable<LogStore["before"]>;
 
+const count = (port: LogStore) => port.count as NonNullable<LogStore["count"]>;
+
 /** The position just before this one in a store that counts. */
 const previous = ({ instant, code }: LogPosition): LogPosition =>
   Number(code) === 0 ? behind((instant - 1n) as Instant) : { instant, code: ordinalCode(Number(code) - 1) };
@@ -469,6 +471,36 @@ const searchMutants: Mutants<ProviderSubject> = {
     })),
     "store that ignores the signal": logs((port) => ({
       before: (scope, place, query) => before(port)(scope, place, query),
+    })),
+  },
+  count: {
+    "store that counts the entries of the first edge": logs((port) => ({
+      count: (scope, { edges, ...query }, options) =>
+        count(port)(scope, { ...query, edges: edges.map((edge, at) => (at === 0 ? previous(edge) : edge)) }, options),
+    })),
+    "store that ignores the filter": logs((port) => ({
+      count: (scope, query, options) => count(port)(scope, { ...query, filter: everything }, options),
+    })),
+    "store that reports every entry as INFO": logs((port) => ({
+      count: (...args) =>
+        count(port)(...args).map((found) => ({
+          ...found,
+          counts: found.counts.map((counts) =>
+            Object.keys(counts).length === 0 ? {} : { INFO: Object.values(counts).reduce((sum, one) => sum + one, 0) },
+          ),
+        })),
+    })),
+    "store that claims to have counted everything": logs((port) => ({
+      count: (...args) => count(port)(...args).map(({ counts }) => ({ counts })),
+    })),
+    "store that makes no progress": logs((port) => ({
+      count: (scope, query, options) =>
+        count(port)(scope, query, options).map((found) =>
+          found.seen === undefined ? found : { ...found, seen: query.edges.at(-1) as LogPosition },
+        ),
+    })),
+    "store that ignores the signal": logs((port) => ({
+      count: (scope, query) => count(port)(scope, query),
     })),
   },
   seen: logs((port) => ({
