@@ -148,4 +148,11 @@ export interface LogStore {
    * progress, even with a `timeoutMs` of 0. If `signal` aborts, the count must fail promptly with `unavailable`.
    */
   count?(scope: LogScope, query: LogCountQuery, options?: CallOptions): ResultAsync<LogCounts, Unavailable>;
+
+  /**
+   * Resolves when the log receives an entry after the call, or when the signal aborts. A search that begins afterwards
+   * must find the entry. May resolve too late or only when the signal aborts, so the caller must also poll. Must not
+   * reject.
+   */
+  nextEntry?(scope: LogScope, options: Required<CallOptions>): Promise<void>;
 }

@@ -2,6 +2,7 @@
  * The local LogStore. The server reads the accounts' log files; the engine writes them. Before each read, the engine
  * writes the waiting entries of the account, so every entry is visible immediately, without a settle window.
  */
+import { once } from "node:events";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { isEverything } from "../../../core/domain/logs/filter/tree.ts";
@@ -21,7 +22,7 @@ const MAX_OPEN = 100;
 
 export interface LocalLogsConfig {
   readonly folder: string;
-  readonly writer: Pick<EngineLogs, "append" | "writeAll" | "repair">;
+  readonly writer: Pick<EngineLogs, "append" | "writeAll" | "nextEntry" | "repair">;
 }
 
 interface OpenFile {
@@ -68,6 +69,15 @@ export class LocalLogs implements LogStore {
     return this.#readFile<LogCounts>(scope.owner, nothing, options?.signal, () =>
       this.#searches.count(wanted, options?.signal),
     );
+  }
+
+  /** An engine of an earlier version lacks the call, and an engine that has ended cannot respond. */
+  async nextEntry(...[scope, { signal }]: Parameters<NonNullable<LogStore["nextEntry"]>>): Promise<void> {
+    try {
+      await this.writer.nextEntry(scope, signal);
+    } catch {
+      if (!signal.aborted) await once(signal, "abort");
+    }
   }
 
   /** Returns the path of the account's log file, which exists after the account's first entry. */

@@ -17,6 +17,7 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/po
 import type { Clock } from "../../../core/ports/system.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
+import { EntryWaits } from "../../shared/logs/entry-waits.ts";
 import type { World } from "../world.ts";
 
 const cancelled = () => unavailable("The search was cancelled.", 1);
@@ -68,6 +69,7 @@ export const createMemoryLogs = (
     } while (examined < Math.min(entries.length, maxScanned) && found.length < limit && clock.now() < ends);
     return { matches: found.slice(0, limit), examined };
   };
+  const waits = new EntryWaits();
   return {
     append: (entries) => {
       const now = clock.now();
@@ -76,6 +78,7 @@ export const createMemoryLogs = (
         const log = world.logs.get(key) ?? [];
         world.logs.set(key, log);
         log.push({ ...copyOf(entry), ...nextPosition(log.at(-1), now) });
+        waits.received(entry);
       }
       return okAsync(undefined);
     },
@@ -134,5 +137,7 @@ export const createMemoryLogs = (
       } while (left > 0 && range.length - left < maxScanned && clock.now() < ends);
       return okAsync({ counts, ...(left === 0 ? {} : { seen: justBefore(range[left] as LogEntry) }) });
     },
+
+    nextEntry: (scope, { signal }) => waits.next(scope, signal),
   };
 };

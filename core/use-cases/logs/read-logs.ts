@@ -113,6 +113,9 @@ const holdPart = async (call: Call<Input>, scope: LogScope, first: Part): Promis
     waitMs: input.wait * 1000,
     pauseAfter: (part) =>
       part.isOk() && part.value.entries.length === 0 && !part.value.partial ? (part.value.pollAfterMs ?? 0) : undefined,
+    // A store with a read quota determines the time of the next read.
+    nextEntry: (signal) =>
+      first.pollAfterMs === undefined ? context.ports.provider.logs.nextEntry?.(scope, { signal }) : undefined,
     read: async (part) => (part.isErr() ? part : await readForwards(call, scope, part.value.cursor)),
   });
 };

@@ -53,6 +53,62 @@ test("waits until an entry matches, and returns the entry", async () => {
   expect((await held.page()).logs.map(({ message }) => message)).toEqual(["needle"]);
 });
 
+test("ends as soon as an entry matches", async () => {
+  const { append, waiting, clock } = await started();
+  const held = waiting({ query: "needle" });
+  await clock.advance(20_000);
+  await append("needle");
+  await clock.advance(0);
+  expect(held.state.ended).toBe(true);
+  expect((await held.page()).logs.map(({ message }) => message)).toEqual(["needle"]);
+});
+
+test("finds an entry that arrives during the first read", async () => {
+  let arrive: (() => Promise<void>) | undefined;
+  const { append, waiting, clock } = await started({
+    around: ({ logs }) => ({
+      logs: {
+        ...logs,
+        after: (...args) =>
+          logs.after(...args).map(async (found) => {
+            await arrive?.();
+            return found;
+          }),
+      },
+    }),
+  });
+  arrive = async () => {
+    arrive = undefined;
+    await append("early");
+  };
+  const held = waiting();
+  await clock.advance(0);
+  expect(held.state.ended).toBe(true);
+  expect((await held.page()).logs.map(({ message }) => message)).toEqual(["early"]);
+});
+
+test("limits the reads while entries arrive that do not match", async () => {
+  let reads = 0;
+  const { append, waiting, clock } = await started({
+    around: ({ logs }) => ({
+      logs: {
+        ...logs,
+        after: (...args) => {
+          reads += 1;
+          return logs.after(...args);
+        },
+      },
+    }),
+  });
+  const held = waiting({ query: "needle", wait: 2 });
+  for (let n = 0; n < 200; n++) {
+    await append("hay");
+    await clock.advance(10);
+  }
+  expect(await held.page()).toMatchObject({ logs: [] });
+  expect(reads).toBeLessThanOrEqual(22);
+});
+
 test("returns immediately if an entry matches already", async () => {
   const { append, waiting } = await started();
   await append("one");
