@@ -8,7 +8,7 @@ import { cronLateness } from "./cron.ts";
 import { deploy, rollback } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
-import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
+import { logDelay, logFollow, logHttp, logIngest, logWait } from "./logs-live.ts";
 import { filterParse, logFilters, logHistogram, logPages, logPatterns } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
@@ -44,6 +44,7 @@ const benches: readonly Bench[] = [
   logIngest,
   logDelay,
   logFollow,
+  logWait,
   logHttp,
   storagePut,
   storageGet,
