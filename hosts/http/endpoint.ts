@@ -1,6 +1,6 @@
 /** Describes an endpoint: its method, path, fields, response and use case. */
 import type { z } from "zod";
-import type { ControlPlane, DeployRun } from "../../core/control-plane.ts";
+import type { ControlPlane, DeployRun, RequestOptions } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { Fields, RawFields, RequestFields } from "../../core/domain/wire/fields.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
@@ -28,7 +28,7 @@ export interface JsonEndpoint<F extends Fields = Fields, R extends z.ZodType = z
     controlPlane: ControlPlane,
     principal: Principal,
     request: RawFields,
-    options: { readonly signal: AbortSignal },
+    options: RequestOptions & { readonly signal: AbortSignal },
   ) => ResultAsync<unknown, ControlPlaneError>;
   /** Splits the result into body and headers. Defaults to the whole result as the body. */
   readonly render?: (result: unknown) => Rendered;
@@ -72,7 +72,7 @@ type JsonDefinition<O extends string, F extends Fields, R extends z.ZodType> = T
       controlPlane: ControlPlane,
       principal: Principal,
       request: RequestFields<NoInfer<F>>,
-      options: { readonly signal: AbortSignal },
+      options: RequestOptions & { readonly signal: AbortSignal },
     ) => ResultAsync<unknown, ControlPlaneError>;
   };
 

@@ -7,11 +7,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ControlPlane } from "../../core/control-plane.ts";
+import type { ControlPlane, RequestOptions } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
-import { ok } from "../../core/result.ts";
+import { ok, type Result } from "../../core/result.ts";
 import { checkOrigins, crossSiteError } from "./cross-site.ts";
 import { deployHandler, type Handler, planHandler, redeployHandler, resumeHandler } from "./deploy/routes.ts";
 import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
@@ -112,20 +112,21 @@ const checkCrossSite = (request: FastifyRequest, origins: ReadonlySet<string>): 
   return crossSiteError(source, `${protocol}://${host}`, origins);
 };
 
+/** Authenticates a request by its key or token. */
+const authenticateCredential = (controlPlane: ControlPlane, { headers }: FastifyRequest) =>
+  controlPlane.authenticate({ apiKey: first(headers["x-api-key"]), authorization: headers.authorization });
+
 /** @param own the principal that the application authenticated; if undefined, Portside checks the key or token */
 const authenticate = async (
   { controlPlane, origins }: CallerOptions,
   own: Principal | undefined,
   request: FastifyRequest,
 ): Promise<ControlPlaneError | undefined> => {
-  const { headers } = request;
   // Before `countRequest`: another site must not use up the account's rate limit.
   const forged = own === undefined ? undefined : checkCrossSite(request, origins);
   if (forged !== undefined) return forged;
   const principal =
-    own === undefined
-      ? await controlPlane.authenticate({ apiKey: first(headers["x-api-key"]), authorization: headers.authorization })
-      : ok<Principal, ControlPlaneError>(own);
+    own === undefined ? await authenticateCredential(controlPlane, request) : ok<Principal, ControlPlaneError>(own);
   if (principal.isErr()) return principal.error;
   requestContext(request).principal = principal.value;
   const counted = controlPlane.countRequest(principal.value);
@@ -155,21 +156,31 @@ const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: Fa
   return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
 };
 
-/**
- * Provides a signal that aborts if the client disconnects before it receives the response. Creates it lazily, because a
- * signal costs more than a small response.
- */
-class DisconnectSignal {
+/** The options that a request passes to its use case. */
+class HttpRequestOptions implements Required<RequestOptions> {
+  readonly #caller: CallerOptions;
   readonly #reply: FastifyReply;
   #controller: AbortController | undefined;
 
-  constructor(reply: FastifyReply) {
+  constructor(caller: CallerOptions, reply: FastifyReply) {
+    this.#caller = caller;
     this.#reply = reply;
   }
 
+  /**
+   * Aborts if the client disconnects before it receives the response. Created lazily, because a signal costs more than a
+   * small response.
+   */
   get signal(): AbortSignal {
     this.#controller ??= this.#watch();
     return this.#controller.signal;
+  }
+
+  async reauthenticate(): Promise<Result<Principal, ControlPlaneError>> {
+    const { controlPlane, caller } = this.#caller;
+    const { request } = this.#reply;
+    const own = await caller?.(request);
+    return own === undefined ? authenticateCredential(controlPlane, request) : ok(own);
   }
 
   #watch(): AbortController {
@@ -184,11 +195,11 @@ class DisconnectSignal {
   }
 }
 
-const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint): Handler =>
+const jsonHandler = (options: CallerOptions, endpoint: JsonEndpoint): Handler =>
   async function handle(request, reply, principal) {
     const raw =
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
-    const result = await endpoint.run(controlPlane, principal, raw, new DisconnectSignal(reply));
+    const result = await endpoint.run(options.controlPlane, principal, raw, new HttpRequestOptions(options, reply));
     if (result.isErr()) return sendError(reply, result.error);
     if (endpoint.render === undefined) return reply.send(result.value);
     const { body, headers } = endpoint.render(result.value);
@@ -218,10 +229,11 @@ const catchBugs =
     }
   };
 
-const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint): Handler => {
+const handlerOf = (options: CallerOptions, endpoint: Endpoint): Handler => {
+  const { controlPlane } = options;
   switch (endpoint.kind) {
     case "json":
-      return jsonHandler(controlPlane, endpoint);
+      return jsonHandler(options, endpoint);
     case "deploy":
       return deployHandler(controlPlane, sendError);
     case "plan":
@@ -284,7 +296,7 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
       method: endpoint.method,
       url: endpoint.path,
       onRequest: admit(callerOptions, endpoint),
-      handler: catchBugs(handlerOf(controlPlane, endpoint)),
+      handler: catchBugs(handlerOf(callerOptions, endpoint)),
     });
   for (const [path, same] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const methods = same.map((endpoint) => endpoint.method);
