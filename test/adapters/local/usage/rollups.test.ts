@@ -1,6 +1,6 @@
 /** The engine's file of metrics: limits of its size, and the contract of the store that reads it. */
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { ReadOnlyFile } from "../../../../adapters/local/data-folder/read-only-file.ts";
 import { ENGINE_FILE, openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
 import { createMetricStore, RollupWriter } from "../../../../adapters/local/usage/rollups.ts";
@@ -90,6 +90,37 @@ test("adds up the observed time of each step, also for an idle deployment", asyn
   }
   const steps = (await metrics.read(scope, window))._unsafeUnwrap();
   expect(steps.map((step) => step && observedMillisOf(step))).toEqual([1200, 30, null]);
+  close();
+});
+
+test("computes the observed time once for all deployments of a request", async () => {
+  using own = folderWith();
+  const clock = createManualClock("2026-03-01T12:00:00Z");
+  const { writer, close } = openStore(own.path, clock);
+  const window = { from: clock.now(), step: 60, count: 1 };
+  writer.add([rowAt(secondsOf(clock.now()))], 10_000);
+  const reader = new ReadOnlyFile(join(own.path, ENGINE_FILE), () => undefined);
+  const statements: string[] = [];
+  const metrics = createMetricStore({
+    use: (work) =>
+      reader.use((db) => {
+        const prepare = vi.spyOn(db, "prepare");
+        const result = work(db);
+        statements.push(...prepare.mock.calls.map(([sql]) => sql));
+        prepare.mockRestore();
+        return result;
+      }),
+  });
+  const observed = () => statements.filter((sql) => sql.includes("observed_minutes")).length;
+  for (const name of ["app", "web", "api"]) {
+    const [step] = (await metrics.read({ ...scope, name: name as DeploymentName }, window))._unsafeUnwrap();
+    expect(observedMillisOf(step as Rollup)).toBe(10_000);
+  }
+  expect(observed()).toBe(1);
+  // The next request has another window object.
+  await metrics.read(scope, { ...window });
+  expect(observed()).toBe(2);
+  reader[Symbol.dispose]();
   close();
 });
 
