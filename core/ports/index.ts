@@ -113,7 +113,14 @@ export type {
 } from "./provider-module.ts";
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
 export type { SecretStore } from "./secret-store.ts";
-export type { ListOptions, NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
+export type {
+  ListOptions,
+  NameState,
+  ReleaseOptions,
+  RolloutEvent,
+  RolloutRequest,
+  ServicePlatform,
+} from "./service-platform.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export {
   isSqlFailure,

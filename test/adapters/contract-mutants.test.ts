@@ -105,6 +105,9 @@ const releaseMutants: Readonly<Record<string, () => ProviderSubject>> = {
   "platform that shows the values as digests": releases((all) =>
     all.map((one) => ({ ...one, envDigests: one.template.env })),
   ),
+  "platform that ignores the number of releases": services((port) => ({
+    releases: (service) => port.releases?.(service) ?? okAsync([]),
+  })),
   "platform that records failed rollouts": services((port) => {
     const failed = new Map<string, StoredRelease>();
     return {
