@@ -80,8 +80,8 @@ class Rollbacks {
   }
 }
 
-/** The records of a rollback before `DONE`: two with the status `DEPLOYING`. */
-const RECORDS = 2;
+/** The kill follows one of this many first records of a rollback, which precede `DONE`. */
+const RECORDS = 4;
 
 /** Returns whether the kill interrupted a rollback. */
 const crash = async (seed: number, folder: string): Promise<boolean> => {
