@@ -60,7 +60,7 @@ import { type FollowRequest, followLogs } from "./use-cases/logs/follow-logs.ts"
 import { getLogHistogram, listLogValues } from "./use-cases/logs/log-statistics.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
-import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
+import { bindUseCase, type RequestOptions } from "./use-cases/pipeline/use-case.ts";
 import { fireSchedule, type RequestedFire } from "./use-cases/schedules/fire-schedule.ts";
 import * as secrets from "./use-cases/secrets/secrets.ts";
 import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
@@ -202,12 +202,12 @@ export interface ControlPlane {
   ): Outcome<{ detail: string }>;
   /**
    * Returns a page of a deployment's log. If the request has `wait` and no entry matches, waits for one. The wait ends
-   * early if the signal aborts, or after `endWaits`.
+   * early if the signal aborts, or after `endWaits`. It fails if `reauthenticate` fails.
    */
   readLogs(
     principal: Principal,
     request: RequestFields<typeof requests.logsFields>,
-    options?: CallOptions,
+    options?: RequestOptions,
   ): Outcome<LogPage>;
   /**
    * Yields the entries of a log as they arrive, each once, until the signal aborts. Retries while the log is
@@ -473,4 +473,13 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
 };
 
 export type { ConsoleLink, SignedIn } from "./use-cases/accounts/sessions.ts";
-export type { DeployFields, DeployRequest, DeployRun, PlanResponse, ReceivedSource, ReleasePage, RollbackPlanResponse };
+export type {
+  DeployFields,
+  DeployRequest,
+  DeployRun,
+  PlanResponse,
+  ReceivedSource,
+  ReleasePage,
+  RequestOptions,
+  RollbackPlanResponse,
+};

@@ -8,6 +8,7 @@ export {
   type DeployRun,
   type PlanResponse,
   type ReleasePage,
+  type RequestOptions,
   type RollbackPlanResponse,
 } from "./control-plane.ts";
 export {

@@ -44,6 +44,7 @@ export type { CompilePattern } from "../domain/logs/filter/pattern.ts";
 export { printLogFilter } from "../domain/logs/filter/print.ts";
 export { type LogRecord, recordOf } from "../domain/logs/filter/record.ts";
 export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter } from "../domain/logs/filter/tree.ts";
+export { bucketOf, type SeverityCounts } from "../domain/logs/histogram.ts";
 export { fitting } from "../domain/logs/page-size.ts";
 export { type CronJob, cronJobOf } from "../domain/schedules/cron-job.ts";
 export type { Schedule } from "../domain/schedules/schedule.ts";
@@ -99,7 +100,15 @@ export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
 export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
 export type { Billing } from "./billing.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
-export type { EarlierFindings, LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
+export type {
+  EarlierFindings,
+  LogCountQuery,
+  LogCounts,
+  LogFindings,
+  LogQuery,
+  LogScope,
+  LogStore,
+} from "./log-store.ts";
 export { MAX_METRIC_SCOPES, type MetricScope, type MetricStore } from "./metric-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
 export type {
@@ -112,7 +121,14 @@ export type {
 } from "./provider-module.ts";
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
 export type { SecretStore } from "./secret-store.ts";
-export type { ListOptions, NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
+export type {
+  ListOptions,
+  NameState,
+  ReleaseOptions,
+  RolloutEvent,
+  RolloutRequest,
+  ServicePlatform,
+} from "./service-platform.ts";
 export type { SessionHolder, SessionSecrets, Sessions } from "./sessions.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export {

@@ -3,6 +3,7 @@ import type { AccountId } from "../domain/accounts/account.ts";
 import type { LogPosition } from "../domain/logs/cursor.ts";
 import type { LogEntry, NewLogEntry } from "../domain/logs/entry.ts";
 import type { LogFilter } from "../domain/logs/filter/tree.ts";
+import type { SeverityCounts } from "../domain/logs/histogram.ts";
 import type { Instant } from "../domain/wire/instant.ts";
 import type { DeploymentName } from "../domain/wire/names.ts";
 import type { Unavailable } from "../errors.ts";
@@ -34,8 +35,15 @@ export interface LogQuery {
    * queue counts too.
    */
   readonly timeoutMs: number;
-  /** True if the caller uses only the positions and severities. The store may then omit the contents of entries. */
-  readonly isBrief?: boolean;
+}
+
+/** A count of the entries in one log. */
+export interface LogCountQuery extends Pick<LogQuery, "filter" | "timeoutMs"> {
+  /**
+   * The edges of the buckets, oldest first. A bucket contains the entries after its first edge, up to and including its
+   * second edge. The caller must pass 2 to 501 different positions.
+   */
+  readonly edges: readonly LogPosition[];
 }
 
 /** The result of a forward search, or of a search for the newest entries. */
@@ -65,6 +73,17 @@ export interface EarlierFindings extends Omit<LogFindings, "seen" | "pollAfterMs
   /**
    * The position from which the next backward search continues, before all entries that this search covered. Absent
    * if the search covered the oldest entry.
+   */
+  readonly seen?: LogPosition;
+}
+
+/** The result of a count. */
+export interface LogCounts {
+  /** The number of matching entries of each bucket by severity, oldest bucket first. */
+  readonly counts: readonly SeverityCounts[];
+  /**
+   * The position from which the next count continues: this count includes exactly the matches after it. Absent if the
+   * count includes every match.
    */
   readonly seen?: LogPosition;
 }
@@ -120,4 +139,20 @@ export interface LogStore {
     query: LogQuery,
     options?: CallOptions,
   ): ResultAsync<EarlierFindings, Unavailable>;
+
+  /**
+   * Counts the matching entries of each bucket, newest entries first. Required if `capabilities.logs.histogram` is
+   * supported.
+   *
+   * If the timeout ends the count, the store must return the counts so far and `seen`. A count up to `seen` must make
+   * progress, even with a `timeoutMs` of 0. If `signal` aborts, the count must fail promptly with `unavailable`.
+   */
+  count?(scope: LogScope, query: LogCountQuery, options?: CallOptions): ResultAsync<LogCounts, Unavailable>;
+
+  /**
+   * Resolves when the log receives an entry after the call, or when the signal aborts. A search that begins afterwards
+   * must find the entry. May resolve too late or only when the signal aborts, so the caller must also poll. Must not
+   * reject.
+   */
+  nextEntry?(scope: LogScope, options: Required<CallOptions>): Promise<void>;
 }

@@ -67,6 +67,12 @@ export interface ListOptions extends CallOptions {
   readonly maxAgeMs?: number;
 }
 
+/** Options of `ServicePlatform.releases`. */
+export interface ReleaseOptions extends CallOptions {
+  /** The number of releases to return. Absent: all. */
+  readonly newest?: number;
+}
+
 /** Runs services and stores their templates. */
 export interface ServicePlatform {
   /** Returns the state of a name. The result must reflect every write through this port that ended before the call. */
@@ -106,13 +112,13 @@ export interface ServicePlatform {
 
   /**
    * Returns the releases of an account's service, newest first, or an empty list if the account has no service of this
-   * name. Must be present if the platform declares `releases`.
+   * name. Must return at most `options.newest` releases. Must be present if the platform declares `releases`.
    *
    * The newest release must be that of the serving revision. Release numbers must increase and may have gaps. Must
    * return at least the releases whose images the platform keeps. The digest of a variable must depend on its value and
    * on a secret, and must be the same in each release that has the value.
    */
-  releases?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly StoredRelease[], Unavailable>;
+  releases?(service: ReleasedService, options?: ReleaseOptions): ResultAsync<readonly StoredRelease[], Unavailable>;
 
   /**
    * Returns the instances of an account's service, in any order, or an empty list if the account has no service of this

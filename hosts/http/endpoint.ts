@@ -1,6 +1,6 @@
 /** Describes an endpoint: its method, path, fields, response and use case. */
 import type { z } from "zod";
-import type { ControlPlane, DeployRun } from "../../core/control-plane.ts";
+import type { ControlPlane, DeployRun, RequestOptions } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { Fields, RawFields, RequestFields } from "../../core/domain/wire/fields.ts";
 import { issue } from "../../core/domain/wire/issue.ts";
@@ -10,8 +10,7 @@ import type { Visit } from "./accounts/visit.ts";
 import type { FieldLocation } from "./error-response.ts";
 
 /** What an endpoint may know about a request besides its fields. */
-export interface RequestOptions {
-  /** Aborts if the client disconnects. */
+export interface EndpointOptions extends RequestOptions {
   readonly signal: AbortSignal;
   readonly visit: Visit;
 }
@@ -37,7 +36,7 @@ export interface JsonEndpoint<F extends Fields = Fields, R extends z.ZodType = z
     controlPlane: ControlPlane,
     principal: Principal,
     request: RawFields,
-    options: RequestOptions,
+    options: EndpointOptions,
   ) => ResultAsync<unknown, ControlPlaneError>;
   /** True if a request needs no credential. `run` must then ignore the principal, which is absent. */
   readonly isPublic?: boolean;
@@ -83,7 +82,7 @@ type JsonDefinition<O extends string, F extends Fields, R extends z.ZodType> = T
       controlPlane: ControlPlane,
       principal: Principal,
       request: RequestFields<NoInfer<F>>,
-      options: RequestOptions,
+      options: EndpointOptions,
     ) => ResultAsync<unknown, ControlPlaneError>;
   };
 

@@ -11,14 +11,14 @@ import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
-import { ok } from "../../core/result.ts";
+import { ok, type Result } from "../../core/result.ts";
 import { sessionSecretsOf, type Visit, type VisitOptions, visitOf } from "./accounts/visit.ts";
 import { consoleRoutes } from "./console-routes.ts";
 import { checkOrigins, crossSiteError, sessionSourceError } from "./cross-site.ts";
 import { deployHandler, type Handler, planHandler, redeployHandler, resumeHandler } from "./deploy/routes.ts";
 import { clientDisconnected, cutOff, hasBody, isClosed, requestAborted } from "./disconnects.ts";
 import { documentRoutes } from "./docs/document-routes.ts";
-import type { RequestOptions } from "./endpoint.ts";
+import type { EndpointOptions } from "./endpoint.ts";
 import { type Endpoint, endpoints, isOfConsole, type JsonEndpoint, locationOf, needsCredential } from "./endpoints.ts";
 import { errorResponse, type FieldLocation } from "./error-response.ts";
 import { hostErrorResponse } from "./host-error.ts";
@@ -124,16 +124,33 @@ const checkCrossSite = (
   return check(source, `${protocol}://${host}`, origins);
 };
 
+/** Returns the secrets of a session of the console. A key or token has priority. */
+const sessionOf = ({ console }: Pick<CallerOptions, "console">, { headers }: FastifyRequest) =>
+  console.supported && headers["x-api-key"] === undefined && headers.authorization === undefined
+    ? sessionSecretsOf(headers)
+    : undefined;
+
+/** Authenticates a request by its key, token or session. */
+const authenticateCredential = (
+  { controlPlane, console }: Pick<CallerOptions, "controlPlane" | "console">,
+  request: FastifyRequest,
+) => {
+  const { headers } = request;
+  const session = sessionOf({ console }, request);
+  return controlPlane.authenticate({
+    apiKey: first(headers["x-api-key"]),
+    authorization: headers.authorization,
+    session,
+  });
+};
+
 /** @param own the principal that the application authenticated; if undefined, Portside checks the key or token */
 const authenticate = async (
   { controlPlane, origins, console }: CallerOptions,
   own: Principal | undefined,
   request: FastifyRequest,
 ): Promise<ControlPlaneError | undefined> => {
-  const { headers } = request;
-  const credential = { apiKey: first(headers["x-api-key"]), authorization: headers.authorization };
-  const isBearer = credential.apiKey !== undefined || credential.authorization !== undefined;
-  const session = console.supported && !isBearer ? sessionSecretsOf(headers) : undefined;
+  const session = sessionOf({ console }, request);
   // Before `countRequest`: another site must not use up the account's rate limit.
   if (own !== undefined || session !== undefined) {
     const forged = checkCrossSite(request, origins, own === undefined ? sessionSourceError : crossSiteError);
@@ -141,7 +158,7 @@ const authenticate = async (
   }
   const principal =
     own === undefined
-      ? await controlPlane.authenticate({ ...credential, session })
+      ? await authenticateCredential({ controlPlane, console }, request)
       : ok<Principal, ControlPlaneError>(own);
   if (principal.isErr()) return principal.error;
   requestContext(request).principal = principal.value;
@@ -178,27 +195,34 @@ const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: Fa
   return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
 };
 
-/**
- * Provides a signal that aborts if the client disconnects before it receives the response. Creates it lazily, because a
- * signal costs more than a small response.
- */
-class LazyRequestOptions implements RequestOptions {
+/** The options that a request passes to its endpoint. */
+class HttpRequestOptions implements EndpointOptions {
+  readonly #caller: CallerOptions;
   readonly #reply: FastifyReply;
-  readonly #options: VisitOptions;
   #controller: AbortController | undefined;
 
-  constructor(reply: FastifyReply, options: VisitOptions) {
+  constructor(caller: CallerOptions, reply: FastifyReply) {
+    this.#caller = caller;
     this.#reply = reply;
-    this.#options = options;
   }
 
   get visit(): Visit {
-    return visitOf(this.#reply.request, this.#options);
+    return visitOf(this.#reply.request, this.#caller);
   }
 
+  /**
+   * Aborts if the client disconnects before it receives the response. Created lazily, because a signal costs more than a
+   * small response.
+   */
   get signal(): AbortSignal {
     this.#controller ??= this.#watch();
     return this.#controller.signal;
+  }
+
+  async reauthenticate(): Promise<Result<Principal, ControlPlaneError>> {
+    const { request } = this.#reply;
+    const own = await this.#caller.caller?.(request);
+    return own === undefined ? authenticateCredential(this.#caller, request) : ok(own);
   }
 
   #watch(): AbortController {
@@ -213,12 +237,12 @@ class LazyRequestOptions implements RequestOptions {
   }
 }
 
-const jsonHandler = ({ controlPlane, ...visitOptions }: CallerOptions, endpoint: JsonEndpoint): Handler =>
+const jsonHandler = (caller: CallerOptions, endpoint: JsonEndpoint): Handler =>
   async function handle(request, reply, principal) {
-    const options = new LazyRequestOptions(reply, visitOptions);
+    const options = new HttpRequestOptions(caller, reply);
     const raw =
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
-    const result = await endpoint.run(controlPlane, principal, raw, options);
+    const result = await endpoint.run(caller.controlPlane, principal, raw, options);
     if (result.isErr()) return sendError(reply, result.error);
     if (endpoint.render === undefined) return reply.send(result.value);
     const { body, headers } = endpoint.render(result.value, options.visit);

@@ -111,6 +111,9 @@ const releaseMutants: Readonly<Record<string, () => ProviderSubject>> = {
   "platform that shows the values as digests": releases((all) =>
     all.map((one) => ({ ...one, envDigests: one.template.env })),
   ),
+  "platform that ignores the number of releases": services((port) => ({
+    releases: (service) => port.releases?.(service) ?? okAsync([]),
+  })),
   "platform that records failed rollouts": services((port) => {
     const failed = new Map<string, StoredRelease>();
     return {
@@ -435,6 +438,8 @@ const sqlMutants: Mutants<ProviderSubject> = {
 
 const before = (port: LogStore) => port.before as NonNullable<LogStore["before"]>;
 
+const count = (port: LogStore) => port.count as NonNullable<LogStore["count"]>;
+
 /** The position just before this one in a store that counts. */
 const previous = ({ instant, code }: LogPosition): LogPosition =>
   Number(code) === 0 ? behind((instant - 1n) as Instant) : { instant, code: ordinalCode(Number(code) - 1) };
@@ -475,6 +480,36 @@ const searchMutants: Mutants<ProviderSubject> = {
     })),
     "store that ignores the signal": logs((port) => ({
       before: (scope, place, query) => before(port)(scope, place, query),
+    })),
+  },
+  count: {
+    "store that counts the entries of the first edge": logs((port) => ({
+      count: (scope, { edges, ...query }, options) =>
+        count(port)(scope, { ...query, edges: edges.map((edge, at) => (at === 0 ? previous(edge) : edge)) }, options),
+    })),
+    "store that ignores the filter": logs((port) => ({
+      count: (scope, query, options) => count(port)(scope, { ...query, filter: everything }, options),
+    })),
+    "store that reports every entry as INFO": logs((port) => ({
+      count: (...args) =>
+        count(port)(...args).map((found) => ({
+          ...found,
+          counts: found.counts.map((counts) =>
+            Object.keys(counts).length === 0 ? {} : { INFO: Object.values(counts).reduce((sum, one) => sum + one, 0) },
+          ),
+        })),
+    })),
+    "store that claims to have counted everything": logs((port) => ({
+      count: (...args) => count(port)(...args).map(({ counts }) => ({ counts })),
+    })),
+    "store that makes no progress": logs((port) => ({
+      count: (scope, query, options) =>
+        count(port)(scope, query, options).map((found) =>
+          found.seen === undefined ? found : { ...found, seen: query.edges.at(-1) as LogPosition },
+        ),
+    })),
+    "store that ignores the signal": logs((port) => ({
+      count: (scope, query) => count(port)(scope, query),
     })),
   },
   seen: logs((port) => ({

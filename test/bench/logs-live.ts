@@ -147,6 +147,45 @@ export const logFollow: Bench = {
   },
 };
 
+/** Prints the current time for each request. */
+const printingOnce = `
+require("node:http").createServer((req, res) => {
+  console.log(JSON.stringify({ tick: Date.now() }));
+  res.end("ok");
+}).listen(process.env.PORT);
+`;
+
+/** The time that a request has waited when its entry is printed. The longest exceeds the shortest pause. */
+const WAITED_MS = [300, 450, 600, 750, 900];
+
+export const logWait: Bench = {
+  name: "log-wait",
+  title: "delay from console.log in a service to the response of a request that waits for the entry (median)",
+  unit: "ms",
+  goals: [],
+  prepare: async ({ small }) => {
+    const server = await startServer("--runner", "process");
+    const url = await deployed(server, printingOnce);
+    const measure = async () => {
+      const delays: number[] = [];
+      for (let n = 0; n < (small ? 2 : 20); n++) {
+        const { cursor: since } = await readPage(server, { query: "jsonPayload.tick>0", limit: 1 });
+        const held = readPage(server, { since, query: "jsonPayload.tick>0", wait: 25 });
+        await sleep(WAITED_MS[n % WAITED_MS.length]);
+        await (await fetch(url)).text();
+        const { tick } = JSON.parse((await held).logs[0]?.message ?? "{}") as { tick: number };
+        delays.push(Date.now() - tick);
+      }
+      return median(delays);
+    };
+    return {
+      subject: { name: "POST /v1/deployment/logs", measure },
+      peers: [],
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};
+
 export const logHttp: Bench = {
   name: "log-http",
   title: "reading a page of 100 entries over HTTP from a log of a million lines (median)",

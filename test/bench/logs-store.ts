@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LogFile } from "../../adapters/local/logs/log-file.ts";
 import { rowOf } from "../../adapters/local/logs/rows.ts";
-import { scan } from "../../adapters/local/logs/scan.ts";
+import { count, scan } from "../../adapters/local/logs/scan.ts";
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -12,6 +12,7 @@ import { behind, ordinalCode } from "../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import { parseLogFilter } from "../../core/domain/logs/filter/parse.ts";
 import { everything, type LogFilter } from "../../core/domain/logs/filter/tree.ts";
+import { bucketEdges } from "../../core/domain/logs/histogram.ts";
 import type { Instant } from "../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import { silentLogger } from "../support/logs/silent-logger.ts";
@@ -130,6 +131,35 @@ export const logFilters: Bench = {
         search("one of five thousand, by a field", 'jsonPayload.user="user-42"'),
         search("none, by a word", "nowhere"),
         search("none, by a regular expression", 'jsonPayload.message=~"^never.*"'),
+      ],
+      [Symbol.asyncDispose]: async () => remove(),
+    };
+  },
+};
+
+export const logHistogram: Bench = {
+  name: "log-histogram",
+  title: "counting a million entries in 60 buckets by severity, by the filter",
+  unit: "ms",
+  goals: [{ at: "most", bound: 2000 }],
+  prepare: async ({ small }) => {
+    const { folder, remove } = inFolder();
+    const path = join(folder, "log.sqlite");
+    const entries = small ? 20_000 : 1_000_000;
+    fill(path, entries);
+    const end = behind((BEGAN + BigInt(entries) * 1_000_000n) as Instant);
+    const edges = bucketEdges(behind((BEGAN - 1n) as Instant), end, 60);
+    const counting = (name: string, text: string): Contender => {
+      const filter = parseLogFilter(text, compileRe2)._unsafeUnwrap();
+      const query = { filter, edges, timeoutMs: 60_000 };
+      return { name, measure: async () => timed(() => void count({ path, scope, query })) };
+    };
+    return {
+      subject: counting("without a filter", ""),
+      peers: [
+        counting("by severity", "severity>=ERROR"),
+        counting("by a field", 'jsonPayload.user="user-42"'),
+        counting("by a word", "order"),
       ],
       [Symbol.asyncDispose]: async () => remove(),
     };

@@ -8,8 +8,8 @@ import { cronLateness } from "./cron.ts";
 import { deploy, rollback } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
-import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
-import { filterParse, logFilters, logPages, logPatterns } from "./logs-store.ts";
+import { logDelay, logFollow, logHttp, logIngest, logWait } from "./logs-live.ts";
+import { filterParse, logFilters, logHistogram, logPages, logPatterns } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
 import { ingressRunners, neighbours } from "./runners.ts";
@@ -38,11 +38,13 @@ const benches: readonly Bench[] = [
   version,
   logPages,
   logFilters,
+  logHistogram,
   logPatterns,
   filterParse,
   logIngest,
   logDelay,
   logFollow,
+  logWait,
   logHttp,
   storagePut,
   storageGet,

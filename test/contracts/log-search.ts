@@ -16,7 +16,14 @@ import { matcherOf } from "../../core/domain/logs/filter/match.ts";
 import { parseLogFilter } from "../../core/domain/logs/filter/parse.ts";
 import type { CompilePattern } from "../../core/domain/logs/filter/pattern.ts";
 import { everything, type LogFilter } from "../../core/domain/logs/filter/tree.ts";
-import type { EarlierFindings, LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
+import type {
+  EarlierFindings,
+  LogCountQuery,
+  LogCounts,
+  LogFindings,
+  LogQuery,
+  LogScope,
+} from "../../core/ports/log-store.ts";
 import { hostileFilters, logFilter, newLogEntry } from "../arbitraries/index.ts";
 import { type ContractCase, pageLimit, type StoreSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
@@ -41,6 +48,35 @@ const earlier = ({ provider }: StoreSubject, scope: LogScope, place: LogPosition
 
 /** A position before every entry. */
 const START = behind(0n as LogPosition["instant"]);
+
+type Counts = LogCounts["counts"];
+
+const count = ({ provider }: StoreSubject, scope: LogScope, query: LogCountQuery) =>
+  expectOk(provider.logs.count?.(scope, query) as ReturnType<NonNullable<typeof provider.logs.count>>);
+
+const counting = (): LogCountQuery => ({ filter: everything, edges: [START, LAST], timeoutMs: 20_000 });
+
+/** The counts of the buckets between the edges. */
+const bucketsOf = (entries: readonly LogEntry[], edges: readonly LogPosition[]): Counts =>
+  edges.slice(1).map((last, index) => {
+    const first = edges[index] as LogPosition;
+    const isInside = (one: LogEntry) => comparePositions(one, first) > 0 && comparePositions(one, last) <= 0;
+    return entries
+      .filter(isInside)
+      .map(({ severity }) => ({ [severity]: 1 }))
+      .reduce<Counts[number]>(sumOf, {});
+  });
+
+const sumOf = (one: Counts[number], other: Counts[number] = {}): Counts[number] => {
+  const names = Object.keys({ ...one, ...other }) as (keyof Counts[number])[];
+  return Object.fromEntries(names.map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]));
+};
+
+/** The positions in order, each once. */
+const distinct = (positions: readonly LogPosition[]): LogPosition[] =>
+  [...positions]
+    .sort(comparePositions)
+    .filter((one, index, all) => index === 0 || comparePositions(one, all[index - 1] as LogPosition) > 0);
 
 /** Reads after a position. Checks that every entry is later, and that a partial page makes progress. */
 const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
@@ -346,6 +382,69 @@ export const logSearchCases: readonly Case[] = [
     run: async ({ provider: { logs }, ...subject }) => {
       const scope = { owner: subject.account(), service: subject.name() };
       const gone = logs.before?.(scope, LAST, asking(), { signal: AbortSignal.abort() });
+      expect((await expectError(gone as NonNullable<typeof gone>)).kind).toBe("unavailable");
+    },
+  },
+  {
+    group: "count",
+    name: "counts exactly the matches of each bucket by severity, and none of other scopes",
+    when: ({ logs }) => logs.histogram.supported,
+    run: async (subject) => {
+      await amongScopes(subject, 5, async ({ scope, all, filter: some }) => {
+        const between = [behind((all[2] as LogEntry).instant), all[2] as LogEntry, justBefore(all[4] as LogEntry)];
+        for (const filter of [everything, some])
+          for (const inner of [between, all.slice(1, 4), []]) {
+            const edges = distinct([START, ...inner, LAST]);
+            const matches = all.filter(matcherOf(filter, compile));
+            for (const range of [edges, edges.slice(1), edges.slice(0, -1)])
+              if (range.length > 1)
+                expect(await count(subject, scope, { filter, edges: range, timeoutMs: 20_000 })).toEqual({
+                  counts: bucketsOf(matches, range),
+                });
+          }
+      });
+      const nowhere = await count(subject, scopeOf(subject), counting());
+      expect(nowhere).toEqual({ counts: [{}] });
+    },
+  },
+  {
+    group: "count",
+    name: "a count with a timeout of 0 ms counts everything, part by part",
+    when: ({ logs }) => logs.histogram.supported,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (const batch of [0, 1, 2, 3, 4])
+        await append(
+          subject,
+          numbers(500).map((text) => line(scope, `${batch} ${text} ${"x".repeat(100)}`)),
+        );
+      const all = [...(await followBack(subject, scope, () => asking()))];
+      const edges = distinct([START, all[100] as LogEntry, all[1900] as LogEntry, LAST]);
+      for (const filter of [everything, severe, ...lookingFor]) {
+        const matches = all.filter(matcherOf(filter, compile));
+        const next = pageLimit("A count");
+        for (let left = edges, sums: Counts = edges.slice(1).map(() => ({})); ; ) {
+          next();
+          const { counts, seen } = await count(subject, scope, { filter, edges: left, timeoutMs: 0 });
+          sums = sums.map((one, index) => sumOf(one, counts[index]));
+          // The part contains exactly the entries after `seen`.
+          const isCounted = (one: LogEntry) => seen === undefined || comparePositions(one, seen) > 0;
+          expect(sums).toEqual(bucketsOf(matches.filter(isCounted), edges));
+          if (seen === undefined) break;
+          expect(comparePositions(seen, left.at(-1) as LogPosition)).toBe(-1);
+          left = [...left.filter((edge) => comparePositions(edge, seen) < 0), seen];
+        }
+      }
+    },
+  },
+  {
+    group: "count",
+    name: "an aborted count fails with unavailable",
+    when: ({ logs }) => logs.histogram.supported,
+    run: async ({ provider: { logs }, ...subject }) => {
+      const gone = logs.count?.(scopeOf({ provider: { logs }, ...subject } as StoreSubject), counting(), {
+        signal: AbortSignal.abort(),
+      });
       expect((await expectError(gone as NonNullable<typeof gone>)).kind).toBe("unavailable");
     },
   },

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { ReleaseOrigin, StoredRelease } from "../../core/domain/deploy/releases/release.ts";
 import type { Service } from "../../core/domain/deploy/service-template.ts";
+import type { ReleaseOptions } from "../../core/ports/service-platform.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { build, collect, deployed, expectOk, failedWith, rollOut, running, serviceOf, templateFor } from "./support.ts";
 
@@ -10,9 +11,10 @@ type Case = ContractCase<ProviderSubject>;
 const releasesOf = async (
   { provider }: ProviderSubject,
   service: Pick<Service, "name" | "owner">,
+  options: ReleaseOptions = {},
 ): Promise<readonly StoredRelease[]> => {
   if (provider.services.releases === undefined) throw new Error("the provider declares releases without the method");
-  return expectOk(provider.services.releases(service));
+  return expectOk(provider.services.releases(service, options));
 };
 
 const expectedOf = ({ etag, owner }: Service) => ({ etag, owner });
@@ -68,6 +70,8 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
       expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => b - a));
       expect(new Set(releases.map(({ uid }) => uid)).size).toBe(1);
       expect(releases.map(({ revision }) => revision)[0]).toBe((await serviceOf(subject, name)).serving[0]?.id);
+      for (const newest of [1, 2, 10])
+        expect(await releasesOf(subject, { name, owner }, { newest })).toEqual(releases.slice(0, newest));
     },
   },
   {

@@ -152,12 +152,12 @@ export const createEcsPlatform = (
       }
     }),
 
-    releases: ({ name, owner }, { signal } = {}) =>
+    releases: ({ name, owner }, { signal, newest } = {}) =>
       safeTry(async function* () {
         const held = heldIn(yield* await records.read(name, { signal }));
         if (held === undefined || held.attempted.owner !== owner) return ok([]);
         const now = yield* await serving(yield* depsOf(held), held, { signal });
-        return storedReleases({ releases, images, digestKey, logger, releasesKept }, held, now, { signal });
+        return storedReleases({ releases, images, digestKey, logger, releasesKept }, held, now, { signal }, newest);
       }),
 
     remove: (name, expected, options = {}) =>

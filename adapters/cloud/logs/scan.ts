@@ -108,8 +108,11 @@ class Gathering {
   }
 }
 
+/** Where `isOver` may end a listing: within a group of entries, after at least one group, or anywhere. */
+type MayEnd = "in-group" | "after-group" | "anywhere";
+
 /**
- * Yields groups of entries of the same moment, sorted. Each group is complete, unless `mayCutGroup` is true and
+ * Yields groups of entries of the same moment, sorted. Each group is complete, unless `mayEnd` is `in-group` and
  * `isOver` ends the search within the last group.
  */
 async function* groups(
@@ -118,7 +121,7 @@ async function* groups(
   order: Order,
   size: number,
   isOver: () => boolean,
-  mayCutGroup = false,
+  mayEnd: MayEnd = "after-group",
 ): AsyncGenerator<Group> {
   const gathering = new Gathering(grain[order], order);
   let token: string | undefined;
@@ -136,8 +139,9 @@ async function* groups(
       yield gathering.take(false);
     }
     if (token === undefined || !isOver()) continue;
-    if (mayCutGroup && !gathering.isEmpty) return yield gathering.take(true);
-    if (!mayCutGroup && hasGroups) return yield { entries: [], isCut: true };
+    if (mayEnd === "in-group" && !gathering.isEmpty) return yield gathering.take(true);
+    const mayEndHere = mayEnd === "anywhere" || (mayEnd === "after-group" && hasGroups);
+    if (mayEndHere) return yield { entries: [], isCut: true };
   } while (token !== undefined);
   if (!gathering.isEmpty) yield gathering.take(false);
 }
@@ -189,7 +193,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
   if (pushed === "nothing" || (!isSure && seen === undefined)) return findings(false);
   // Excludes entries that arrive during the search: they are newer than `seen`.
   const range = { to: seen?.instant ?? until, narrowed: pushed === "some" };
-  for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver, true)) {
+  for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver, "in-group")) {
     for (const entry of entries) {
       seen ??= placeOf(entry);
       if (comparePositions(entry, seen) > 0) continue;
@@ -242,10 +246,12 @@ export const scanAfter = async (scan: Scan, place: LogPosition): Promise<LogFind
   return findings(false);
 };
 
-export const scanBefore = async (scan: Scan, place: LogPosition): Promise<EarlierFindings> => {
-  const { pushed, until } = scan;
+/**
+ * Examines the entries of a range up to a position, newest first. Returns undefined if the time is over and a narrowed
+ * listing had no entry.
+ */
+const examineBefore = async (scan: Scan, place: LogPosition, range: Range): Promise<EarlierFindings | undefined> => {
   const found = new Found(scan);
-  if (pushed === "nothing") return nothing;
   /** The oldest examined entry. */
   let last: LogPosition | undefined;
   const findings = (partial: boolean): EarlierFindings => ({
@@ -253,23 +259,28 @@ export const scanBefore = async (scan: Scan, place: LogPosition): Promise<Earlie
     ...(last === undefined ? {} : { seen: justBefore(last) }),
     partial,
   });
-  const to = until !== undefined && until < place.instant ? until : place.instant;
-  // A search that has examined nothing must continue, because the next one would begin at the same position.
-  const isOver = () => last !== undefined && scan.isOver();
-  for await (const { entries, isCut } of groups(
-    scan,
-    { to, narrowed: pushed === "some" },
-    "desc",
-    sizeFor(scan),
-    isOver,
-  )) {
+  // A complete listing must continue until it has an entry, because the next search would begin at the same position.
+  const isOver = () => (range.narrowed || last !== undefined) && scan.isOver();
+  const mayEnd = range.narrowed ? "anywhere" : "after-group";
+  for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver, mayEnd)) {
     for (const entry of entries) {
       if (comparePositions(entry, place) > 0) continue;
       if (!found.take(entry)) return findings(true);
       last = placeOf(entry);
       if (found.isFull) return findings(false);
     }
-    if (isCut) return findings(true);
+    if (isCut) return last === undefined ? undefined : findings(true);
   }
   return { entries: found.entries.toReversed(), partial: false };
+};
+
+export const scanBefore = async (scan: Scan, place: LogPosition): Promise<EarlierFindings> => {
+  const { pushed, until } = scan;
+  if (pushed === "nothing") return nothing;
+  const to = until !== undefined && until < place.instant ? until : place.instant;
+  const narrowed = pushed === "some";
+  const found = await examineBefore(scan, place, { to, narrowed });
+  // The narrowed listing had no entry from which the next search could continue, so continue from the entries that do
+  // not match.
+  return found ?? (await examineBefore({ ...scan, isOver: () => true }, place, { to, narrowed: false })) ?? nothing;
 };

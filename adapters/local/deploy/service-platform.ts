@@ -238,10 +238,10 @@ export class LocalPlatform implements ServicePlatform {
     return this.#sweepImages(true);
   }
 
-  releases(...[service]: Parameters<Releases>): ReturnType<Releases> {
+  releases(...[service, { newest } = {}]: Parameters<Releases>): ReturnType<Releases> {
     return this.#guarded(() => {
       const stored = this.#deps.rows.get(service.name);
-      return stored?.owner === service.owner ? this.#deps.rows.releases.of(service.name) : [];
+      return stored?.owner === service.owner ? this.#deps.rows.releases.of(service.name, newest) : [];
     }).map(async (releases) => {
       const { releasesKept, digestKey } = this.#deps;
       const kept = keptImages(

@@ -58,7 +58,7 @@ export interface EngineOptions {
 /** The part of the engine that the server uses. */
 export interface EngineConnection {
   readonly engine: Engine;
-  readonly logs: Pick<EngineLogs, "append" | "writeAll" | "repair">;
+  readonly logs: Pick<EngineLogs, "append" | "writeAll" | "nextEntry" | "repair">;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
   /** The port for signed URLs. */

@@ -2,11 +2,12 @@
  * The local LogStore. The server reads the accounts' log files; the engine writes them. Before each read, the engine
  * writes the waiting entries of the account, so every entry is visible immediately, without a settle window.
  */
+import { once } from "node:events";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { isEverything } from "../../../core/domain/logs/filter/tree.ts";
-import { unavailable } from "../../../core/errors.ts";
-import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { LogCounts, LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { ResultAsync } from "../../../core/result.ts";
 import { fileIdOf } from "../data-folder/file-id.ts";
@@ -21,15 +22,13 @@ const MAX_OPEN = 100;
 
 export interface LocalLogsConfig {
   readonly folder: string;
-  readonly writer: Pick<EngineLogs, "append" | "writeAll" | "repair">;
+  readonly writer: Pick<EngineLogs, "append" | "writeAll" | "nextEntry" | "repair">;
 }
 
 interface OpenFile {
   readonly id: string;
   readonly pages: LogPages;
 }
-
-const nothing: LogFindings = { entries: [], partial: false };
 
 export class LocalLogs implements LogStore {
   readonly writer: LocalLogsConfig["writer"];
@@ -60,6 +59,25 @@ export class LocalLogs implements LogStore {
     ...[scope, place, query, options]: Parameters<NonNullable<LogStore["before"]>>
   ): ReturnType<NonNullable<LogStore["before"]>> {
     return this.#read(scope, query, place, options?.signal, true);
+  }
+
+  count(
+    ...[scope, query, options]: Parameters<NonNullable<LogStore["count"]>>
+  ): ReturnType<NonNullable<LogStore["count"]>> {
+    const nothing = { counts: query.edges.slice(1).map(() => ({})) };
+    const wanted = { path: this.pathOf(scope.owner), scope, query };
+    return this.#readFile<LogCounts>(scope.owner, nothing, options?.signal, () =>
+      this.#searches.count(wanted, options?.signal),
+    );
+  }
+
+  /** An engine of an earlier version lacks the call, and an engine that has ended cannot respond. */
+  async nextEntry(...[scope, { signal }]: Parameters<NonNullable<LogStore["nextEntry"]>>): Promise<void> {
+    try {
+      await this.writer.nextEntry(scope, signal);
+    } catch {
+      if (!signal.aborted) await once(signal, "abort");
+    }
   }
 
   /** Returns the path of the account's log file, which exists after the account's first entry. */
@@ -93,16 +111,32 @@ export class LocalLogs implements LogStore {
     signal: AbortSignal | undefined,
     backwards = false,
   ): ReturnType<LogStore["newest"]> {
-    const { owner } = scope;
+    const search = {
+      path: this.pathOf(scope.owner),
+      scope,
+      query,
+      ...(place === undefined ? {} : { place, backwards }),
+    };
+    return this.#readFile<LogFindings>(scope.owner, { entries: [], partial: false }, signal, (id) =>
+      this.#find(search, id, signal),
+    );
+  }
+
+  /** Reads the account's file, and repairs it if it is damaged. Returns `nothing` if the file does not exist. */
+  #readFile<T>(
+    owner: AccountId,
+    nothing: T,
+    signal: AbortSignal | undefined,
+    find: (id: string) => Promise<T | "damaged">,
+  ): ResultAsync<T, Unavailable> {
     const path = this.pathOf(owner);
-    const search = { path, scope, query, ...(place === undefined ? {} : { place, backwards }) };
-    const read = async (): Promise<LogFindings> => {
+    const read = async (): Promise<T> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
       // The id before the read identifies the damaged file, so a file that replaces it meanwhile is not repaired.
       for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
         signal?.throwIfAborted();
-        const found = await this.#find(search, id, signal);
+        const found = await find(id);
         if (found !== "damaged") return found;
         if (repaired === 2) throw new Error("the new log file is damaged, too");
         await this.writer.repair(owner, id);

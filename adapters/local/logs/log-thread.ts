@@ -6,9 +6,11 @@ import { Worker } from "node:worker_threads";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { ResultAsync } from "../../../core/result.ts";
+import { EntryWaits } from "../../shared/logs/entry-waits.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { type Amount, Backlog } from "./backlog.ts";
 import { type EngineLogs, isRecent, type LogWriterConfig, timeOf, unwritable } from "./log-writer.ts";
@@ -87,6 +89,7 @@ export class LogThread implements EngineLogs {
   #size: Amount = NOTHING;
   /** Items that the thread has not taken. */
   #backlog = new Backlog(AHEAD);
+  readonly #waits = new EntryWaits();
   /** The number of entries in the thread that are not in a file, according to its last report. */
   #inThread = 0;
   #lostAt = Number.NEGATIVE_INFINITY;
@@ -105,25 +108,34 @@ export class LogThread implements EngineLogs {
 
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
     const letters = ENTRY_LETTERS + (entry.text?.length ?? 0);
-    return this.#queue({ entry, at: timeOf(this.#clock.now(), at) }, { entries: 1, letters });
+    const room = this.#queue({ entry, at: timeOf(this.#clock.now(), at) }, { entries: 1, letters });
+    this.#waits.received(entry);
+    return room;
   }
 
   pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined {
     // Copies the lines, because `#send` transfers the whole memory block that backs a buffer.
     const lines = new Uint8Array(output.lines);
     const item = { output: { ...output, lines: lines as Buffer }, at: timeOf(this.#clock.now(), at) };
-    return this.#queue(item, { entries: countLines(lines), letters: lines.length });
+    const room = this.#queue(item, { entries: countLines(lines), letters: lines.length });
+    this.#waits.received(output);
+    return room;
   }
 
   append(entries: readonly NewLogEntry[]): ReturnType<EngineLogs["append"]> {
     const written = this.#call({ name: "append", entries }).then((isWritten) => {
       if (!isWritten) throw unwritable();
     });
+    for (const entry of entries) this.#waits.received(entry);
     return ResultAsync.fromPromise(written, unwritable);
   }
 
   async writeAll(owner: AccountId): Promise<void> {
     await this.#call({ name: "writeAll", owner });
+  }
+
+  nextEntry(scope: LogScope, signal: AbortSignal): Promise<void> {
+    return this.#waits.next(scope, signal);
   }
 
   async repair(owner: AccountId, damaged: string): Promise<void> {

@@ -10,10 +10,11 @@ import { type LogPosition, nextPosition } from "../../../core/domain/logs/cursor
 import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { type Instant, millisOf, plusMillis } from "../../../core/domain/wire/instant.ts";
 import { unavailable } from "../../../core/errors.ts";
-import type { LogStore } from "../../../core/ports/log-store.ts";
+import type { LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
+import { EntryWaits } from "../../shared/logs/entry-waits.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
 import { fileIdOf } from "../data-folder/file-id.ts";
 import { type Amount, Backlog, reaches } from "./backlog.ts";
@@ -70,6 +71,8 @@ export interface EngineLogs {
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]>;
   /** Resolves when the file contains all entries of the account that were queued before the call. */
   writeAll(owner: AccountId): Promise<void>;
+  /** Resolves when a service logs an entry after the call, or when the signal aborts. */
+  nextEntry(scope: LogScope, signal: AbortSignal): Promise<void>;
   /**
    * Replaces the account's file if it is still the damaged one. Resolves when the readable entries are recovered.
    * @param damaged the id of the damaged file; two readers may report the same file
@@ -128,6 +131,7 @@ export class LogWriter implements EngineLogs {
   readonly #repairs: LogRepairs;
   readonly #retention: NodeJS.Timeout;
   readonly #backlog = new Backlog();
+  readonly #waits = new EntryWaits();
   #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #retaining = false;
@@ -159,6 +163,10 @@ export class LogWriter implements EngineLogs {
     const owners = [...new Set(entries.map(({ owner }) => owner))];
     const written = Promise.all(owners.map((owner) => this.#written(this.#account(owner))));
     return ResultAsync.fromPromise(written, unwritable).map(() => undefined);
+  }
+
+  nextEntry(scope: LogScope, signal: AbortSignal): Promise<void> {
+    return this.#waits.next(scope, signal);
   }
 
   get waiting(): number {
@@ -231,6 +239,7 @@ export class LogWriter implements EngineLogs {
       return !isWritable(entry);
     }
     this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
+    this.#waits.received(entry);
     return true;
   }
 

@@ -37,7 +37,8 @@ type Contents = Pick<Row, "text" | "json" | "http">;
 export const lettersOf = ({ text, json, http }: Contents): number =>
   (text?.length ?? 0) + (json?.length ?? 0) + (http?.length ?? 0);
 
-const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
+export const severityOf = (rank: number): Severity =>
+  severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
 
 /** Throws if the entry has values that JSON cannot represent. */
 export const rowOf = (entry: LogEntry): NewRow => ({
@@ -96,6 +97,9 @@ export const keyOf = ({ instant, code }: LogPosition): Key => {
   // A truncated code sorts before all codes that start with it.
   return { ns, ord: code.length < 10 ? ordinal - 1n : ordinal };
 };
+
+/** Returns the key directly after a key. */
+export const firstBehind = ({ ns, ord }: Key): Key => ({ ns, ord: ord + 1n });
 
 export const positionOf = ({ ns, ord }: Key): LogPosition => ({
   instant: ns as Instant,

@@ -1,5 +1,5 @@
 /**
- * Searches a log file with a filter, window by window, until the page is full or the query's timeout has passed. A
+ * Searches a log file with a filter or counts its entries, window by window, until the page is full or the query's timeout has passed. A
  * search blocks its thread, so `Searches` runs it in a separate thread, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
@@ -9,11 +9,24 @@ import { lowerBound } from "../../../core/domain/logs/filter/bounds.ts";
 import { nanosOf } from "../../../core/domain/logs/filter/literals.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
-import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
+import type { LogCounts, LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { lowerThreadPriority } from "../../shared/runtime/low-priority.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
-import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
+import { countRows, type LogCount } from "./count.ts";
+import {
+  columnTime,
+  entryOf,
+  FIRST_NS,
+  firstBehind,
+  type Key,
+  keyOf,
+  LAST_NS,
+  lettersOf,
+  positionOf,
+  type Row,
+} from "./rows.ts";
+import { searchDeadline } from "./search-deadline.ts";
 import { NANOS_OF, type WhereClause, whereClause } from "./where-clause.ts";
 import { Windows } from "./windows.ts";
 
@@ -27,30 +40,7 @@ export interface LogSearch {
   readonly backwards?: boolean;
 }
 
-/** Number of characters to search between two checks of the clock. A line of 256 KiB may take a second. */
-const UNWATCHED_LETTERS = 64 * 1024;
-/** The cost of a row without text, in characters. */
-const ROW_LETTERS = 64;
-
-/**
- * Reports when the timeout has passed. Checks the clock only after `UNWATCHED_LETTERS` characters or a whole window, so
- * that every search makes progress.
- */
-const watch = (timeoutMs: number) => {
-  const ends = performance.now() + timeoutMs;
-  let unwatched = 0;
-  return {
-    isOver: () => performance.now() > ends,
-    isOverAfter: (row: Row): boolean => {
-      unwatched += lettersOf(row) + ROW_LETTERS;
-      if (unwatched < UNWATCHED_LETTERS) return false;
-      unwatched = 0;
-      return performance.now() > ends;
-    },
-  };
-};
-
-type Watch = ReturnType<typeof watch>;
+type Deadline = ReturnType<typeof searchDeadline>;
 
 /** The reason why a search ended, and the last row that it examined. */
 type End = { readonly why: "limit" | "room" | "time" | "end"; readonly last?: Key };
@@ -63,20 +53,15 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
-/** Omits the contents of an entry, because copying them to another thread is expensive. */
-const briefOf = ({ owner, service, instant, code, severity, logName }: LogEntry): LogEntry => ({
-  ...{ owner, service, instant, code, severity, logName },
-});
-
 /** Returns a function that collects matching rows until a limit ends the search. */
-const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, found: LogEntry[]) => {
+const collector = ({ scope, query }: LogSearch, exact: boolean, deadline: Deadline, found: LogEntry[]) => {
   const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
   const hasRoom = pageRoom();
   const judge = (row: Row): End["why"] | undefined => {
     const entry = entryOf(scope.owner, row);
     if (!matches(entry)) return undefined;
     if (!hasRoom(lettersOf(row))) return "room";
-    return found.push(query.isBrief ? briefOf(entry) : entry) === query.limit ? "limit" : undefined;
+    return found.push(entry) === query.limit ? "limit" : undefined;
   };
   let before: Row | undefined;
   return (rows: Iterable<unknown>): End | undefined => {
@@ -85,43 +70,40 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
       if (why === "room") return { why, ...(before === undefined ? {} : { last: before }) };
       before = row;
       if (why !== undefined) return { why, last: before };
-      if (clock.isOverAfter(row)) return { why: "time", last: before };
+      if (deadline.isOverAfter(row)) return { why: "time", last: before };
     }
     return undefined;
   };
 };
 
 /**
- * Returns the key at which the search starts, and the time at which it ends. Skips entries that are older than the
+ * Returns the key at which the search starts, and the last key that it examines. Skips entries that are older than the
  * filter's lower bound.
  */
-const reach = ({ query, place, backwards }: LogSearch): { readonly from: Key; readonly end: bigint } => {
+const reach = ({ query, place, backwards }: LogSearch): { readonly from: Key; readonly end: Key } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
   const newest = { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) };
   if (place === undefined || backwards) {
     const from = place === undefined || columnTime(place.instant) > until ? newest : firstBehind(keyOf(place));
-    return { from, end: columnTime(earliest?.instant ?? FIRST_NS) };
+    return { from, end: { ns: columnTime(earliest?.instant ?? FIRST_NS), ord: 0n } };
   }
-  return { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
+  return { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: newest };
 };
-
-/** Returns the key after that of an entry, because a search excludes the key at which it starts. */
-const firstBehind = ({ ns, ord }: Key): Key => ({ ns, ord: ord + 1n });
 
 /** Examines the log window by window until a limit or the end of the log ends the search. */
 const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
-  const clock = watch(search.query.timeoutMs);
-  const collect = collector(search, where.exact, clock, found);
+  const deadline = searchDeadline(search.query.timeoutMs);
+  const collect = collector(search, where.exact, deadline, found);
   const forwards = search.place !== undefined && search.backwards !== true;
-  const windows = new Windows(db, search.scope.service, forwards, where, search.query.isBrief === true);
+  const windows = new Windows(db, search.scope.service, forwards, where);
   const { end, from: start } = reach(search);
   for (let from = start; ; ) {
     const { rows, border } = windows.next(from, end);
     const ended = collect(rows);
     if (ended !== undefined) return ended;
     if (border === undefined) return { why: "end" };
-    if (clock.isOver()) return { why: "time", last: border };
+    if (deadline.isOver()) return { why: "time", last: border };
     from = border;
   }
 };
@@ -143,16 +125,18 @@ const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
   return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };
 };
 
-/** Searches a snapshot of the file, so concurrent writes do not affect the result. */
-export const scan = (search: LogSearch): LogFindings => {
-  using db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
+/** Reads a snapshot of the file, so concurrent writes do not affect the result. */
+const inSnapshot = <T>(path: string, read: (db: DatabaseSync) => T): T => {
+  using db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
   // SQL and the predicate must interpret durations in the same way.
   db.function(NANOS_OF, { deterministic: true, useBigIntArguments: true }, (text) =>
     columnTime(nanosOf(String(text)) ?? 0n),
   );
   db.exec("BEGIN");
-  return scanRows(db, search);
+  return read(db);
 };
+
+export const scan = (search: LogSearch): LogFindings => inSnapshot(search.path, (db) => scanRows(db, search));
 
 /** Returns `damaged` if SQLite cannot read the file. An error would lose its code on the way to another thread. */
 export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
@@ -166,10 +150,19 @@ export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
 
 export const search = (wanted: LogSearch): LogFindings | "damaged" => unlessDamaged(() => scan(wanted));
 
+export const count = (wanted: LogCount): LogCounts | "damaged" =>
+  unlessDamaged(() => inSnapshot(wanted.path, (db) => countRows(db, wanted)));
+
 /** Entry point of `Searches` in a separate thread. The thread's low priority keeps searches from delaying requests. */
 export const searchInThread = (wanted: LogSearch): LogFindings | "damaged" => {
   lowerThreadPriority();
   return search(wanted);
+};
+
+/** Entry point of `Searches` in a separate thread. */
+export const countInThread = (wanted: LogCount): LogCounts | "damaged" => {
+  lowerThreadPriority();
+  return count(wanted);
 };
 
 /** Whether every page of a log file can be read. Entry point of `Searches`. */

@@ -1,9 +1,10 @@
 /** Runs filtered searches in separate threads, so that no client's filter delays other requests. */
 import Tinypool from "tinypool";
-import type { LogFindings } from "../../../core/ports/log-store.ts";
+import type { LogCounts, LogFindings } from "../../../core/ports/log-store.ts";
 import { FairSemaphore } from "../../shared/runtime/fair-semaphore.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
-import { isWhole, type LogSearch, search as searchHere } from "./scan.ts";
+import type { LogCount } from "./count.ts";
+import { count as countHere, isWhole, type LogSearch, search as searchHere } from "./scan.ts";
 
 /** Maximum number of concurrent searches, each of a different account; further ones wait. */
 const MAX_CONCURRENT = 2;
@@ -17,6 +18,12 @@ const IDLE_MS = 30_000;
 const BLOCKING_MS = 100;
 
 const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
+
+/** The work of a thread: the name of the script's function, and the same function for a bundle. */
+interface Work<W, T> {
+  readonly name: string;
+  readonly here: (wanted: W) => T;
+}
 
 export class Searches {
   readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
@@ -32,11 +39,12 @@ export class Searches {
    * Runs a search. Stops the search and its thread when the signal aborts. The timeout includes the wait for a thread.
    */
   run(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
-    const { scope, query } = search;
-    const ends = performance.now() + query.timeoutMs;
-    return this.#semaphore.take(scope.owner, signal, () =>
-      this.#inThread({ ...search, query: { ...query, timeoutMs: ends - performance.now() } }, signal),
-    );
+    return this.#inTurn({ name: "searchInThread", here: searchHere }, search, signal);
+  }
+
+  /** Counts the entries of a log, like `run`. */
+  count(wanted: LogCount, signal: AbortSignal | undefined): Promise<LogCounts | "damaged"> {
+    return this.#inTurn({ name: "countInThread", here: countHere }, wanted, signal);
   }
 
   /** Whether every page of the file can be read. */
@@ -48,14 +56,23 @@ export class Searches {
     await this.#threads?.destroy();
   }
 
-  async #inThread(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
+  #inTurn<W extends LogSearch | LogCount, T>(work: Work<W, T>, wanted: W, signal: AbortSignal | undefined): Promise<T> {
+    const { scope, query } = wanted;
+    const ends = performance.now() + query.timeoutMs;
+    return this.#semaphore.take(scope.owner, signal, () =>
+      this.#inThread(work, { ...wanted, query: { ...query, timeoutMs: ends - performance.now() } }, signal),
+    );
+  }
+
+  async #inThread<W extends LogSearch | LogCount, T>(
+    { name, here }: Work<W, T>,
+    wanted: W,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     if (this.#script !== null)
-      return this.#pool(this.#script).run(search, {
-        name: "searchInThread",
-        ...(signal === undefined ? {} : { signal }),
-      });
-    const { query } = search;
-    return searchHere({ ...search, query: { ...query, timeoutMs: Math.min(query.timeoutMs, BLOCKING_MS) } });
+      return this.#pool(this.#script).run(wanted, { name, ...(signal === undefined ? {} : { signal }) });
+    const { query } = wanted;
+    return here({ ...wanted, query: { ...query, timeoutMs: Math.min(query.timeoutMs, BLOCKING_MS) } });
   }
 
   #pool(worker: URL): Tinypool {

@@ -12,12 +12,8 @@ const MAX_PARAMS = 5;
 /** SQL cannot be interrupted, so the search makes the next window smaller if one took longer than this. */
 const LONG_MS = 200;
 
-/** The columns of a row, without its contents. */
-const BRIEF_COLUMNS = `
-  service, ns, ord, severity, log, NULL AS revision, NULL AS instance, NULL AS text, NULL AS json, NULL AS http`;
-
 export interface Window {
-  /** The rows that the SQL selects, read lazily. */
+  /** The rows that the SQL selects, or their number by severity, read lazily. */
   readonly rows: Iterable<unknown>;
   /** Key of the window's last row; undefined for the last window. */
   readonly border: Key | undefined;
@@ -28,13 +24,18 @@ export class Windows {
   readonly #where: WhereClause;
   readonly #border: StatementSync;
   readonly #within: StatementSync;
-  readonly #rest: StatementSync;
   readonly #maxRows: number;
   #size: number;
   #began: number | undefined;
 
-  /** @param isBrief whether to omit the contents of entries if the SQL expresses the whole filter */
-  constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause, isBrief: boolean) {
+  /** @param select `counts` selects the columns `severity` and `entries`, with one row for each severity */
+  constructor(
+    db: DatabaseSync,
+    service: string,
+    forwards: boolean,
+    where: WhereClause,
+    select: "rows" | "counts" = "rows",
+  ) {
     this.#service = service;
     this.#where = where;
     this.#maxRows = Math.ceil(MAX_ROWS / Math.max(1, where.params.length / MAX_PARAMS));
@@ -47,21 +48,21 @@ export class Windows {
       statement.setReadBigInts(true);
       return statement;
     };
-    this.#border = prepare(`SELECT ns, ord ${from} AND ns ${upTo} ? ${order} LIMIT 1 OFFSET ?`);
-    const columns = isBrief && where.exact ? BRIEF_COLUMNS : "*";
-    this.#within = prepare(`SELECT ${columns} ${from} AND (ns, ord) ${upTo} (?, ?) AND ${where.sql} ${order}`);
-    this.#rest = prepare(`SELECT ${columns} ${from} AND ns ${upTo} ? AND ${where.sql} ${order}`);
+    const within = `${from} AND (ns, ord) ${upTo} (?, ?)`;
+    this.#border = prepare(`SELECT ns, ord ${within} ${order} LIMIT 1 OFFSET ?`);
+    this.#within = prepare(
+      select === "rows"
+        ? `SELECT * ${within} AND ${where.sql} ${order}`
+        : `SELECT severity, count(*) AS entries ${within} AND ${where.sql} GROUP BY severity`,
+    );
   }
 
-  /** Returns the next rows after a key, up to the time `end`. */
-  next({ ns, ord }: Key, end: bigint): Window {
+  /** Returns the next rows after a key, up to and including the key `end`. */
+  next({ ns, ord }: Key, end: Key): Window {
     this.#adapt();
-    const border = this.#border.get(this.#service, ns, ord, end, this.#size - 1) as Key | undefined;
-    const { params } = this.#where;
-    const rows =
-      border === undefined
-        ? this.#rest.iterate(this.#service, ns, ord, end, ...params)
-        : this.#within.iterate(this.#service, ns, ord, border.ns, border.ord, ...params);
+    const border = this.#border.get(this.#service, ns, ord, end.ns, end.ord, this.#size - 1) as Key | undefined;
+    const last = border ?? end;
+    const rows = this.#within.iterate(this.#service, ns, ord, last.ns, last.ord, ...this.#where.params);
     return { rows, border };
   }
 

@@ -27,10 +27,16 @@ export class ReleaseRows {
     this.#db = db;
   }
 
-  /** Returns the releases of a deployment, newest first. */
-  of(name: DeploymentName): Release[] {
-    const documents = "SELECT document FROM releases WHERE name = ? ORDER BY release DESC";
-    return selectAll<{ document: string }>(this.#db, documents, name).map(({ document }) => readRelease(document));
+  /**
+   * Returns the releases of a deployment, newest first.
+   * @param newest the number of releases to return; defaults to all
+   */
+  of(name: DeploymentName, newest = -1): Release[] {
+    // A negative limit is no limit.
+    const documents = "SELECT document FROM releases WHERE name = ? ORDER BY release DESC LIMIT ?";
+    return selectAll<{ document: string }>(this.#db, documents, name, newest).map(({ document }) =>
+      readRelease(document),
+    );
   }
 
   /** Returns the images of all releases of all deployments. */

@@ -101,19 +101,31 @@ export class RollupWriter {
   }
 }
 
-const readSteps = (
-  db: DatabaseSync,
-  { owner, name }: MetricScope,
-  window: MetricWindow,
-): readonly (Rollup | null)[] => {
-  const from = secondsOf(window.from);
-  const to = from + window.step * window.count;
+/** Returns the range of a window in seconds since 1970. */
+const rangeOf = ({ from, step, count }: MetricWindow): readonly [from: number, to: number] => [
+  secondsOf(from),
+  secondsOf(from) + step * count,
+];
+
+/** Returns the time for which the platform observed its services in each step of the window. */
+const readObserved = (db: DatabaseSync, window: MetricWindow): readonly ObservedTime[] => {
+  const [from, to] = rangeOf(window);
   const observed = selectAll<{ first: number; millis: number }>(
     db,
     `SELECT MIN(minute) AS first, SUM(millis) AS millis FROM observed_minutes WHERE minute >= ? AND minute < ?
      GROUP BY CAST((minute - ?) / ? AS INTEGER)`,
     ...[from, to, from, window.step],
   );
+  return observed.map(({ first, millis }): ObservedTime => [first, millis]);
+};
+
+const readSteps = (
+  db: DatabaseSync,
+  { owner, name }: MetricScope,
+  window: MetricWindow,
+  observed: readonly ObservedTime[],
+): readonly (Rollup | null)[] => {
+  const [from, to] = rangeOf(window);
   const rows = selectAll<Pick<RollupRow, "minute" | "rollup">>(
     db,
     "SELECT minute, rollup FROM rollups WHERE owner = ? AND name = ? AND minute >= ? AND minute < ?",
@@ -121,17 +133,18 @@ const readSteps = (
   );
   return sumSteps(
     window,
-    observed.map(({ first, millis }): ObservedTime => [first, millis]),
+    observed,
     rows.map(({ minute, rollup }): MinuteRollup => [minute, rollup]),
   );
 };
 
 /** Reads the rollups, for the server. Other requests run between the reads of two deployments. */
 export const createMetricStore = (file: Pick<ReadOnlyFile, "use">): MetricStore => {
-  const readOne = (scope: MetricScope, window: MetricWindow): ResultAsync<readonly (Rollup | null)[], Unavailable> =>
+  /** Reads after other requests have run. */
+  const read = <T>(query: (db: DatabaseSync) => T): ResultAsync<T, Unavailable> =>
     ResultAsync.fromSafePromise(yieldToEventLoop()).andThen(() => {
       try {
-        return okAsync(file.use((db) => readSteps(db, scope, window)));
+        return okAsync(file.use(query));
       } catch (cause) {
         return errAsync(unavailable("The metrics cannot be read now. Try again.", 5, cause));
       }
@@ -139,8 +152,9 @@ export const createMetricStore = (file: Pick<ReadOnlyFile, "use">): MetricStore 
   return {
     read: (scopes, window) =>
       safeTry(async function* () {
+        const observed = yield* await read((db) => readObserved(db, window));
         const all: (readonly (Rollup | null)[])[] = [];
-        for (const scope of scopes) all.push(yield* await readOne(scope, window));
+        for (const scope of scopes) all.push(yield* await read((db) => readSteps(db, scope, window, observed)));
         return ok(all);
       }),
   };

@@ -101,10 +101,11 @@ const releasesOf = (
   { name, owner }: ReleasedService,
   kept: number,
   digestKey: string,
+  newest?: number,
 ): readonly StoredRelease[] => {
   const stored = world.services.get(name);
   if (stored === undefined || stored.owner !== owner) return [];
-  const releases = stored.releases.map(readRelease);
+  const releases = stored.releases.slice(0, newest).map(readRelease);
   const images = keptImages(
     releases.map(({ release, template: { image } }) => ({ release, image })),
     kept,
@@ -167,7 +168,7 @@ export const createMemoryPlatform = (world: World, clock: Clock, ids: Ids, relea
 
     rollout: (request, options = {}) => rollout(world, clock, ids, request, options),
 
-    releases: (service) => okAsync(releasesOf(world, service, releasesKept, digestKey)),
+    releases: (service, { newest } = {}) => okAsync(releasesOf(world, service, releasesKept, digestKey, newest)),
 
     instances: () => okAsync([]),
 

@@ -6,9 +6,10 @@ import {
   type LogPosition,
   nextPosition,
 } from "../../../core/domain/logs/cursor.ts";
-import { isWritable, type LogEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import { isWritable, type LogEntry, type NewLogEntry, type Severity } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts";
+import { bucketOf } from "../../../core/domain/logs/histogram.ts";
 import { fitting } from "../../../core/domain/logs/page-size.ts";
 import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -16,6 +17,7 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/po
 import type { Clock } from "../../../core/ports/system.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
+import { EntryWaits } from "../../shared/logs/entry-waits.ts";
 import type { World } from "../world.ts";
 
 const cancelled = () => unavailable("The search was cancelled.", 1);
@@ -45,7 +47,7 @@ export const createMemoryLogs = (
   compile: CompilePattern,
   maxScanned = Number.POSITIVE_INFINITY,
 ): LogStore => {
-  const entriesOf = ({ owner, service }: LogScope, { until }: LogQuery): readonly LogEntry[] => {
+  const entriesOf = ({ owner, service }: LogScope, { until }: Pick<LogQuery, "until">): readonly LogEntry[] => {
     const entries = world.logs.get(scopeKey(owner, service)) ?? [];
     return until === undefined ? entries : entries.slice(0, countUpTo(entries, behind(until)));
   };
@@ -67,6 +69,7 @@ export const createMemoryLogs = (
     } while (examined < Math.min(entries.length, maxScanned) && found.length < limit && clock.now() < ends);
     return { matches: found.slice(0, limit), examined };
   };
+  const waits = new EntryWaits();
   return {
     append: (entries) => {
       const now = clock.now();
@@ -75,6 +78,7 @@ export const createMemoryLogs = (
         const log = world.logs.get(key) ?? [];
         world.logs.set(key, log);
         log.push({ ...copyOf(entry), ...nextPosition(log.at(-1), now) });
+        waits.received(entry);
       }
       return okAsync(undefined);
     },
@@ -113,5 +117,27 @@ export const createMemoryLogs = (
       const oldest = cut || full ? page.at(-1) : partial ? earlier[examined - 1] : undefined;
       return okAsync(findings(page.toReversed(), oldest && justBefore(oldest), partial));
     },
+
+    count: (scope, { filter, edges, timeoutMs }, { signal } = {}) => {
+      if (signal?.aborted === true) return errAsync(cancelled());
+      const matches = matcherOf(filter, compile);
+      const ends = plusMillis(clock.now(), timeoutMs);
+      const counts: Partial<Record<Severity, number>>[] = edges.slice(1).map(() => ({}));
+      const [oldest, newest] = [edges[0] as LogPosition, edges.at(-1) as LogPosition];
+      const all = entriesOf(scope, {});
+      const range = all.slice(countUpTo(all, oldest), countUpTo(all, newest));
+      let left = range.length;
+      do {
+        const from = Math.max(0, left - Math.min(BATCH, maxScanned));
+        for (const entry of range.slice(from, left).filter(matches)) {
+          const sums = counts[bucketOf(edges, entry)] ?? {};
+          sums[entry.severity] = (sums[entry.severity] ?? 0) + 1;
+        }
+        left = from;
+      } while (left > 0 && range.length - left < maxScanned && clock.now() < ends);
+      return okAsync({ counts, ...(left === 0 ? {} : { seen: justBefore(range[left] as LogEntry) }) });
+    },
+
+    nextEntry: (scope, { signal }) => waits.next(scope, signal),
   };
 };

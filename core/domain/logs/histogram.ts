@@ -1,7 +1,8 @@
 /** Counts the entries of a log over time, by severity. */
 import { z } from "zod";
 import { type Instant, timestampOf } from "../wire/instant.ts";
-import { type LogEntry, type Severity, severityNames } from "./entry.ts";
+import { behind, comparePositions, type LogPosition } from "./cursor.ts";
+import { type Severity, severityNames } from "./entry.ts";
 
 export const logHistogramSchema = z
   .object({
@@ -27,44 +28,61 @@ export const logHistogramSchema = z
 /** The number of a log's entries over time. */
 export type LogHistogram = z.output<typeof logHistogramSchema>;
 
-/** Counts the entries after `since`, up to and including `until`, in buckets of equal width. */
+/** The number of entries of each severity. A severity without entries is absent. */
+export type SeverityCounts = Readonly<Partial<Record<Severity, number>>>;
+
+/**
+ * Returns the edges of at most `max` buckets of equal width, oldest first. A bucket contains the entries after its first
+ * edge, up to and including its second edge.
+ * @param until must be after `since`, by at least a nanosecond
+ */
+export const bucketEdges = (since: LogPosition, until: LogPosition, max: number): readonly LogPosition[] => {
+  const range = until.instant - since.instant;
+  const width = (range + BigInt(max) - 1n) / BigInt(max);
+  const inner = Number((range + width - 1n) / width) - 1;
+  const edgeAt = (index: number) => behind((since.instant + BigInt(index) * width) as Instant);
+  return [since, ...Array.from({ length: inner }, (_, index) => edgeAt(index + 1)), until];
+};
+
+/** Returns the index of the bucket that contains a position. Returns a negative number if no bucket contains it. */
+export const bucketOf = (edges: readonly LogPosition[], position: LogPosition): number =>
+  edges.findIndex((edge) => comparePositions(edge, position) >= 0) - 1;
+
+/** Returns the edges before a position, and then the position, so that no bucket contains entries after it. */
+export const edgesUpTo = (edges: readonly LogPosition[], position: LogPosition): readonly LogPosition[] => {
+  const older = edges.filter((edge) => comparePositions(edge, position) < 0);
+  return older.length === edges.length ? edges : [...older, position];
+};
+
+/** Adds up the counts of several searches, each of which continues before the earlier ones. */
 export class HistogramCounter {
-  readonly #since: Instant;
-  readonly #until: Instant;
-  readonly #width: bigint;
+  readonly #edges: readonly LogPosition[];
   readonly #counts: Partial<Record<Severity, number>>[];
 
-  /** @param until must be after `since` */
-  constructor(since: Instant, until: Instant, buckets: number) {
-    const count = BigInt(buckets);
-    this.#since = since;
-    this.#until = until;
-    this.#width = (until - since + count - 1n) / count;
-    const used = Number((until - since + this.#width - 1n) / this.#width);
-    this.#counts = Array.from({ length: used }, () => ({}));
+  constructor(edges: readonly LogPosition[]) {
+    this.#edges = edges;
+    this.#counts = edges.slice(1).map(() => ({}));
   }
 
-  add({ instant, severity }: LogEntry): void {
-    // A cursor may be between entries of the first instant.
-    const offset = instant <= this.#since ? 0n : instant - this.#since - 1n;
-    const bucket = this.#counts[Number(offset / this.#width)];
-    if (bucket !== undefined) bucket[severity] = (bucket[severity] ?? 0) + 1;
+  /** @param found the counts of the oldest buckets */
+  add(found: readonly SeverityCounts[]): void {
+    for (const [index, counts] of found.entries()) {
+      const sums = this.#counts[index] ?? {};
+      for (const name of severityNames) if (counts[name] !== undefined) sums[name] = (sums[name] ?? 0) + counts[name];
+    }
   }
 
-  /** @param reached the time after which all entries are counted; undefined if all entries of the range are counted */
-  histogram(reached: Instant | undefined): LogHistogram {
-    const edge = (index: number): Instant => {
-      const at = (this.#since + BigInt(index) * this.#width) as Instant;
-      return at < this.#until ? at : this.#until;
-    };
+  /** @param reached the position after which all entries are counted; undefined if all entries of the range are counted */
+  histogram(reached: LogPosition | undefined): LogHistogram {
+    const times = this.#edges.map(({ instant }) => timestampOf(instant));
     return {
       buckets: this.#counts.map((counts, index) => ({
-        start: timestampOf(edge(index)),
-        end: timestampOf(edge(index + 1)),
+        start: times[index] as string,
+        end: times[index + 1] as string,
         counts,
       })),
       partial: reached !== undefined,
-      complete_since: timestampOf(reached ?? this.#since),
+      complete_since: reached === undefined ? (times[0] as string) : timestampOf(reached.instant),
     };
   }
 }

@@ -49,10 +49,34 @@ export const daysOf = ({ from, to }: Period): string[] => {
 };
 
 /** Returns whether the period contains the whole UTC day. */
-export const containsDay = ({ from, to }: Period, day: string): boolean => {
+const containsDay = ({ from, to }: Period, day: string): boolean => {
   const whole = periodOfDay(day);
   return whole.from >= from && whole.to <= to;
 };
+
+/** The range of the logs that a report of costs reads. */
+export interface CostSource {
+  /** Must not end in the future. */
+  readonly period: Pick<Period, "from" | "to">;
+  /** The deployments whose logs the report contains. `created_at` is absent for deleted ones. */
+  readonly deployments: readonly { readonly name: string; readonly created_at?: string }[];
+  readonly retentionDays: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Returns whether the logs of all deployments still cover the time since the start of `begins`. */
+const covers = ({ deployments, retentionDays, now }: CostSource, begins: Pick<Period, "from">): boolean =>
+  deployments.every(({ created_at }) =>
+    isComplete(begins, created_at === undefined ? undefined : { created_at }, retentionDays, now),
+  );
+
+/** Returns whether the logs still cover the whole period. */
+export const coversPeriod = (source: CostSource): boolean => covers(source, source.period);
+
+/** Returns whether the period contains the whole UTC day, and the logs still cover the day. */
+export const coversDay = (source: CostSource, day: string): boolean =>
+  containsDay(source.period, day) && covers(source, periodOfDay(day));
 
 /** The groups by which the platform charges for infrastructure. */
 export type ChargeKey = "day" | "deployment";
@@ -144,26 +168,20 @@ export const costReportSchema = z
 export type CostReport = z.output<typeof costReportSchema>;
 
 /** The costs that a report summarizes. */
-export interface Costs {
-  /** Must not end in the future. */
+export interface Costs extends CostSource {
   readonly period: Period;
   readonly by: CostKey;
   readonly sums: UsageSums;
   /** The charges of the whole period. Null if the platform does not report charges. */
   readonly charges: readonly Charge[] | null;
-  /** The deployments whose logs `sums` contains. `created_at` is absent for deleted ones. */
-  readonly deployments: readonly { readonly name: string; readonly created_at?: string }[];
-  readonly retentionDays: number;
   readonly partial: boolean;
   readonly unreadable: number;
-  /** Milliseconds since 1970. */
-  readonly now: number;
 }
 
-type Amounts = readonly z.output<typeof amountSchema>[];
+export type Amounts = readonly z.output<typeof amountSchema>[];
 
 /** Adds up the charges in each currency. Sorts the sums by currency. */
-const amountsOf = (charges: readonly Charge[]): Amounts => {
+export const amountsOf = (charges: readonly Charge[]): Amounts => {
   const sums = new Map<string, Decimal>();
   for (const { currency, cost } of charges) sums.set(currency, plus(sums.get(currency) ?? zero, cost));
   return [...sums]
@@ -192,17 +210,16 @@ const groupsOf = ({ by, sums, charges, period }: Costs): (readonly [Group, Usage
 
 /** Returns the report of an account's costs. */
 export const costReportOf = (costs: Costs): CostReport => {
-  const { period, by, sums, charges, deployments, retentionDays, partial, unreadable, now } = costs;
-  const reaches = (begins: Pick<Period, "from">, names = deployments) =>
-    names.every(({ created_at }) =>
-      isComplete(begins, created_at === undefined ? undefined : { created_at }, retentionDays, now),
-    );
-  const complete = !partial && reaches(period);
+  const { period, by, sums, charges, deployments, partial, unreadable } = costs;
+  const complete = !partial && coversPeriod(costs);
   const isWhole = (group: Group): boolean => {
     if (partial) return false;
-    if (by === "day" && group !== null) return containsDay(period, group) && reaches(periodOfDay(group));
+    if (by === "day" && group !== null) return coversDay(costs, group);
     if (by === "deployment" && group !== null)
-      return reaches(period, [deployments.find(({ name }) => name === group) ?? { name: group }]);
+      return coversPeriod({
+        ...costs,
+        deployments: [deployments.find(({ name }) => name === group) ?? { name: group }],
+      });
     return complete;
   };
   const isCharged = by === "day" || by === "deployment";

@@ -67,7 +67,8 @@ const nullIfUnavailable =
 const servingRelease = (caller: Caller, service: Service): ResultAsync<number | null, ControlPlaneError> => {
   if (!caller.context.ports.provider.capabilities.releases.supported) return okAsync(null);
   const serving = service.serving[0]?.id;
-  return findReleases(caller, service)
+  // The newest release is that of the serving revision.
+  return findReleases(caller, service, 1)
     .map((releases) => releases.find(({ revision }) => revision === serving)?.release ?? null)
     .orElse(nullIfUnavailable(caller, service, "the releases of a deployment could not be read"));
 };

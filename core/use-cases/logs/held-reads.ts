@@ -13,7 +13,18 @@ export interface HeldRead<T> {
   readonly pauseAfter: (result: T) => number | undefined;
   /** Reads the log again after an earlier result. */
   readonly read: (last: T) => Promise<T>;
+  /**
+   * Returns a promise that resolves when the log may have a new entry, or when the signal aborts. Returns undefined if
+   * only polling finds new entries.
+   */
+  readonly nextEntry: (signal: AbortSignal) => Promise<void> | undefined;
 }
+
+/** Returns a signal that aborts when the log may have a new entry. */
+const watch = (nextEntry: HeldRead<unknown>["nextEntry"], ended: AbortSignal): AbortSignal | undefined => {
+  const woken = new AbortController();
+  return nextEntry(ended)?.then(() => woken.abort()) && woken.signal;
+};
 
 export class HeldReads {
   readonly #clock: Clock;
@@ -32,22 +43,28 @@ export class HeldReads {
   }
 
   /** Reads repeatedly until a result ends the wait. The caller must check `isAvailable` first. */
-  async hold<T>(first: T, { account, signal, waitMs, pauseAfter, read }: HeldRead<T>): Promise<T> {
+  async hold<T>(first: T, { account, signal, waitMs, pauseAfter, read, nextEntry }: HeldRead<T>): Promise<T> {
     const permit = this.#permits.acquire(account);
     const began = this.#clock.now();
-    const closing = this.#closing.signal;
-    const ended = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+    const done = new AbortController();
+    const ended = AbortSignal.any([this.#closing.signal, done.signal, ...(signal === undefined ? [] : [signal])]);
     try {
-      let result = first;
+      let woken = watch(nextEntry, ended);
+      // An entry may have arrived since the first read.
+      let result = woken === undefined ? first : await read(first);
       for (let pause = pauseAfter(result); pause !== undefined; pause = pauseAfter(result)) {
         const waited = Number(this.#clock.now() - began) / 1e6;
         if (waited >= waitMs || ended.aborted) return result;
-        await this.#clock.sleep(Math.min(Math.max(pause, quietPause(waited)), waitMs - waited), ended);
+        const sleepMs = Math.min(Math.max(pause, quietPause(waited)), waitMs - waited);
+        await this.#clock.sleep(sleepMs, woken === undefined ? ended : AbortSignal.any([ended, woken]));
         if (ended.aborted) return result;
+        // If the entry does not match, no entry wakes the next pause. This limits the reads of a busy log.
+        woken = woken?.aborted ? undefined : (woken ?? watch(nextEntry, ended));
         result = await read(result);
       }
       return result;
     } finally {
+      done.abort();
       permit.release();
     }
   }

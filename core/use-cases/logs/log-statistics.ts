@@ -4,19 +4,19 @@ import { behind, LAST, type LogPosition } from "../../domain/logs/cursor.ts";
 import type { LogEntry } from "../../domain/logs/entry.ts";
 import { FieldValues, type LogValues } from "../../domain/logs/field-values.ts";
 import type { LogFilter } from "../../domain/logs/filter/tree.ts";
-import { HistogramCounter, type LogHistogram } from "../../domain/logs/histogram.ts";
+import { bucketEdges, edgesUpTo, HistogramCounter, type LogHistogram } from "../../domain/logs/histogram.ts";
 import { descendingPart, notBefore, type PageRange } from "../../domain/logs/page.ts";
 import type { RawFields, Values } from "../../domain/wire/fields.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import { logHistogramFields, logValuesFields } from "../../domain/wire/requests.ts";
-import type { ControlPlaneError } from "../../errors.ts";
+import { type ControlPlaneError, internal } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { findName } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
 import { type Call, useCase } from "../pipeline/use-case.ts";
-import { checkLog, checkSearch, queryOf, searchBackwards } from "./log-search.ts";
+import { checkLog, checkSearch, queryOf, searchBackwards, settledUntil } from "./log-search.ts";
 
 /** The range of a histogram without `since`. */
 const DEFAULT_RANGE_MS = 3_600_000;
@@ -40,7 +40,6 @@ const examine = async (
   range: PageRange,
   max: number,
   add: (entry: LogEntry) => void,
-  isBrief = false,
 ): Promise<Result<Reached, ControlPlaneError>> => {
   const { context, principal, input } = call;
   const { clock } = context.ports;
@@ -51,10 +50,7 @@ const examine = async (
   for (let [position, left] = [start, max]; ; ) {
     const timeoutMs = Math.max(0, Number(ends - clock.now()) / 1e6);
     const query = { filter, limit: Math.min(left, fieldLimits.logs.max), until: position };
-    const found = await searchBackwards(call, scope, position, {
-      ...queryOf(context, query, timeoutMs),
-      isBrief,
-    });
+    const found = await searchBackwards(call, scope, position, queryOf(context, query, timeoutMs));
     if (found.isErr()) return err(found.error);
     const { entries, cursor, isEnd } = descendingPart(found.value, { ...range, until: position }, start);
     for (const [index, entry] of entries.entries()) {
@@ -87,6 +83,32 @@ const checkHistogram = (
       : err([issue(["until"], "must be later than since", "value_error")]);
   });
 
+/** Counts the visible entries between the edges, until the time limit ends the search. */
+const countEntries = async (
+  { context, principal, input, options }: Call<Omit<Input, keyof PageRange>>,
+  edges: readonly LogPosition[],
+): Promise<Result<LogHistogram, ControlPlaneError>> => {
+  const { clock, provider } = context.ports;
+  const { logs } = provider;
+  if (logs.count === undefined)
+    return err(internal("The provider declares the capability `logs.histogram`, but does not implement `count`."));
+  const scope = { owner: principal.account, service: input.deployment_name };
+  const ends = plusMillis(clock.now(), context.settings.logLimits.timeoutMs);
+  const settled = settledUntil(context);
+  const counter = new HistogramCounter(edges);
+  let reached: LogPosition | undefined;
+  for (let left = settled === undefined ? edges : edgesUpTo(edges, behind(settled)); left.length > 1; ) {
+    const timeoutMs = Math.max(0, Number(ends - clock.now()) / 1e6);
+    const found = await logs.count(scope, { filter: input.filter, edges: left, timeoutMs }, options);
+    if (found.isErr()) return err(found.error);
+    counter.add(found.value.counts);
+    reached = found.value.seen;
+    if (reached === undefined || clock.now() >= ends) break;
+    left = edgesUpTo(left, reached);
+  }
+  return ok(counter.histogram(reached));
+};
+
 /** Counts the entries of a deployment's log over time, by severity. */
 export const getLogHistogram = useCase({
   fields: logHistogramFields,
@@ -97,10 +119,7 @@ export const getLogHistogram = useCase({
     const { since, until, buckets, deployment_name: service } = call.input;
     const exists = await checkLog(call, { owner: call.principal.account, service }, state);
     if (exists.isErr()) return err(exists.error);
-    const counter = new HistogramCounter(since.instant, until.instant, buckets);
-    const add = (entry: LogEntry) => counter.add(entry);
-    const examined = await examine(call, { since, until }, Number.POSITIVE_INFINITY, add, true);
-    return examined.map((reached) => counter.histogram(reached?.instant));
+    return countEntries(call, bucketEdges(since, until, buckets));
   },
 });
 

@@ -15,7 +15,7 @@ import {
 import type { RawFields, Values } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import { logsFields } from "../../domain/wire/requests.ts";
-import type { ControlPlaneError } from "../../errors.ts";
+import { type ControlPlaneError, unauthenticated } from "../../errors.ts";
 import type { LogScope } from "../../ports/log-store.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 import { findName } from "../deploy/find-name.ts";
@@ -100,7 +100,17 @@ const readPart = (call: Call<Input>, scope: LogScope): ResultAsync<Part, Control
 /** Milliseconds after which a client should read again if its request may not wait. */
 const RETRY_MS = 1000;
 
-/** Waits until an entry matches or the wait ends. */
+/** Fails if the credential of a request that waits has become invalid. */
+const checkCredential = async ({ principal, options }: Call<Input>): Promise<Result<void, ControlPlaneError>> => {
+  if (options.reauthenticate === undefined) return ok();
+  const current = await options.reauthenticate();
+  if (current.isErr()) return err(current.error);
+  return current.value.account === principal.account
+    ? ok()
+    : err(unauthenticated("The request's account has changed. Send the request again."));
+};
+
+/** Waits until an entry matches, the wait ends, or the credential becomes invalid. */
 const holdPart = async (call: Call<Input>, scope: LogScope, first: Part): Promise<Result<Part, ControlPlaneError>> => {
   const { context, principal, input, options } = call;
   if (input.wait === 0 || first.entries.length > 0 || first.partial) return ok(first);
@@ -113,7 +123,14 @@ const holdPart = async (call: Call<Input>, scope: LogScope, first: Part): Promis
     waitMs: input.wait * 1000,
     pauseAfter: (part) =>
       part.isOk() && part.value.entries.length === 0 && !part.value.partial ? (part.value.pollAfterMs ?? 0) : undefined,
-    read: async (part) => (part.isErr() ? part : await readForwards(call, scope, part.value.cursor)),
+    // A store with a read quota determines the time of the next read.
+    nextEntry: (signal) =>
+      first.pollAfterMs === undefined ? context.ports.provider.logs.nextEntry?.(scope, { signal }) : undefined,
+    read: async (part) => {
+      const found = await part.asyncAndThen(({ cursor }) => readForwards(call, scope, cursor));
+      const valid = await checkCredential(call);
+      return valid.isErr() ? err(valid.error) : found;
+    },
   });
 };
 

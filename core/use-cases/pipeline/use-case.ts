@@ -22,11 +22,20 @@ import { err, ok, type Result, ResultAsync } from "../../result.ts";
 import { catchBugs } from "./catch-bugs.ts";
 import type { Context } from "./context.ts";
 
+/** The options of a call of a use case. */
+export interface RequestOptions extends CallOptions {
+  /**
+   * Authenticates the request again. A request that waits calls it before it responds, because its credential may have
+   * become invalid.
+   */
+  readonly reauthenticate?: () => PromiseLike<Result<Principal, ControlPlaneError>>;
+}
+
 /** The principal of a call, with the context and the call's options. */
 export interface Caller {
   readonly context: Context;
   readonly principal: Principal;
-  readonly options: CallOptions;
+  readonly options: RequestOptions;
 }
 
 /** One call of a use case, after parsing. */
@@ -79,7 +88,7 @@ export const useCase =
     fields,
     check,
     ...stages
-  }: Declaration<F, X, R, T>): UseCase<[request: RequestFields<F>, options?: CallOptions], T> =>
+  }: Declaration<F, X, R, T>): UseCase<[request: RequestFields<F>, options?: RequestOptions], T> =>
   async (context, principal, request, options = {}) => {
     const raw = request as RawFields;
     const input = parseFields(fields, raw, check && ((valid) => check(valid, context, raw)));

@@ -1,6 +1,11 @@
 /** The platform's charges for running services, if it provides them. */
-import { type ChargeKey, chargeOf, chargesStatement } from "../../../core/domain/usage/cost.ts";
-import { type Decimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
+import {
+  type Amounts,
+  amountsOf,
+  type ChargeKey,
+  chargeOf,
+  chargesStatement,
+} from "../../../core/domain/usage/cost.ts";
 import type { Group } from "../../../core/domain/usage/usage-sums.ts";
 import type { Client } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
@@ -10,9 +15,10 @@ export type Infrastructure =
   | {
       readonly offered: true;
       readonly key: ChargeKey;
-      readonly currency: string;
-      /** The charges by deployment or by day. Null is the group of charges without a deployment. */
-      readonly costs: ReadonlyMap<Group, Decimal>;
+      /** The currencies of the charges, in order; USD without charges. */
+      readonly currencies: readonly string[];
+      /** The charges by deployment or by day, in each currency. Null is the group of charges without a deployment. */
+      readonly costs: ReadonlyMap<Group, Amounts>;
     }
   | { readonly offered: false; readonly reason: string };
 
@@ -38,10 +44,11 @@ export const readInfrastructure = async (
     if (!(error instanceof ApiError) || error.status !== NOT_OFFERED) throw error;
     return { offered: false, reason: error.message };
   }
-  const costs = new Map<Group, Decimal>();
-  for (const { charged, currency, cost } of rows) {
-    const charge = chargeOf(key, charged, currency, cost);
-    if (charge !== undefined) costs.set(charge.group, plus(costs.get(charge.group) ?? zero, charge.cost));
-  }
-  return { offered: true, key, currency: rows[0]?.currency ?? "USD", costs };
+  const charges = rows.flatMap(({ charged, currency, cost }) => chargeOf(key, charged, currency, cost) ?? []);
+  const currencies = amountsOf(charges).map(({ currency }) => currency);
+  const byGroup = Map.groupBy(charges, ({ group }) => group);
+  return {
+    ...{ offered: true, key, currencies: currencies.length === 0 ? ["USD"] : currencies },
+    costs: new Map([...byGroup].map(([group, some]) => [group, amountsOf(some)])),
+  };
 };

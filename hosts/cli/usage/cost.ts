@@ -1,6 +1,6 @@
 /** `portside cost [NAME]` */
 
-import { type CostKey, costKeys, isComplete } from "../../../core/domain/usage/cost.ts";
+import { type CostKey, costKeys } from "../../../core/domain/usage/cost.ts";
 import { UsageSums } from "../../../core/domain/usage/usage-sums.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { option } from "../arguments.ts";
@@ -53,14 +53,12 @@ export const command: Command = {
     const names = wanted === undefined ? deployments.map(({ name }) => name) : [wanted];
     const sums = new UsageSums();
     using spinner = new Spinner(io);
-    let [unreadable, complete, lines] = [0, true, 0];
+    let [unreadable, lines] = [0, 0];
     for (const name of names) {
       spinner.begin(`Reading the log of ${name} (${lines} usage lines so far)`);
       unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
         lines += count;
       });
-      const deployment = deployments.find((one) => one.name === name);
-      complete &&= isComplete(period, deployment, logs.retention_days, now);
     }
     spinner.begin("Reading the cost of infrastructure");
     // The charges by day are those of the whole account.
@@ -70,7 +68,11 @@ export const command: Command = {
       ? { ...charges, costs: new Map([...charges.costs].filter(([name]) => wanted === undefined || name === wanted)) }
       : charges;
     spinner.end();
-    const report = { period, by, sums, infrastructure, complete, unreadable };
+    const source = {
+      ...{ period, retentionDays: logs.retention_days, now },
+      deployments: names.map((name) => deployments.find((one) => one.name === name) ?? { name }),
+    };
+    const report = { source, period, by, sums, infrastructure, unreadable };
     if (input.flag("json")) printJson(io, costJson(report));
     else await printCost(io, report);
     return 0;

@@ -1,9 +1,10 @@
 /** Prints costs: a table with a chart on a terminal, exact numbers in a pipe, or JSON. */
-import { type CostKey, containsDay, daysOf } from "../../../core/domain/usage/cost.ts";
+import { type CostKey, type CostSource, coversDay, coversPeriod, daysOf } from "../../../core/domain/usage/cost.ts";
 import {
   compareDecimals,
   type Decimal,
   decimalText,
+  parseDecimal,
   roundDecimal,
   shareOf,
   zero,
@@ -20,11 +21,11 @@ import type { Infrastructure } from "./cost-infrastructure.ts";
 import type { CostPeriod } from "./period.ts";
 
 export interface CostReport {
+  readonly source: CostSource;
   readonly period: CostPeriod;
   readonly by: CostKey;
   readonly sums: UsageSums;
   readonly infrastructure: Infrastructure;
-  readonly complete: boolean;
   /** The number of invalid usage lines. */
   readonly unreadable: number;
 }
@@ -51,31 +52,30 @@ const groupsOf = ({ sums, by, period }: CostReport): (readonly [Group, UsageSum]
   return daysOf(period).map((day) => [day, used.get(day) ?? noUsage]);
 };
 
-/** Returns whether the period and the log contain the whole day. */
-const isWhole = ({ period, complete }: CostReport, day: Group): boolean => complete && containsDay(period, day ?? "");
-
 export const costJson = (report: CostReport): unknown => {
-  const { period, by, sums, infrastructure, complete, unreadable } = report;
+  const { source, period, by, sums, infrastructure, unreadable } = report;
   return {
     from: timestampOf(period.from),
     to: timestampOf(period.to),
-    complete,
+    complete: coversPeriod(source),
     currency: "USD",
     total: jsonSum(sums.total),
     by,
     groups: groupsOf(report).map(([group, sum]) => ({
       [by]: group,
       ...jsonSum(sum),
-      ...(by === "day" ? { complete: isWhole(report, group) } : {}),
+      ...(by === "day" ? { complete: coversDay(source, group ?? "") } : {}),
     })),
     unreadable,
     infrastructure: infrastructure.offered
       ? {
-          currency: infrastructure.currency,
-          costs: [...infrastructure.costs].map(([group, cost]) => ({
-            [infrastructure.key]: group,
-            cost: decimalText(cost),
-          })),
+          currency: infrastructure.currencies[0],
+          costs: [...infrastructure.costs].flatMap(([group, amounts]) =>
+            amounts.map(({ currency, cost }) => ({
+              ...{ [infrastructure.key]: group, cost },
+              ...(infrastructure.currencies.length > 1 ? { currency } : {}),
+            })),
+          ),
         }
       : null,
   };
@@ -91,7 +91,7 @@ const rowsOf = (report: CostReport): (readonly [Group, UsageSum])[] => {
 };
 
 const printCosts = async (io: Io, report: CostReport): Promise<void> => {
-  const { by, infrastructure } = report;
+  const { source, by, infrastructure } = report;
   const onTerminal = io.stdout.isTTY === true;
   const shown = (amount: Decimal): string => (onTerminal ? money(amount) : decimalText(amount));
   const charges = infrastructure.offered && infrastructure.key === by ? infrastructure : undefined;
@@ -100,23 +100,28 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
   const chart = (cost: Decimal): string[] =>
     canDraw(io, io.stdout) ? [paint(io, "cyan", bar(shareOf(cost, most), CHART_WIDTH))] : [];
   const head = [by.toUpperCase(), "TURNS", "INPUT", "OUTPUT", "CACHED", "MODELS USD"];
+  const currencies = charges?.currencies ?? [];
+  const charged = (group: Group, wanted: string): Decimal => {
+    const amount = charges?.costs.get(group)?.find(({ currency }) => currency === wanted);
+    return (amount && parseDecimal(amount.cost)) ?? zero;
+  };
   const table = rows.map(([group, sum]) => [
-    plainText(group ?? "-") + (onTerminal && by === "day" && !isWhole(report, group) ? " (incomplete)" : ""),
+    plainText(group ?? "-") + (onTerminal && by === "day" && !coversDay(source, group ?? "") ? " (incomplete)" : ""),
     ...countsOf(sum),
     shown(sum.cost),
-    ...(charges === undefined ? [] : [shown(charges.costs.get(group) ?? zero)]),
+    ...currencies.map((currency) => shown(charged(group, currency))),
     ...chart(sum.cost),
   ]);
   await printTable(
     io,
-    [...head, ...(charges === undefined ? [] : [`PLATFORM ${charges.currency}`]), ...(onTerminal ? [""] : [])],
+    [...head, ...currencies.map((currency) => `PLATFORM ${currency}`), ...(onTerminal ? [""] : [])],
     table,
   );
 };
 
 /** Prints notes about missing costs to standard error, because they are not part of the result. */
-const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
-  if (!complete)
+const printNotes = (io: Io, { source, sums, infrastructure, unreadable, period }: CostReport): void => {
+  if (!coversPeriod(source))
     say(io, `Incomplete: the log does not reach back to ${timestampOf(period.from)}, because old entries expire.`);
   const { unpriced } = sums.total;
   if (unpriced > 0)

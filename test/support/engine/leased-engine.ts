@@ -52,7 +52,7 @@ export const openLeasedEngine = async ({ dataDir, number, clock, url, jobs = [] 
       ingressPort: 1,
       storagePort: 1,
       engine: { start: unused, end: unused, apply: unused, instances: unused, fire: unused, candidates: [] },
-      logs: { append: () => lease.files.logs.append([]), writeAll: unused, repair: unused },
+      logs: { append: () => lease.files.logs.append([]), writeAll: unused, nextEntry: unused, repair: unused },
       lease,
       checkFiles: unused,
       losesLogs: unused,

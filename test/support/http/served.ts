@@ -108,9 +108,14 @@ export class Client {
     yield* recordsIn(await this.#send("/v1/deploy", { method: "POST", body: form }));
   }
 
-  /** All records of a redeploy, such as a rollback, or of the deploy whose path it is. Resolves when it has ended. */
+  /** The records of a redeploy, such as a rollback, or of the deploy whose path it is, as they arrive. */
+  async *follow(path: string, body?: unknown): AsyncGenerator<DeployEvent> {
+    yield* recordsIn(await this.#send(path, body === undefined ? {} : inJson(body)));
+  }
+
+  /** All records of `follow`. Resolves when the redeploy has ended. */
   async records(path: string, body?: unknown): Promise<DeployEvent[]> {
-    return Array.fromAsync(recordsIn(await this.#send(path, body === undefined ? {} : inJson(body))));
+    return Array.fromAsync(this.follow(path, body));
   }
 
   list(): Promise<Deployment[]> {

@@ -7,7 +7,7 @@ import { envDigestsOf } from "../../../shared/deploy/env-digests.ts";
 import type { RetryOptions } from "../../call-policy.ts";
 import type { HeldImages } from "../images/held-images.ts";
 import type { DigestKey } from "./digest-key.ts";
-import type { HeldRecord, RevisionTemplate } from "./record.ts";
+import type { HeldRecord, ReleaseEntry, RevisionTemplate } from "./record.ts";
 import { entryOf, type ReleaseObjects, releasedIn, retained, unrecordedRelease } from "./releases.ts";
 
 export interface StoredReleasesDeps {
@@ -22,20 +22,26 @@ export interface StoredReleasesDeps {
 /**
  * Returns the releases, newest first.
  * @param serving the revisions with traffic
+ * @param newest the number of releases to return
  */
 export const storedReleases = (
   { releases, images, digestKey, logger, releasesKept }: StoredReleasesDeps,
   record: HeldRecord,
   serving: readonly RevisionTemplate[],
   retry: RetryOptions,
+  newest = Number.POSITIVE_INFINITY,
 ): ResultAsync<readonly StoredRelease[], Unavailable> =>
   safeTry(async function* () {
     const listed = releasedIn(record, serving);
     const unlisted = unrecordedRelease(record, serving);
     const unrecorded = unlisted === undefined ? [] : [unlisted];
     const entries = [...listed, ...unrecorded.map(entryOf)];
-    const kept = retained(entries, releasesKept).releases.flatMap(({ image }) => image ?? []);
-    const revisions = listed.map(({ revision }) => revision);
+    const wanted = new Set(entries.slice(-newest).map(({ revision }) => revision));
+    const isWanted = ({ revision }: ReleaseEntry) => wanted.has(revision);
+    const kept = retained(entries, releasesKept)
+      .releases.filter(isWanted)
+      .flatMap(({ image }) => image ?? []);
+    const revisions = listed.filter(isWanted).map(({ revision }) => revision);
     const read = yield* await releases.read(record.uid, revisions, retry);
     const existing = yield* await images.existing([...new Set(kept)], retry).orElse((error) => {
       // A rollback to a release without an image then fails with `image_not_found`.

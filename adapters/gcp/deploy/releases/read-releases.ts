@@ -1,7 +1,7 @@
 /** Reads the releases of a service from the annotations of the service and its revisions. */
 import type { ReleasedService, StoredRelease } from "../../../../core/domain/deploy/releases/release.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
-import type { CallOptions } from "../../../../core/ports/system.ts";
+import type { ReleaseOptions } from "../../../../core/ports/service-platform.ts";
 import { ok, type ResultAsync, safeTry } from "../../../../core/result.ts";
 import { envDigestsOf } from "../../../shared/deploy/env-digests.ts";
 import { readState, type WriteDeps } from "../writes.ts";
@@ -12,7 +12,7 @@ import { templatesOf } from "./retain-releases.ts";
 export const readReleases = (
   deps: WriteDeps & { readonly images: KeptImages },
   service: ReleasedService,
-  options: CallOptions = {},
+  { newest, ...options }: ReleaseOptions = {},
 ): ResultAsync<readonly StoredRelease[], Unavailable> =>
   safeTry(async function* () {
     const { run, own } = yield* readState(deps, service.name, options);
@@ -20,7 +20,7 @@ export const readReleases = (
     const { releases, attempted } = own.record;
     if (releases.served.length === 0) return ok([]);
     const revisions = yield* await deps.services.revisions(service.name, options);
-    const found = releasesIn(releases, run?.uid ?? "", revisions, templatesOf(own));
+    const found = releasesIn(releases, run?.uid ?? "", revisions, templatesOf(own)).slice(0, newest);
     const absent = yield* await deps.images
       .absent(
         service,

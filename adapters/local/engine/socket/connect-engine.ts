@@ -108,6 +108,8 @@ export const connectEngine = async (
         return ResultAsync.fromPromise(work, () => refused);
       },
       writeAll: async (owner) => void (await call("writeAll", { owner })),
+      nextEntry: async ({ owner, service: name }, signal) =>
+        void (await call("nextEntry", { service: { owner, name } }, { signal })),
       repair: async (owner, damaged) => void (await call("repair", { owner, damaged })),
     },
     checkFiles: async () => void (await call("checkFiles", {})),

@@ -28,6 +28,8 @@ export const inputs = {
   instances: z.strictObject({ service: z.strictObject({ name, owner }) }),
   append: z.strictObject({ entries: z.array(entry) }),
   writeAll: z.strictObject({ owner }),
+  /** An engine of an earlier version lacks this call. The server then polls. */
+  nextEntry: z.strictObject({ service: z.strictObject({ name, owner }) }),
   repair: z.strictObject({ owner, damaged: text }),
   checkFiles: z.strictObject({}),
   losesLogs: z.strictObject({}),

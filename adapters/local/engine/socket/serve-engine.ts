@@ -37,7 +37,7 @@ export type ServedEngine = Pick<
   "ingressPort" | "storagePort" | "checkFiles" | "losesLogs" | "metrics"
 > & {
   readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "instances" | "fire" | "candidates">;
-  readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
+  readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "nextEntry" | "repair">;
   readonly lease: Pick<OpenedEngine["lease"], "receive">;
   /** Replaces this engine with a new process. Returns the new process id. */
   readonly upgrade: Upgrade;
@@ -74,6 +74,7 @@ const handlersOf = (
   instances: async ({ service }) => engine.instances(service),
   append: async ({ entries }) => (await logs.append(entries)).isOk(),
   writeAll: async ({ owner }) => logs.writeAll(owner),
+  nextEntry: async ({ service: { owner, name: service } }, { signal }) => logs.nextEntry({ owner, service }, signal),
   repair: async ({ owner, damaged }) => logs.repair(owner, damaged),
   checkFiles: async () => checkFiles(),
   losesLogs: async () => losesLogs(),

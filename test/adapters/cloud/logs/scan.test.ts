@@ -1,7 +1,7 @@
 /** The pages that a search in a cloud's log reads. */
 import { expect, test } from "vitest";
 import { type Listing, type Scan, scanAfter, scanBefore, scanNewest } from "../../../../adapters/cloud/logs/scan.ts";
-import { type LogPosition, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
+import { comparePositions, type LogPosition, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 
@@ -58,4 +58,36 @@ test.each(Object.entries(searches))("%s reads one page of the limit if every ent
   const { scan, sizes } = logWith(() => true, true);
   expect((await search(scan)).entries).toHaveLength(10);
   expect(sizes).toEqual([11]);
+});
+
+test("a backward search ends with its time, although the narrowed listing has no entry, and makes progress", async () => {
+  const wanted = 700;
+  const { scan } = logWith((n) => n === wanted, false);
+  let calls = 0;
+  /** A cloud that returns empty pages while it searches for the entries that may match. */
+  const slow: Scan = {
+    ...scan,
+    pushed: "some",
+    isOver: () => calls >= 3,
+    list: async (range, ...page) => {
+      calls += 1;
+      if (calls > 20) throw new Error("the search does not end");
+      return range.narrowed ? { entries: [], next: "more" } : scan.list(range, ...page);
+    },
+  };
+  const found: number[] = [];
+  for (let [place, pages] = [positionOf(ENTRIES + 1), 0]; ; pages++) {
+    calls = 0;
+    const { entries, seen, partial } = await scanBefore(slow, place);
+    expect(calls).toBe(4);
+    found.push(...entries.map(({ instant }) => Number(instant)));
+    if (seen === undefined) {
+      expect(pages).toBeGreaterThan(2);
+      break;
+    }
+    expect(partial).toBe(true);
+    expect(comparePositions(seen, place)).toBe(-1);
+    place = seen;
+  }
+  expect(found).toEqual([wanted]);
 });

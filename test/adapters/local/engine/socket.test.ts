@@ -57,6 +57,7 @@ const fakeEngine = () => {
     logs: {
       append: vi.fn<ServedEngine["logs"]["append"]>(() => okAsync(undefined)),
       writeAll: vi.fn<ServedEngine["logs"]["writeAll"]>(async () => undefined),
+      nextEntry: vi.fn<ServedEngine["logs"]["nextEntry"]>(async () => undefined),
       repair: vi.fn<ServedEngine["logs"]["repair"]>(async () => undefined),
     },
     lease: { receive: vi.fn<ServedEngine["lease"]["receive"]>(async () => true) },
@@ -116,6 +117,9 @@ test("passes every call with its input and its result", async () => {
   expect((await remote.logs.append([entry])).isErr()).toBe(true);
   await remote.logs.writeAll(entry.owner);
   expect(engine.logs.writeAll).toHaveBeenCalledWith("acme");
+  const unaborted = new AbortController().signal;
+  await remote.logs.nextEntry({ owner: entry.owner, service: candidate.name }, unaborted);
+  expect(engine.logs.nextEntry.mock.calls[0]?.[0]).toEqual({ owner: "acme", service: candidate.name });
   await remote.logs.repair(entry.owner, "1:2");
   expect(engine.logs.repair).toHaveBeenCalledWith("acme", "1:2");
   await remote.checkFiles();

@@ -87,6 +87,23 @@ test("stores entries and output in their order, and a read returns everything th
   expect(lost).toEqual([]);
 });
 
+test("an entry, output and an append each wake a reader, which then finds them", async () => {
+  open();
+  const { signal } = new AbortController();
+  const expected: string[] = [];
+  for (const [text, log] of [
+    ["entry", () => thread.push(line("entry"))],
+    ["output", () => thread.pushOutput(output("output"))],
+    ["append", () => thread.append([line("append")])],
+  ] as const) {
+    const woken = logs.nextEntry(scope, { signal });
+    void log();
+    await woken;
+    expected.push(text);
+    expect(await texts()).toEqual(expected);
+  }
+});
+
 test("parses structured output, and keeps its source", async () => {
   open();
   const json = '{"level":50,"msg":"é"}';

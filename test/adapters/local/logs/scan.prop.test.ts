@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/log-file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
-import { type LogSearch, scan } from "../../../../adapters/local/logs/scan.ts";
+import { count, type LogSearch, scan } from "../../../../adapters/local/logs/scan.ts";
 import { whereClause } from "../../../../adapters/local/logs/where-clause.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -19,6 +19,7 @@ import {
 } from "../../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../../core/domain/logs/filter/match.ts";
+import { bucketOf, edgesUpTo } from "../../../../core/domain/logs/histogram.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { logEntry, logFilter, logInstant } from "../../../arbitraries/index.ts";
@@ -97,12 +98,6 @@ test("forwards and backwards, from any position, with any limit", () => {
         expect(findings).toMatchObject({ entries, partial: false });
         expect(findings.entries).toHaveLength(entries.length);
         expect([findings.seen?.instant, findings.seen?.code]).toEqual([seen?.instant, seen?.code]);
-        const brief = scan({ path, scope, ...one, query: { ...one.query, isBrief: true } });
-        expect(brief.seen).toEqual(findings.seen);
-        const parts = ({ owner, service, instant, code, severity, logName }: LogEntry) => ({
-          ...{ owner, service, instant, code, severity, logName },
-        });
-        expect(brief.entries).toEqual(findings.entries.map(parts));
         found += entries.length;
         if (whereClause(one.query.filter, scope.service).sql !== "1") pushed++;
       }
@@ -112,6 +107,60 @@ test("forwards and backwards, from any position, with any limit", () => {
   // The cases are relevant: many searches find entries, and many use SQL.
   expect(found).toBeGreaterThan(500);
   expect(pushed).toBeGreaterThan(300);
+});
+
+/** The counts of the buckets between the edges, by index and severity. */
+const bucketCounts = (matches: readonly LogEntry[], edges: readonly LogPosition[]) => {
+  const counts: Record<string, number>[] = edges.slice(1).map(() => ({}));
+  for (const entry of matches) {
+    const sums = counts[bucketOf(edges, entry)];
+    if (sums !== undefined) sums[entry.severity] = (sums[entry.severity] ?? 0) + 1;
+  }
+  return counts;
+};
+
+test("counts exactly the matches of each bucket, in one part or in many", () => {
+  let [counted, parts, pushed] = [0, 0, 0];
+  fc.assert(
+    fc.property(
+      entries(),
+      fc.array(logFilter(), { minLength: 3, maxLength: 6 }),
+      fc.uniqueArray(fc.nat(29), { minLength: 1, maxLength: 8 }),
+      (all, filters, places) => {
+        const path = fileWith(all);
+        const inner = places.map((place, n) => {
+          const entry = all[place % all.length] as LogEntry;
+          return n % 2 === 0 ? { instant: entry.instant, code: entry.code } : behind(entry.instant);
+        });
+        const edges = [behind(-1n as Instant), ...inner]
+          .sort(comparePositions)
+          .filter((edge, at, sorted) => at === 0 || comparePositions(edge, sorted[at - 1] as LogPosition) > 0);
+        if (edges.length < 2) return;
+        for (const filter of filters) {
+          const matches = all.filter(matcherOf(filter, compileRe2));
+          const whole = count({ path, scope, query: { filter, edges, timeoutMs: 60_000 } });
+          expect(whole).toEqual({ counts: bucketCounts(matches, edges) });
+          for (let left: readonly LogPosition[] = edges; left.length > 1; parts++) {
+            const part = count({ path, scope, query: { filter, edges: left, timeoutMs: -1 } });
+            if (part === "damaged") throw new Error("the file is damaged");
+            const { seen } = part;
+            const isCounted = (one: LogEntry) => seen === undefined || comparePositions(one, seen) > 0;
+            expect(part.counts).toEqual(bucketCounts(matches.filter(isCounted), left));
+            if (seen === undefined) break;
+            expect(comparePositions(seen, left.at(-1) as LogPosition)).toBe(-1);
+            left = edgesUpTo(left, seen);
+          }
+          counted += matches.length;
+          if (whereClause(filter, scope.service).exact) pushed++;
+        }
+      },
+    ),
+    runs(100),
+  );
+  // The cases are relevant: many entries match, some counts are in SQL, and many counts have several parts.
+  expect(counted).toBeGreaterThan(300);
+  expect(pushed).toBeGreaterThan(30);
+  expect(parts).toBeGreaterThan(300);
 });
 
 test("a search ends at a window border after its timeout, and the next one continues from there", () => {

@@ -1,6 +1,6 @@
 /** The engine's file of metrics: limits of its size, and the contract of the store that reads it. */
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { ReadOnlyFile } from "../../../../adapters/local/data-folder/read-only-file.ts";
 import { ENGINE_FILE, openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
 import { createMetricStore, RollupWriter } from "../../../../adapters/local/usage/rollups.ts";
@@ -91,6 +91,33 @@ test("adds up the observed time of each step, also for an idle deployment", asyn
   }
   const steps = (await metrics.read([scope], window))._unsafeUnwrap()[0] ?? [];
   expect(steps.map((step) => step && observedMillisOf(step))).toEqual([1200, 30, null]);
+  close();
+});
+
+test("computes the observed time once for all deployments of a read", async () => {
+  using own = folderWith();
+  const clock = createManualClock("2026-03-01T12:00:00Z");
+  const { writer, close } = openStore(own.path, clock);
+  const window = { from: clock.now(), step: 60, count: 1 };
+  writer.add([rowAt(secondsOf(clock.now()))], 10_000);
+  const reader = new ReadOnlyFile(join(own.path, ENGINE_FILE), () => undefined);
+  const statements: string[] = [];
+  const metrics = createMetricStore({
+    use: (work) =>
+      reader.use((db) => {
+        const prepare = vi.spyOn(db, "prepare");
+        const result = work(db);
+        statements.push(...prepare.mock.calls.map(([sql]) => sql));
+        prepare.mockRestore();
+        return result;
+      }),
+  });
+  const observed = () => statements.filter((sql) => sql.includes("observed_minutes")).length;
+  const scopes = ["app", "web", "api"].map((name) => ({ ...scope, name: name as DeploymentName }));
+  const all = (await metrics.read(scopes, window))._unsafeUnwrap();
+  expect(all.map(([step]) => step && observedMillisOf(step))).toEqual([10_000, 10_000, 10_000]);
+  expect(observed()).toBe(1);
+  reader[Symbol.dispose]();
   close();
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { unavailable } from "../../../../core/errors.ts";
-import { errAsync } from "../../../../core/result.ts";
+import { errAsync, okAsync } from "../../../../core/result.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
 import {
   accepted,
@@ -35,6 +35,26 @@ test("has every field of the list, the release, and the outcome of the last depl
     log_tail: [],
   });
   expect(JSON.stringify(rest)).not.toContain("s3cret");
+});
+
+test("reads only the newest release", async () => {
+  const numbers: (number | undefined)[] = [];
+  const platform = startMemory({
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        releases: (service, options) => {
+          numbers.push(options?.newest);
+          return services.releases?.(service, options) ?? okAsync([]);
+        },
+      },
+    }),
+  });
+  await deployed(platform);
+  await deployed(platform, { port: 3000 });
+  numbers.length = 0;
+  expect((await details(platform)).release).toBe(2);
+  expect(numbers).toEqual([1]);
 });
 
 test("has the next fires of the schedule in its time zone", async () => {

@@ -125,6 +125,14 @@ describe("the histogram", () => {
     expect(found.buckets.flatMap(({ counts }) => counts.INFO ?? []).reduce((a, b) => a + b)).toBe(4);
   });
 
+  test("omits the entries that may be incomplete", async () => {
+    const logs = { ...memoryCapabilities.logs, settle_seconds: 2 };
+    const batches = Array.from({ length: 5 }, (_, n) => [entry({ text: `${n}` })]);
+    const { histogram } = await withEntries(batches, { capabilities: { logs } });
+    const { buckets } = await histogram({ query: "logName=stdout" });
+    expect(buckets.flatMap(({ counts }) => counts.INFO ?? []).reduce((sum, one) => sum + one, 0)).toBe(3);
+  });
+
   test("rejects an empty range", async () => {
     const { call } = await withEntries([]);
     const time = "2026-01-01T00:00:00Z";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type BillingRow, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createManualClock } from "../../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
-import { isComplete } from "../../../../core/domain/usage/cost.ts";
+import { coversDay, coversPeriod, isComplete } from "../../../../core/domain/usage/cost.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -179,6 +179,32 @@ test("shows the cost of infrastructure next to the cost of models", async () => 
   await close();
 });
 
+test("shows the charges of each currency, and adds up none of two currencies", async () => {
+  const day = new Date().toISOString().slice(0, 10);
+  const charge = (currency: string, cost: string): BillingRow => ({
+    usage_start_time: `${day}T00:00:00Z`,
+    usage_end_time: `${day}T23:59:59Z`,
+    service_description: "Portside",
+    sku_description: "vCPU-seconds",
+    usage_amount: "1",
+    usage_unit: "second",
+    resource_name: "app",
+    ...{ cost, currency },
+  });
+  const charges = [charge("USD", "0.5"), charge("EUR", "2"), charge("EUR", "1")];
+  const { api, env, cost, close } = await spent([{ cost: 1 }], charges);
+  await using _ = api;
+  expect((await portside(["cost", "-m"], { env })).stdout).toBe("app\t1\t10\t2\t1\t1\t3\t0.5\n");
+  const table = (await cost(["-m"], 200)).stdout;
+  expect(table).toMatch(/PLATFORM EUR.*PLATFORM USD/);
+  const { infrastructure } = JSON.parse((await cost(["-m", "--json"])).stdout);
+  expect(infrastructure.costs).toEqual([
+    { deployment: "app", cost: "3", currency: "EUR" },
+    { deployment: "app", cost: "0.5", currency: "USD" },
+  ]);
+  await close();
+});
+
 test("groups by day, with days without costs, and marks days that are not complete", async () => {
   const { api, cost } = await spent([{ cost: 1 }, { cost: 0.5 }]);
   await using _ = api;
@@ -208,6 +234,14 @@ describe("a period", () => {
 
   test("is complete if the deployment is younger than the retention time", () => {
     expect(isComplete(period, made("2026-11-01T00:00:00+00:00"), 30, now)).toBe(true);
+  });
+
+  test("a day is complete if the log covers it, although the log does not cover the whole period", () => {
+    const deployments = [{ name: "app", ...made("2020-01-01T00:00:00+00:00") }];
+    const source = { period: readPeriod("40d", undefined, undefined, now), deployments, retentionDays: 30, now };
+    expect(coversPeriod(source)).toBe(false);
+    const days = ["2026-10-21", "2026-10-23", "2026-11-20", "2026-11-21"];
+    expect(days.map((day) => coversDay(source, day))).toEqual([false, true, true, false]);
   });
 
   test("is not complete if older entries may have existed", () => {

@@ -1,15 +1,18 @@
 /** Logs over HTTP: pages, cursors, filters, and isolation between accounts. */
-import { expect, test } from "vitest";
+import Fastify from "fastify";
+import { expect, onTestFinished, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createMemoryLogs } from "../../../../adapters/memory/logs/log-store.ts";
 import { createWorld } from "../../../../adapters/memory/world.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
-import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { createControlPlane } from "../../../../core/control-plane.ts";
+import type { AccountId, Principal } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { LogStore } from "../../../../core/ports/log-store.ts";
 import { clientOf } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
+import { portside } from "../../../../hosts/http/plugin.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
 import { createEndlessSleepClock } from "../../../support/clocks/endless-sleep.ts";
@@ -199,4 +202,37 @@ test.each([
   const answer = await read(api, { query });
   expect(problemsOf(answer).map((problem) => problem.split(":")[0])).toEqual(["body.query"]);
   expect(answer.json.detail[0].msg).toContain(words);
+});
+
+test("a request that waits fails with 401 after its key is revoked", async () => {
+  const { api, memory } = await withLogs();
+  await using _api = api;
+  const { keys } = memory.ports.identity;
+  const made = (await keys.create("acme" as AccountId, "waits"))._unsafeUnwrap();
+  const request = { deployment_name: "app", since: "2100-01-01T00:00:00Z", wait: 25 };
+  const held = api.call("POST", "/v1/deployment/logs", { json: request, key: made.key });
+  const first = await Promise.race([held, new Promise((resolve) => setTimeout(resolve, 500, "waits"))]);
+  expect(first).toBe("waits");
+  (await keys.revoke("acme" as AccountId, made.id))._unsafeUnwrap();
+  expect((await held).status).toBe(401);
+});
+
+test("a request that waits fails with 401 after the application ends its session", async () => {
+  const memory = createMemoryProvider();
+  const controlPlane = createControlPlane(memory.ports);
+  let session: Principal | undefined = { account: "acme" as AccountId, credentialId: "session" };
+  const app = Fastify();
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
+  await app.register(portside, { controlPlane, caller: () => session });
+  onTestFinished(() => app.close());
+  const entries = [entry("acme", "app", "good 1")];
+  expect((await memory.provider.logs.append(entries)).isOk()).toBe(true);
+  const held = app.inject({
+    ...{ method: "POST", url: "/v1/deployment/logs", headers: { "sec-fetch-site": "same-origin" } },
+    payload: { deployment_name: "app", since: "2100-01-01T00:00:00Z", wait: 25 },
+  });
+  const first = await Promise.race([held, new Promise((resolve) => setTimeout(resolve, 500, "waits"))]);
+  expect(first).toBe("waits");
+  session = undefined;
+  expect((await held).statusCode).toBe(401);
 });
