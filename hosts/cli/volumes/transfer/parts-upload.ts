@@ -33,6 +33,8 @@ export class PartsUpload {
   readonly #onSent: OnSent;
   #grant: PartsGrant;
   #expired = false;
+  /** True if the storage had every part at the start. An earlier run may then have ended during the completion. */
+  readonly #wasWhole: boolean;
   /** The tags of the stored parts, by index. */
   readonly #tags = new Map<number, string>();
 
@@ -44,6 +46,7 @@ export class PartsUpload {
     this.#grant = grant;
     for (const [index, { etag, length }] of grant.parts.entries())
       if (etag !== undefined) this.#store(index, etag, length);
+    this.#wasWhole = this.#tags.size === grant.parts.length;
   }
 
   /** The number of parts that the storage has. */
@@ -94,15 +97,15 @@ export class PartsUpload {
 
   async #complete(signal: AbortSignal): Promise<void> {
     const tags = this.#grant.parts.map((_, index) => this.#tags.get(index) ?? "");
-    let isLost = false;
+    let mayBeComplete = this.#wasWhole;
     await retry(signal, async () => {
       try {
         await complete(this.#grant.complete_url, tags, signal);
       } catch (error) {
-        // The first request may have completed the upload even though its response was lost.
-        const isGone = isLost && error instanceof ApiError && error.status === 404;
+        // An earlier request may have completed the upload even though its response was lost.
+        const isGone = mayBeComplete && error instanceof ApiError && error.status === 404;
         if (isGone && (await isStored(this.#client, this.#address, this.#source.size, signal))) return;
-        isLost ||= error instanceof ConnectionError;
+        mayBeComplete ||= error instanceof ConnectionError;
         throw error;
       }
     });

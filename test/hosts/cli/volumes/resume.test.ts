@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
@@ -116,28 +117,49 @@ describe("a large file", () => {
     expect((await served.cli.read("big.bin"))?.equals(Buffer.from(large("a")))).toBe(true);
   });
 
+  /** Forwards the completion to the platform's own storage, and returns its response. */
+  const forward = async (
+    cli: Awaited<ReturnType<typeof serveVolume>>,
+    path: string,
+    body: string,
+  ): Promise<Response> => {
+    const json = { volume: "data", object: "x" };
+    const { port } = new URL((await cli.api.call("POST", "/v1/volume/upload", { json })).json.url);
+    return fetch(atPort(`http://127.0.0.1${path}`, Number(port)), { method: "POST", body });
+  };
+
   test("is complete even if the response of its completion is lost", async () => {
     let lost = 0;
-    await using served = await serveTrapped("completion", (req, res) => {
-      const pieces: Buffer[] = [];
-      req.on("data", (piece: Buffer) => pieces.push(piece));
-      req.on("end", async () => {
-        const { port } = new URL(await real());
-        const done = await fetch(atPort(`http://127.0.0.1${req.url}`, Number(port)), {
-          method: "POST",
-          body: Buffer.concat(pieces).toString(),
-        });
-        if (++lost === 1) return res.destroy();
-        res.writeHead(done.status).end(await done.text());
-      });
+    await using served = await serveTrapped("completion", async (req, res) => {
+      const done = await forward(served.cli, req.url ?? "", await text(req));
+      if (++lost === 1) return res.destroy();
+      res.writeHead(done.status).end(await done.text());
     });
-    const real = async () =>
-      (await served.cli.api.call("POST", "/v1/volume/upload", { json: { volume: "data", object: "x" } })).json.url;
     using folder = folderWith({ "big.bin": large("a") });
     using home = folderWith();
     const options = { cwd: folder.path, env: served.env(home.path) };
     expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0, stderr: "" });
     expect(lost).toBe(2);
     expect((await served.cli.read("big.bin"))?.length).toBe(SIZE);
+  });
+
+  test("is complete if the completion of an interrupted run ends during the next run", async () => {
+    const stop = new AbortController();
+    let completions = 0;
+    await using served = await serveTrapped("completion", async (req, res) => {
+      if (++completions === 1) return stop.abort();
+      const body = await text(req);
+      const again = () => forward(served.cli, req.url ?? "", body);
+      await again();
+      const late = await again();
+      res.writeHead(late.status).end(await late.text());
+    });
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    await served.cli.volume(["put", "data", "big.bin"], { ...options, signal: stop.signal });
+    expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0, stderr: "" });
+    expect([completions, served.count("/upload"), served.count("/upload-resume")]).toEqual([2, 1, 1]);
+    expect(readdirSync(join(home.path, "portside", "uploads"))).toEqual([]);
   });
 });
