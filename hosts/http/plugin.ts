@@ -259,6 +259,8 @@ const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string,
 
 /** Disconnects the client when the session of the request ends, so that the session's streams end with it. */
 const cutOffWhenSignedOut = (controlPlane: ControlPlane, principal: Principal, reply: FastifyReply): void => {
+  // The client may have disconnected during authentication. Then "close" was emitted already.
+  if (isClosed(reply.raw)) return;
   const closed = new AbortController();
   reply.raw.once("close", () => closed.abort());
   void controlPlane.whenSignedOut(principal, { signal: closed.signal }).then(() => {

@@ -174,7 +174,9 @@ export const createAwsSecrets = (
     arns,
     values: (owner, pins) =>
       arns(owner, pins, {}).andThen((found) =>
-        inParallel([...new Set(found.values())], CONCURRENCY, (arn) => manager.read(arn, {}).orElse(asUnavailable)),
+        found.size < Object.keys(pins).length
+          ? err(unavailable("A version of a secret was deleted.", 60))
+          : inParallel([...new Set(found.values())], CONCURRENCY, (arn) => manager.read(arn, {}).orElse(asUnavailable)),
       ),
   };
 };

@@ -5,7 +5,7 @@
  */
 import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import type { Unavailable } from "../../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, ResultAsync, safeTry } from "../../../core/result.ts";
 import { isCallState } from "../../cloud/calls/provider-call.ts";
@@ -95,8 +95,10 @@ export const seriesReader = (
         return (await auth.request<Page>({ url, ...more, retry: false, timeout: CALL_TIMEOUT_MS })).data;
       }),
     ).orElse((error) => {
-      if (isCallState(error)) throw error.error;
-      return err(error);
+      if (!isCallState(error)) return err(error);
+      // A project without data of a metric has no descriptor of it yet.
+      if (error.code === "not_found") return ok({});
+      return err(unavailable("Cloud Monitoring rejected the request for metrics. Try again.", 60, error.error));
     });
 
   return (metric, names, { from, to, period }, options = {}) => {

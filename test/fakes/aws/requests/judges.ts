@@ -21,11 +21,20 @@ const judged = (environment: string, program: string, input: string): readonly s
 
 const operationOf = (command: string): string => command.replace(/Command$/, "");
 
+/** Converts the parameter that is text in the JavaScript SDK and an integer in botocore's models. */
+const withIntegers = ({ input }: RecordedCommand) =>
+  input.PartNumberMarker === undefined ? input : { ...input, PartNumberMarker: Number(input.PartNumberMarker) };
+
 /** Checks the inputs against the service models. */
 export const judgeShapes = (records: readonly RecordedCommand[]): readonly string[] => {
-  const lines = records.map(({ client, command, input }) =>
-    JSON.stringify({ service: botocoreServices[client], operation: operationOf(command), input }),
-  );
+  const lines = records.map((record) => {
+    const { client, command } = record;
+    return JSON.stringify({
+      service: botocoreServices[client],
+      operation: operationOf(command),
+      input: withIntegers(record),
+    });
+  });
   return judged("botocore", "shapes.py", lines.join("\n"));
 };
 
@@ -49,7 +58,7 @@ export interface ActionsOfRun {
  * for resources of other stacks.
  */
 const otherStacks = ["given", "mine", "another", "the-\\w+", "named-by-the-stack", ...Object.keys(awsConfig.shared)];
-const ofOtherStack = new RegExp(`[:/](${otherStacks.join("|")})(:|$)`);
+const ofOtherStack = new RegExp(`[:/](${otherStacks.join("|")})(:|$)|:::(${otherStacks.join("|")})/`);
 
 export const actionsOfRun = (records: readonly RecordedCommand[]): ActionsOfRun => {
   const operations: Record<string, readonly string[]> = {};

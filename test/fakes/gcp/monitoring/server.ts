@@ -143,6 +143,13 @@ export class FakeMonitoring {
 
   #list(params: URLSearchParams): object {
     const query = queryOf(params);
+    // A metric has no descriptor in a project that has never written it.
+    if (!this.samples.some((sample) => (partsOf[query.metric]?.(sample) ?? []).length > 0))
+      throw new RestError(
+        404,
+        "notFound",
+        `Cannot find metric(s) that match type = "run.googleapis.com/${query.metric}".`,
+      );
     const all = this.#groups(query).flatMap((group) => this.#points(query, group).map((point) => ({ group, point })));
     const from = Number(params.get("pageToken") ?? 0);
     const page = all.slice(from, from + this.pageSize);
