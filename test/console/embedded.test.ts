@@ -1,5 +1,6 @@
 /** The console in another application: under a prefix, behind a proxy that removes one, and with the users of the application. */
 import Fastify from "fastify";
+import { request as send } from "undici";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
@@ -30,18 +31,19 @@ test("works behind a proxy that removes a prefix", async () => {
   proxy.removeAllContentTypeParsers();
   proxy.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   proxy.all("/tools/*", async (request, reply) => {
-    const headers = new Headers();
-    for (const name of ["content-type", "cookie", "x-portside-console"])
-      if (request.headers[name] !== undefined) headers.set(name, String(request.headers[name]));
-    const response = await fetch(served.url + request.url.slice("/tools".length), {
-      method: request.method,
-      headers,
-      redirect: "manual",
-      ...(request.method === "GET" ? {} : { body: request.body as Uint8Array<ArrayBuffer> }),
+    const names = ["content-type", "cookie", "host", "origin", "sec-fetch-site", "x-portside-console"];
+    const sent = names.flatMap((name): [string, string][] =>
+      request.headers[name] === undefined ? [] : [[name, String(request.headers[name])]],
+    );
+    // `fetch` would replace the host.
+    const { statusCode, headers, body } = await send(served.url + request.url.slice("/tools".length), {
+      method: request.method as "GET" | "POST",
+      headers: Object.fromEntries(sent),
+      ...(request.method === "GET" ? {} : { body: request.body as Buffer }),
     });
     for (const name of ["content-type", "set-cookie", "location", "content-security-policy"])
-      if (response.headers.has(name)) reply.header(name, response.headers.get(name));
-    return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
+      if (headers[name] !== undefined) reply.header(name, headers[name]);
+    return reply.code(statusCode).send(Buffer.from(await body.arrayBuffer()));
   });
   await proxy.listen({ host: "127.0.0.1", port: 0 });
   const { port } = proxy.server.address() as { port: number };

@@ -1,5 +1,7 @@
 /** Signing in to the console, and what it leaves in the browser. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { createClient } from "../../hosts/client/index.ts";
 import { openConsole } from "../support/console/browser.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
@@ -36,20 +38,20 @@ test("signs in with a one-time link, and removes the link from the URL", async (
 });
 
 test("states that a used link is not valid", async () => {
-  const link = served.sessions.link(served.key);
+  const link = await served.link();
   const page = await browser().newPage();
   await page.goto(`${served.url}/console/#link=${link}`);
   await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
   const other = await (await browser().newContext()).newPage();
   await other.goto(`${served.url}/console/#link=${link}`);
-  await other.getByText("The link is not valid any more.").waitFor();
+  await other.getByText("The link is not valid").waitFor();
   await other.context().close();
   await page.close();
 });
 
 test("returns to the sign-in page when the session ends, with the reason", async () => {
   await using opened = await openConsole(browser(), served);
-  served.sessions.revoke();
+  await served.signOutAll();
   await opened.open("#/deploys");
   await opened.page.getByText("Your session ended. Sign in again.").waitFor();
 });
@@ -60,4 +62,52 @@ test("signs out", async () => {
   await opened.page.getByText("You are signed out.").waitFor();
   await opened.page.reload();
   await opened.page.getByLabel("API key").waitFor();
+});
+
+test("a failed sign-out keeps the session, and states the problem", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await page.route("**/v1/console/sign-out", (route) => route.abort());
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are still signed in").waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+});
+
+test("a link that is pasted into an open page signs in, and leaves the URL", async () => {
+  const page = await browser().newPage();
+  await page.goto(`${served.url}/console/`);
+  await page.getByLabel("API key").waitFor();
+  await page.goto(`${served.url}/console/#link=${await served.link()}`);
+  await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  expect(page.url()).toBe(`${served.url}/console/#/`);
+  await page.close();
+});
+
+test("a link replaces a session only if the user agrees", async () => {
+  const { key } = (await served.memory.ports.identity.keys.create("other" as AccountId, "other"))._unsafeUnwrap();
+  const { url } = await createClient({ url: served.url, key }).createConsoleLink();
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  const account = page.locator(".account");
+  await page.goto(url);
+  await page.getByText("You are signed in as acme.").waitFor();
+  expect(page.url()).toBe(`${served.url}/console/#/`);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(await account.textContent()).toBe("acme");
+  const again = await createClient({ url: served.url, key }).createConsoleLink();
+  await page.goto(again.url);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await expect.poll(() => account.textContent()).toBe("other");
+});
+
+test("a link that is not valid keeps the session", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await page.goto(`${served.url}/console/#link=no-such-link`);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByRole("alert").waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  expect(await page.locator(".account").textContent()).toBe("acme");
 });

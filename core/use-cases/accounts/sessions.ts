@@ -106,7 +106,8 @@ export const signIn = (
 ): ResultAsync<SignedIn, ControlPlaneError> => {
   const work = () =>
     safeTry<SignedIn, ControlPlaneError>(async function* () {
-      yield* context.signIns.count(address);
+      // A link cannot be guessed.
+      if (typeof request.link !== "string") yield* context.signIns.count(address);
       const parsed = parseFields(signInFields, { ...request }, () => {
         const issues = signInIssues(request);
         return issues.length === 0 ? ok({}) : err(issues);

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { SignIn } from "../accounts/sign-in.tsx";
 import { announcement } from "../components/copy.tsx";
+import { Confirm } from "../components/dialog.tsx";
 import { Late } from "../components/resource.tsx";
 import { localZone, showsUtc, toggleZone } from "../components/time.tsx";
 import { DeployPage } from "../deploy/deploy-page.tsx";
@@ -11,7 +12,7 @@ import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
-import { account, apiUrl, isSignedIn, signOut } from "./session.ts";
+import { account, apiUrl, isSignedIn, offeredLink, signIn, signOut } from "./session.ts";
 
 const titleOf = (route: Route): string => {
   switch (route.page) {
@@ -63,6 +64,27 @@ const findDocs = async (): Promise<void> => {
   hasDocs.value = response?.ok === true;
 };
 
+const endSession = async (): Promise<void> => {
+  announcement.value = (await signOut()) ?? "";
+};
+
+/** Asks whether a link may replace the session. */
+const OfferedLink = ({ link }: { readonly link: string }) => (
+  <Confirm
+    title="Sign in with the link?"
+    action="Use the link"
+    run={async () => {
+      const problem = await signIn({ link });
+      if (problem !== undefined) throw new Error(problem);
+    }}
+    close={() => {
+      offeredLink.value = undefined;
+    }}
+  >
+    <p>You are signed in as {account.value}. The link may belong to another account, and ends this sign-in.</p>
+  </Confirm>
+);
+
 const Header = ({ route }: { readonly route: Route }) => (
   <header class="top">
     <a class="brand" href="#/">
@@ -85,7 +107,7 @@ const Header = ({ route }: { readonly route: Route }) => (
           <span class="account" title="Account">
             {account.value}
           </span>
-          <button type="button" class="quiet" onClick={() => void signOut()}>
+          <button type="button" class="quiet" onClick={() => void endSession()}>
             Sign out
           </button>
         </>
@@ -122,7 +144,14 @@ const SignedIn = () => {
 
 export const App = () => (
   <>
-    {isSignedIn.value === undefined ? <Late>Signing in…</Late> : isSignedIn.value ? <SignedIn /> : <SignIn />}
+    {isSignedIn.value === undefined ? (
+      <Late>Signing in…</Late>
+    ) : isSignedIn.value ? (
+      <SignedIn key={account.value} />
+    ) : (
+      <SignIn />
+    )}
+    {offeredLink.value !== undefined && <OfferedLink link={offeredLink.value} />}
     <div class="announcement" role="status">
       {announcement.value}
     </div>

@@ -20,6 +20,8 @@ type Session =
 const session = signal<Session | null | undefined>(undefined);
 /** Why the user must sign in again. */
 export const signInNotice = signal("");
+/** The token of a link that would replace the session. The user must agree first, because anyone can create a link. */
+export const offeredLink = signal<string | undefined>(undefined);
 
 export const isSignedIn = computed(() => (session.value === undefined ? undefined : session.value !== null));
 /** The signed-in account; undefined if the embedding application signs users in. */
@@ -79,34 +81,46 @@ export const signIn = async (credential: { readonly key: string } | { readonly l
   return undefined;
 };
 
-export const signOut = async (): Promise<void> => {
-  await post("sign-out", {}).catch(() => undefined);
+/** Ends the session. Returns the problem, or undefined if the user is signed out. */
+export const signOut = async (): Promise<string | undefined> => {
+  const response = await post("sign-out", {}).catch(() => undefined);
+  if (response?.ok !== true && response?.status !== 401)
+    return `You are still signed in: ${response === undefined ? "the platform does not respond." : await problemOf(response)}`;
   forget("You are signed out.");
+  return undefined;
 };
 
-/** Returns the token of a one-time link, and removes it from the URL and the history. */
+/** Returns the token of a one-time link in the URL, and removes it from the URL and the history. */
 const takeLink = (): string | undefined => {
   const link = /^#link=(.+)$/.exec(globalThis.location.hash)?.[1];
   if (link !== undefined) replaceRoute({ page: "deployments" });
   return link;
 };
 
-/** Finds the session: of a one-time link, of an earlier visit, or of the embedding application. */
+/** Signs in with a link, or offers it if there is a session. */
+const openLink = async (link: string): Promise<void> => {
+  if (session.value?.kind === "console") {
+    offeredLink.value = link;
+    return;
+  }
+  const problem = await signIn({ link });
+  if (problem !== undefined) forget(problem);
+};
+
+/** Finds the session: of an earlier visit, of a one-time link, or of the embedding application. */
 export const startSession = async (): Promise<void> => {
   globalThis.addEventListener("storage", ({ key }) => {
     if (key === STORED) session.value = readStored();
   });
+  globalThis.addEventListener("hashchange", () => {
+    const link = takeLink();
+    if (link !== undefined) void openLink(link);
+  });
   const link = takeLink();
-  if (link !== undefined) {
-    const problem = await signIn({ link });
-    if (problem !== undefined) forget(problem);
-    return;
-  }
   const stored = readStored();
-  if (stored !== null) {
-    session.value = stored;
-    return;
-  }
+  if (stored !== null) session.value = stored;
+  if (link !== undefined) return openLink(link);
+  if (stored !== null) return;
   const response = await sendAuthorized(`${apiUrl}/v1/capabilities`).catch(() => undefined);
   session.value = response?.ok === true ? { kind: "application" } : null;
 };

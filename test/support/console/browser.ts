@@ -33,7 +33,7 @@ export const openConsole = async (
     if (message.type() === "error" && !message.text().includes("Failed to load resource"))
       problems.push(message.text());
   });
-  await page.goto(`${served.url}/console/#link=${served.sessions.link(served.key)}`);
+  await page.goto(`${served.url}/console/#link=${await served.link()}`);
   await page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();
   return {
     page,

@@ -9,7 +9,6 @@ import { type Client, createClient } from "../../../hosts/client/index.ts";
 import { portside } from "../../../hosts/http/index.ts";
 import { sourceOf } from "../archives/archives.ts";
 import { type ShiftedClock, shiftedClock } from "../clocks/shifted-clock.ts";
-import { addSessions, type SessionDouble } from "./session-double.ts";
 
 export interface ServedConsole extends AsyncDisposable {
   /** The URL of the application, with the prefix. */
@@ -17,7 +16,10 @@ export interface ServedConsole extends AsyncDisposable {
   readonly key: string;
   readonly account: AccountId;
   readonly client: Client;
-  readonly sessions: SessionDouble;
+  /** Creates a sign-in link, and returns its token. */
+  link(): Promise<string>;
+  /** Ends every session. */
+  signOutAll(): Promise<void>;
   /** Deploys a service, and returns the id of the deploy. */
   deploy(name: string, fields?: Partial<Parameters<Client["deploy"]>[0]>): Promise<string>;
 }
@@ -27,7 +29,6 @@ export const serveConsole = async (ports: Ports, prefix = ""): Promise<ServedCon
   const account = parseAccount("acme") as AccountId;
   const controlPlane = createControlPlane(ports);
   const app = Fastify({ forceCloseConnections: true });
-  const sessions = addSessions(app, prefix);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
   await app.register(portside, { controlPlane, prefix });
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -36,7 +37,12 @@ export const serveConsole = async (ports: Ports, prefix = ""): Promise<ServedCon
   const { key } = (await ports.identity.keys.create(account, "console test"))._unsafeUnwrap();
   const client = createClient({ url, key });
   return {
-    ...{ url, key, account, client, sessions },
+    ...{ url, key, account, client },
+    link: async () => new URL((await client.createConsoleLink()).url).hash.replace("#link=", ""),
+    signOutAll: async () => {
+      const { sessions } = await client.listSessions();
+      for (const { id } of sessions) await client.revokeSession({ id });
+    },
     deploy: async (name, fields = {}) => {
       const source_archive = new Blob([new Uint8Array(sourceOf({ "index.js": "run()" }))]);
       let id = "";
