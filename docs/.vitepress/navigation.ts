@@ -56,6 +56,7 @@ export const navigation: readonly Group[] = [
     "docs/sql": "SQL",
     "docs/usage": "Usage and cost",
     "docs/accounts": "Accounts and keys",
+    "docs/console": "Console",
   }),
   group("Embedding", {
     "docs/guides/embedding": "Embedding",

@@ -36,7 +36,8 @@ const quickstart = async (io: Io, once: boolean): Promise<number> => {
     print(io, "  npm run -s portside -- list");
     print(io, "  npm run -s portside -- logs hello");
     print(io, "  npm run -s portside -- init my-app && npm run -s portside -- deploy my-app");
-    print(io, `  open ${url}/docs`);
+    print(io, "  npm run -s portside -- console");
+    print(io, `\nThe last command signs in to the console at ${url}/console/. The API is documented at ${url}/docs.`);
     print(io, "\nCtrl-C stops the platform and deletes its data.");
     await stopped(io.signal);
     return 0;

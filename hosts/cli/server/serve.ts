@@ -13,10 +13,16 @@ import { SUCCESSOR } from "./upgrade/messages.ts";
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
-const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, capabilities }: Serving): void => {
+const announce = (
+  io: Io,
+  json: boolean,
+  { console = true }: ServeSettings,
+  { url, ingress, metrics, apiKey, capabilities }: Serving,
+): void => {
   if (json) return printJson(io, { event: "ready", url, ingress, metrics, api_key: apiKey });
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
+  if (console) print(io, `  Console   ${url}/console/  (sign in with the API key, or run 'portside console')`);
   if (ingress !== undefined)
     print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
   if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
@@ -69,7 +75,7 @@ const startNew = async (settings: ServeSettings, input: Input, io: Io, lifeline?
   const serving = await start(settings, lifeline !== undefined);
   // Notify the supervisor before printing.
   reportTo(lifeline, settings, serving);
-  announce(io, input.flag("json"), serving);
+  announce(io, input.flag("json"), settings, serving);
   if (!isLoopback(settings.host))
     warn(io, `The platform listens on ${settings.host} without TLS. Put a proxy with TLS in front of it.`);
   const { isolation, runs } = serving.capabilities;

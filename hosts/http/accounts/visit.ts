@@ -35,7 +35,10 @@ const ENCRYPTED_COOKIE = `__Host-${PLAIN_COOKIE}`;
 
 /** Returns whether only programs on the machine of the browser can answer for the host. */
 const isLoopbackHost = (hostname: string): boolean =>
-  hostname === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
+  hostname.toLowerCase() === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
+
+const originHost = (origin: string | undefined): readonly string[] =>
+  origin !== undefined && URL.canParse(origin) ? [new URL(origin).hostname] : [];
 
 export const visitOf = (
   { protocol, host, hostname, ip, headers }: FastifyRequest,
@@ -48,7 +51,8 @@ export const visitOf = (
     address: ip,
     base: `${configured ?? `${protocol}://${host}`}${prefix}`,
     isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
-    isLoopback: isLoopbackHost(hostname.toLowerCase()),
+    // A proxy on this machine may send the loopback address as the host. Then the page's own origin decides.
+    isLoopback: [hostname, ...originHost(headers.origin)].every(isLoopbackHost),
     console,
   };
 };

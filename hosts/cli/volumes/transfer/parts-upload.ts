@@ -59,13 +59,30 @@ export class PartsUpload {
     return this.#expired && this.#grant.upload_id === undefined;
   }
 
-  /** Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. */
+  /**
+   * Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. If the URLs
+   * expire after at least one part was stored, continues with new URLs.
+   */
   async send(signal: AbortSignal): Promise<number> {
-    const { upload_id } = this.#grant;
-    if (this.#expired && upload_id !== undefined) {
-      this.#grant = await this.#client.resumeUpload({ upload_id }, { signal });
-      this.#expired = false;
+    for (;;) {
+      const { done } = this;
+      await this.#renew(signal);
+      try {
+        return await this.#sendMissing(signal);
+      } catch (error) {
+        if (!this.#expired || this.isLost || this.done === done) throw error;
+      }
     }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { upload_id } = this.#grant;
+    if (!this.#expired || upload_id === undefined) return;
+    this.#grant = await this.#client.resumeUpload({ upload_id }, { signal });
+    this.#expired = false;
+  }
+
+  async #sendMissing(signal: AbortSignal): Promise<number> {
     try {
       for (const [index, { url, ...range }] of this.#grant.parts.entries()) {
         if (this.#tags.has(index)) continue;

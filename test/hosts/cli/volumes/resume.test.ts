@@ -14,12 +14,15 @@ const SIZE = 64 * MiB + 1;
 const large = (fill: string): string => fill.repeat(SIZE);
 
 interface Grant {
-  readonly parts: readonly { readonly number: number; readonly url: string }[];
+  readonly parts: readonly { readonly number: number; readonly url: string; readonly etag?: string }[];
   readonly complete_url: string;
 }
 
-/** A platform whose third part, or completion, goes to a storage of the test as long as `on` is set. */
-const serveTrapped = async (where: "part" | "completion", listener: RequestListener) => {
+/**
+ * A platform with a part of its uploads at a storage of the test as long as `on` is set: the third part, all parts
+ * except the first two that are missing, or the completion.
+ */
+const serveTrapped = async (where: "part" | "later parts" | "completion", listener: RequestListener) => {
   const cli = await serveVolume();
   const trap = createServer(listener).listen(0, "127.0.0.1");
   await once(trap, "listening");
@@ -30,9 +33,10 @@ const serveTrapped = async (where: "part" | "completion", listener: RequestListe
     calls.push(path);
     const grant = answer.json as Grant;
     if (!state.on || grant.parts === undefined) return answer;
-    const parts = grant.parts.map((part) =>
-      where === "part" && part.number === 3 ? { ...part, url: atPort(part.url, port) } : part,
-    );
+    const usable = grant.parts.filter(({ etag }) => etag === undefined).slice(0, 2);
+    const isTrapped = (part: Grant["parts"][number]) =>
+      where === "part" ? part.number === 3 : where === "later parts" && !usable.includes(part);
+    const parts = grant.parts.map((part) => (isTrapped(part) ? { ...part, url: atPort(part.url, port) } : part));
     const complete_url = where === "completion" ? atPort(grant.complete_url, port) : grant.complete_url;
     return { ...answer, json: { ...grant, parts, complete_url } };
   });
@@ -115,6 +119,20 @@ describe("a large file", () => {
     expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0, stderr: "" });
     expect([refused, served.count("/upload"), served.count("/upload-resume")]).toEqual([1, 1, 1]);
     expect((await served.cli.read("big.bin"))?.equals(Buffer.from(large("a")))).toBe(true);
+  });
+
+  test("renews URLs that expire again and again, while parts arrive", async () => {
+    let refused = 0;
+    await using served = await serveTrapped("later parts", (req, res) => {
+      refused++;
+      req.resume().on("end", () => res.writeHead(403).end());
+    });
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    expect(await served.cli.volume(["put", "data", "big.bin"], options)).toMatchObject({ code: 0, stderr: "" });
+    expect([refused, served.count("/upload"), served.count("/upload-resume")]).toEqual([2, 1, 2]);
+    expect((await served.cli.read("big.bin"))?.length).toBe(SIZE);
   });
 
   /** Forwards the completion to the platform's own storage, and returns its response. */

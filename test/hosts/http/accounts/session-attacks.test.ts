@@ -108,6 +108,14 @@ describe("HTTPS", () => {
     expect((await attempt({ host })).statusCode).toBe(200);
   });
 
+  test("is needed behind a proxy on this machine that sends its own host", async () => {
+    const origin = "http://portside.example.com";
+    const { attempt } = await embed({ origins: [origin] });
+    const refused = await attempt({ host: "127.0.0.1:8080", origin, "sec-fetch-site": "same-origin" });
+    expect([refused.statusCode, refused.headers["set-cookie"]]).toEqual([403, undefined]);
+    expect(refused.json().detail).toContain("Sign-in needs HTTPS");
+  });
+
   test("is not assumed from headers that the application does not trust", async () => {
     const { attempt } = await embed();
     expect((await attempt(forwarded)).statusCode).toBe(403);
