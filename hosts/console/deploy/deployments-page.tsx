@@ -7,6 +7,7 @@ import { Loaded, useResource } from "../components/resource.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
 import { sumSeries, totalOf } from "../components/sparkline-path.ts";
 import { Status } from "../components/status.tsx";
+import { Table } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
 import { fragmentOf } from "../shell/routes.ts";
@@ -122,7 +123,7 @@ const Empty = () => (
   </section>
 );
 
-const Table = ({ deployments, series }: Listed) => {
+const DeploymentTable = ({ deployments, series }: Listed) => {
   const search = location.value.query["q"] ?? "";
   const details = useSignal<ReadonlyMap<string, Details>>(new Map());
   const names = deployments.map(({ name }) => name).join(" ");
@@ -141,23 +142,14 @@ const Table = ({ deployments, series }: Listed) => {
   const shown = deployments.filter(({ name, url }) => `${name} ${url}`.toLowerCase().includes(search.toLowerCase()));
   return (
     <>
-      <table class="deployments">
-        <caption class="hidden">Deployments</caption>
-        <thead>
-          <tr>
-            {["Name", "Status", "Release", "Instances", "Requests, last hour", "Last deploy"].map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((one) => (
-            <Row key={one.name} deployment={one} details={details.value.get(one.name)} series={series} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption="Deployments"
+        columns={["Name", "Status", "Release", "Instances", "Requests, last hour", "Last deploy"]}
+      >
+        {shown.map((one) => (
+          <Row key={one.name} deployment={one} details={details.value.get(one.name)} series={series} />
+        ))}
+      </Table>
       {shown.length === 0 && <p class="dim">No deployment matches ‘{search}’.</p>}
     </>
   );
@@ -180,7 +172,7 @@ export const DeploymentsPage = () => {
         </label>
       </div>
       <Loaded resource={list} waiting="Loading the deployments…">
-        {(listed) => (listed.deployments.length === 0 ? <Empty /> : <Table {...listed} />)}
+        {(listed) => (listed.deployments.length === 0 ? <Empty /> : <DeploymentTable {...listed} />)}
       </Loaded>
     </>
   );

@@ -3,6 +3,7 @@ import { Command } from "../components/copy.tsx";
 import { formatDuration } from "../components/format.ts";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { Status } from "../components/status.tsx";
+import { Table } from "../components/table.tsx";
 import { Text } from "../components/text.tsx";
 import { Ago } from "../components/time.tsx";
 import { fragmentOf } from "../shell/routes.ts";
@@ -58,23 +59,11 @@ export const DeployTable = ({ name }: { readonly name?: string }) => {
           </section>
         ) : (
           <>
-            <table>
-              <caption class="hidden">Deploys</caption>
-              <thead>
-                <tr>
-                  {labels.map((label) => (
-                    <th key={label} scope="col">
-                      {label}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((row) => (
-                  <Row key={row.deploy_id} row={row} name={name} />
-                ))}
-              </tbody>
-            </table>
+            <Table caption="Deploys" columns={labels}>
+              {rows.map((row) => (
+                <Row key={row.deploy_id} row={row} name={name} />
+              ))}
+            </Table>
             {partial && <p class="dim">The search of the logs ended early, so deploys may be missing.</p>}
           </>
         )

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { formatBytes } from "../components/format.ts";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { Status } from "../components/status.tsx";
+import { Table } from "../components/table.tsx";
 import { OutputLines, Text } from "../components/text.tsx";
 import { Ago, Time } from "../components/time.tsx";
 import { fragmentOf } from "../shell/routes.ts";
@@ -22,35 +23,23 @@ const Instances = ({ instances }: Pick<Details, "instances">) => {
   if (instances === null) return <p class="dim">The platform cannot list the instances at present.</p>;
   if (instances.length === 0) return <p class="dim">No instance runs. The next request starts one.</p>;
   return (
-    <table>
-      <caption class="hidden">Instances</caption>
-      <thead>
-        <tr>
-          {["Instance", "State", "Memory", "CPU", "Started"].map((label) => (
-            <th key={label} scope="col">
-              {label}
-            </th>
-          ))}
+    <Table caption="Instances" columns={["Instance", "State", "Memory", "CPU", "Started"]}>
+      {instances.map((one) => (
+        <tr key={one.id}>
+          <th scope="row">
+            <code>{one.id}</code>
+          </th>
+          <td data-label="State">
+            <Status status={one.state} />
+          </td>
+          <td data-label="Memory">{one.memory_bytes === null ? "–" : formatBytes(one.memory_bytes)}</td>
+          <td data-label="CPU">{one.cpu_percent === null ? "–" : `${Math.round(one.cpu_percent)} %`}</td>
+          <td data-label="Started">
+            <Ago time={one.started_at} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {instances.map((one) => (
-          <tr key={one.id}>
-            <th scope="row">
-              <code>{one.id}</code>
-            </th>
-            <td data-label="State">
-              <Status status={one.state} />
-            </td>
-            <td data-label="Memory">{one.memory_bytes === null ? "–" : formatBytes(one.memory_bytes)}</td>
-            <td data-label="CPU">{one.cpu_percent === null ? "–" : `${Math.round(one.cpu_percent)} %`}</td>
-            <td data-label="Started">
-              <Ago time={one.started_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 };
 

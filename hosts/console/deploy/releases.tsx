@@ -5,6 +5,7 @@ import { Confirm } from "../components/dialog.tsx";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { Status } from "../components/status.tsx";
+import { Table } from "../components/table.tsx";
 import { Text } from "../components/text.tsx";
 import { Ago } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
@@ -34,33 +35,23 @@ const Changes = ({
   readonly from: string;
   readonly to: string;
 }) => (
-  <table class="diff">
-    <caption class="hidden">Changes</caption>
-    <thead>
-      <tr>
-        <th scope="col">Field</th>
-        <th scope="col">{from}</th>
-        <th scope="col">{to}</th>
+  <Table caption="Changes" class="diff" columns={["Field", from, to]}>
+    {changes.map((change) => (
+      <tr key={change.field}>
+        <th scope="row">
+          <code>
+            <Text>{change.field}</Text>
+          </code>
+        </th>
+        <td class="removed" data-label={from}>
+          <Text>{formatValue(change.from)}</Text>
+        </td>
+        <td class="added" data-label={to}>
+          <Text>{formatValue(change.to)}</Text>
+        </td>
       </tr>
-    </thead>
-    <tbody>
-      {changes.map((change) => (
-        <tr key={change.field}>
-          <th scope="row">
-            <code>
-              <Text>{change.field}</Text>
-            </code>
-          </th>
-          <td class="removed" data-label={from}>
-            <Text>{formatValue(change.from)}</Text>
-          </td>
-          <td class="added" data-label={to}>
-            <Text>{formatValue(change.to)}</Text>
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+    ))}
+  </Table>
 );
 
 const Diff = ({ name, from, to }: { readonly name: string; readonly from: number; readonly to: number }) => {
@@ -212,23 +203,11 @@ export const Releases = ({ name, serving }: { readonly name: string; readonly se
             </section>
           ) : (
             <>
-              <table>
-                <caption class="hidden">Releases</caption>
-                <thead>
-                  <tr>
-                    {["Release", "Status", "Created", "Message", "Actions"].map((label) => (
-                      <th key={label} scope="col">
-                        {label}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((one) => (
-                    <Row key={one.release} release={one} serving={serving} rollBack={setTarget} />
-                  ))}
-                </tbody>
-              </table>
+              <Table caption="Releases" columns={["Release", "Status", "Created", "Message", "Actions"]}>
+                {rows.map((one) => (
+                  <Row key={one.release} release={one} serving={serving} rollBack={setTarget} />
+                ))}
+              </Table>
               {next_page_token !== null && <p class="dim">Shows the newest {LIMIT} releases.</p>}
             </>
           )
