@@ -6,7 +6,7 @@ import { Searches } from "../../../../adapters/local/logs/searches.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { behind, cursorOf, type LogPosition, parseCursor } from "../../../../core/domain/logs/cursor.ts";
-import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { LogEntry, NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import { everything, type LogFilter } from "../../../../core/domain/logs/filter/tree.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
@@ -176,18 +176,24 @@ test("in a bundle, without a thread, searches run in this process and yield", as
   expect((await logs.append([line("needle")])).isOk()).toBe(true);
   const searches = new Searches(null);
   const search = { path: logs.pathOf(scope.owner), scope, place: START };
-  const found = await searches.run({ ...search, query: { ...every(), filter: matching("^needle") } }, undefined);
-  expect(found).toMatchObject({ entries: [{ text: "needle" }], partial: false });
+  /** Searches to the end of the log. Returns the entries that it finds, and the place where each step ended. */
+  const findAll = async (pattern: string) => {
+    const entries: LogEntry[] = [];
+    const seen: (LogPosition | undefined)[] = [];
+    for (let place: LogPosition | undefined = START; place !== undefined && seen.length < 100; ) {
+      const query = { ...every(), filter: matching(pattern) };
+      const part = await searches.run({ ...search, place, query }, undefined);
+      if (part === "damaged") throw new Error("the log is damaged");
+      entries.push(...part.entries);
+      seen.push(part.seen);
+      place = part.partial ? part.seen : undefined;
+    }
+    return { entries, seen };
+  };
+  expect((await findAll("^needle")).entries).toMatchObject([{ text: "needle" }]);
   // Each step judges at least one line, and returns where the next one starts.
-  const seen: (LogPosition | undefined)[] = [];
-  for (let place: LogPosition | undefined = START; place !== undefined && seen.length < 100; ) {
-    const query = { ...every(), filter: matching("a.{90}X$") };
-    const part = await searches.run({ ...search, place, query }, undefined);
-    if (part === "damaged") throw new Error("the log is damaged");
-    expect(part.entries).toEqual([]);
-    seen.push(part.seen);
-    place = part.partial ? part.seen : undefined;
-  }
+  const { entries, seen } = await findAll("a.{90}X$");
+  expect(entries).toEqual([]);
   expect(seen.length).toBeGreaterThan(1);
   expect(await searches.isWhole(search.path)).toBe(true);
   await searches.close();
