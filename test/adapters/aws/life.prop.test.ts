@@ -2,4 +2,4 @@
 import { aws } from "../../clouds/aws.ts";
 import { lifeTests } from "../../clouds/life.ts";
 
-lifeTests(aws);
+lifeTests(aws, { listsPruned: true, speed: 20 });

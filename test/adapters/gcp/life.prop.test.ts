@@ -2,4 +2,4 @@
 import { gcp } from "../../clouds/gcp.ts";
 import { lifeTests } from "../../clouds/life.ts";
 
-lifeTests(gcp);
+lifeTests(gcp, { listsPruned: false, speed: 50 });

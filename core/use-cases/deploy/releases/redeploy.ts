@@ -108,10 +108,11 @@ const prepare = (caller: Caller, redeploy: Redeploy) =>
   safeTry<Prepared, ControlPlaneError | Refused>(async function* () {
     const { name, choose, change, renewed, describe } = redeploy;
     const service = yield* await ownService(caller, name);
-    const target = yield* choose(yield* await findReleases(caller, service));
+    const releases = yield* await findReleases(caller, service);
+    const target = yield* choose(releases);
     const variables = yield* (change?.(target) ?? ok(declaredVariables(target))).mapErr(invalidInput);
     const present = yield* await presentVolumes(caller, target);
-    const failure = rollbackProblem(target, present);
+    const failure = rollbackProblem(target, present, releases);
     if (failure !== undefined) return err<never, Refused>({ kind: "refused", failure });
     const secrets = yield* await pinForRedeploy(caller, target, variables.secrets, renewed);
     const context = declareContext(caller.context);
