@@ -12,6 +12,8 @@ export interface Fakes {
   readonly faults: Readonly<Record<string, Faults>>;
   /** Names of the scheduled jobs that call a service. */
   jobsOf(service: string): readonly string[];
+  /** Removes images like the clean-up policy that the operator creates. Absent if the provider removes images. */
+  cleanUpImages?(): void;
   close(): Promise<void>;
 }
 

@@ -1,62 +1,70 @@
 /** Volumes, deployments and releases on a cloud's fakes match the models; services really mount the volumes. */
 import fc from "fast-check";
-import { describe, test } from "vitest";
+import { test } from "vitest";
 import { releaseLife, retentionLife } from "../models/release-life.ts";
 import { storageLife } from "../models/storage-life.ts";
 import { createFastClock } from "../support/clocks/fast-clock.ts";
-import { runningReleases, runReleaseLife } from "../support/providers/release-system.ts";
+import { runningReleases, runReleaseLife, templatesShown } from "../support/providers/release-system.ts";
 import { runLife, runningSystem } from "../support/providers/storage-system.ts";
 import { runs, within } from "../support/vitest/runs.ts";
 import { type Cloud, type Fakes, openPlatform } from "./cloud.ts";
-import { runtimeDeps } from "./subject.ts";
+import { type RuntimeDeps, runtimeDeps } from "./subject.ts";
 
 const KEPT = 3;
 
 /** Milliseconds that one run may take on a busy machine. The bound only ends a hang. */
 const RUN_MS = 60_000;
 
-interface ReleaseLifeOptions {
+interface ReleaseSettings {
   /** Whether the cloud lists releases whose images were removed. */
   readonly listsPruned: boolean;
-  /** How many times faster than the machine's clock the clock of the cloud runs. */
-  readonly speed: number;
-  /** The number of runs with random commands. */
-  readonly times: number;
 }
 
-export const releaseLifeTests = <F extends Fakes>(
+const openReleases = async <F extends Fakes>(
   cloud: Cloud<F>,
-  { listsPruned, speed, times }: ReleaseLifeOptions,
-): void => {
-  const open = () =>
-    openPlatform(cloud, "real", { ...runtimeDeps(), clock: createFastClock(speed) }, { releasesKept: KEPT });
-  const systemOf = ({ controlPlane, close }: Awaited<ReturnType<typeof open>>) => ({
+  { listsPruned }: ReleaseSettings,
+  services: "real" | "simulated" = "real",
+  deps: RuntimeDeps = runtimeDeps(),
+) => {
+  const { controlPlane, ports, fakes, close } = await openPlatform(cloud, services, deps, { releasesKept: KEPT });
+  return {
     ...runningReleases(controlPlane, { kept: KEPT, listsPruned }),
+    ...(services === "simulated" && templatesShown(ports.provider.services)),
     close,
-  });
-
-  describe(`releases on ${cloud.name}`, () => {
-    test("match the model after any deploys, rollbacks and changes of secrets", {
-      timeout: within() + times * RUN_MS,
-    }, async () => {
-      const probe = await open();
-      const hasSecrets = probe.controlPlane.capabilities().secrets.supported;
-      await probe.close();
-      await fc.assert(
-        fc.asyncProperty(releaseLife(15, hasSecrets), async (life) => runReleaseLife(life, systemOf(await open()))),
-        runs(times),
-      );
-    });
-
-    test("can be restored exactly if their images are kept", { timeout: within() }, async () =>
-      runReleaseLife(retentionLife, systemOf(await open())));
-  });
+    pass: async () => fakes.cleanUpImages?.(),
+  };
 };
 
-export const lifeTests = <F extends Fakes>(
+const anyReleases = async (times: number, open: () => ReturnType<typeof openReleases>): Promise<void> => {
+  const probe = await open();
+  const hasSecrets = probe.controlPlane.capabilities().secrets.supported;
+  await probe.close();
+  await fc.assert(
+    fc.asyncProperty(releaseLife(15, hasSecrets), async (life) => runReleaseLife(life, await open())),
+    runs(times),
+  );
+};
+
+/**
+ * Simulates the services, because processes do not start faster on a fast clock.
+ * @param speed how many times faster than the machine's clock the clock of the cloud runs
+ * @param times the number of runs
+ */
+export const unfriendlyLifeTest = <F extends Fakes>(
   cloud: Cloud<F>,
-  releases: Pick<ReleaseLifeOptions, "listsPruned" | "speed">,
+  releases: ReleaseSettings,
+  speed: number,
+  times: number,
 ): void => {
+  test(`any deploys, rollbacks and changes of secrets on an unfriendly ${cloud.name} match the model`, {
+    timeout: within() + times * RUN_MS,
+  }, () =>
+    anyReleases(times, () =>
+      openReleases(cloud, releases, "simulated", { ...runtimeDeps(), clock: createFastClock(speed) }),
+    ));
+};
+
+export const lifeTests = <F extends Fakes>(cloud: Cloud<F>, releases: ReleaseSettings): void => {
   test(`any sequence of volume and deployment operations on ${cloud.name} matches the model`, {
     timeout: within(),
   }, async () => {
@@ -69,5 +77,9 @@ export const lifeTests = <F extends Fakes>(
     );
   });
 
-  releaseLifeTests(cloud, { ...releases, times: 2 });
+  test(`any deploys, rollbacks and changes of secrets on ${cloud.name} match the model`, { timeout: within() }, () =>
+    anyReleases(2, () => openReleases(cloud, releases)));
+
+  test(`rollbacks on ${cloud.name} restore exactly the releases whose images are kept`, { timeout: within() }, async () =>
+    runReleaseLife(retentionLife, await openReleases(cloud, releases)));
 };

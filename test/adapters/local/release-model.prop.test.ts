@@ -21,4 +21,5 @@ test("agrees with the model after any commands", { timeout: within() }, async ()
 });
 
 test("restores exactly the releases whose images are kept", { timeout: within() }, async () =>
-  runReleaseLife(retentionLife, await open()));
+  runReleaseLife(retentionLife, await open()),
+);

@@ -166,6 +166,7 @@ export const startFakeCloud = async (
     monitoring,
     storage: Object.assign(world, { project: PROJECT }),
     uploads: storage.uploads,
+    cleanUpImages: () => registry.cleanUp("keep-"),
     jobsOf: (service: string) =>
       scheduler
         .jobs()

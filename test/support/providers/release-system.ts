@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { ControlPlane, DeployFields } from "../../../core/control-plane.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { ok } from "../../../core/result.ts";
 import type { releaseLife, retentionLife } from "../../models/release-life.ts";
 import { emptyReleases, type ReleaseSystem, type Retention } from "../../models/release-model.ts";
@@ -34,7 +35,18 @@ export const runningReleases = (controlPlane: ControlPlane, retention: Retention
   };
 };
 
-/** The memory provider simulates services. What a service shows is the template of its serving revision. */
+/** A simulated service shows the template of its serving revision, with the secrets that it pins. */
+export const templatesShown = ({ find }: Pick<ServicePlatform, "find">): Pick<ReleaseSystem, "observe" | "shown"> => ({
+  observe: async (name) => {
+    const found = (await find(name as DeploymentName))._unsafeUnwrap();
+    const template = found.kind === "held" ? found.service.serving[0]?.template : undefined;
+    const pins = Object.entries(template?.secrets ?? {});
+    const shown = pins.map(([variable, pin]) => [variable, `${pin.name} ${pin.version}`] as const);
+    return { env: { ...template?.env, ...Object.fromEntries(shown) } };
+  },
+  shown: ({ secret, version }) => `${secret} ${version}`,
+});
+
 export const simulatedReleases = (platform: ReturnType<typeof startMemory>, retention: Retention): ReleaseSystem => {
   const { controlPlane, clock, principal, submit, memory } = platform;
   return {
@@ -47,14 +59,7 @@ export const simulatedReleases = (platform: ReturnType<typeof startMemory>, rete
       return run.isErr() ? run.map(() => []) : ok(await recordsOf(platform, run.value));
     },
     follow: (run) => recordsOf(platform, run),
-    observe: async (name) => {
-      const found = (await memory.provider.services.find(name as DeploymentName))._unsafeUnwrap();
-      const template = found.kind === "held" ? found.service.serving[0]?.template : undefined;
-      const pins = Object.entries(template?.secrets ?? {});
-      const shown = pins.map(([variable, pin]) => [variable, `${pin.name} ${pin.version}`] as const);
-      return { env: { ...template?.env, ...Object.fromEntries(shown) } };
-    },
-    shown: ({ secret, version }) => `${secret} ${version}`,
+    ...templatesShown(memory.provider.services),
     pass: () => clock.advance(1),
   };
 };

@@ -160,7 +160,7 @@ test.each([
   { kept: [6], instead: "Deploy" },
 ])("the message about a pruned image names the nearest release with an image: $kept", ({ kept, instead }) => {
   const all = [1, 2, 3, 4, 5, 6].map((number) => ({ release: number, hasImage: kept.includes(number) }));
-  const [{ template }] = fc.sample(release(), 1) as [{ template: ServiceTemplate }];
+  const [template] = fc.sample(serviceTemplate(), 1) as [ServiceTemplate];
   const pruned = stored(template, { release: 2, hasImage: false });
   expect(rollbackProblem(pruned, { volumes: [], trashed: [] }, all)?.message).toBe(
     `The image of release 2 was pruned. ${instead} the source of release 2 again.`,
@@ -186,7 +186,9 @@ test("a pruned image or a missing volume prevents a rollback, and the message su
         reason: "volume_unavailable",
         message: expect.stringContaining(`'${gone}', which is in the trash. Restore it with`),
       });
-      expect(rollbackProblem(state, { volumes: left, trashed: [] }, [state])?.message).toContain("no longer in the trash");
+      expect(rollbackProblem(state, { volumes: left, trashed: [] }, [state])?.message).toContain(
+        "no longer in the trash",
+      );
       const again = volumes.map((volume) => (volume.name === gone ? { ...volume, id: "another" } : volume));
       expect(describeRollback(state, again)[0]).toContain(`'${gone}' is not the one that release 7 mounted`);
     }),
