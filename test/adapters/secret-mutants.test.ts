@@ -113,9 +113,7 @@ const storeMutants: Mutants<ProviderSubject> = {
     })),
     "store that replaces a newer version": store((port) => ({
       beginRedeploys: (pending) =>
-        port
-          .endRedeploys({ ...pending, version: Number.MAX_SAFE_INTEGER })
-          .andThen(() => port.beginRedeploys(pending)),
+        port.endRedeploys({ ...pending, version: Number.MAX_SAFE_INTEGER }).andThen(() => port.beginRedeploys(pending)),
     })),
   },
   "references to secrets": {

@@ -56,12 +56,16 @@ export const unfriendlyLifeTest = <F extends Fakes>(
   speed: number,
   times: number,
 ): void => {
-  test(`any deploys, rollbacks and changes of secrets on an unfriendly ${cloud.name} match the model`, {
-    timeout: within() + times * RUN_MS,
-  }, () =>
-    anyReleases(times, () =>
-      openReleases(cloud, releases, "simulated", { ...runtimeDeps(), clock: createFastClock(speed) }),
-    ));
+  test(
+    `any deploys, rollbacks and changes of secrets on an unfriendly ${cloud.name} match the model`,
+    {
+      timeout: within() + times * RUN_MS,
+    },
+    () =>
+      anyReleases(times, () =>
+        openReleases(cloud, releases, "simulated", { ...runtimeDeps(), clock: createFastClock(speed) }),
+      ),
+  );
 };
 
 export const lifeTests = <F extends Fakes>(cloud: Cloud<F>, releases: ReleaseSettings): void => {
@@ -78,8 +82,12 @@ export const lifeTests = <F extends Fakes>(cloud: Cloud<F>, releases: ReleaseSet
   });
 
   test(`any deploys, rollbacks and changes of secrets on ${cloud.name} match the model`, { timeout: within() }, () =>
-    anyReleases(2, () => openReleases(cloud, releases)));
+    anyReleases(2, () => openReleases(cloud, releases)),
+  );
 
-  test(`rollbacks on ${cloud.name} restore exactly the releases whose images are kept`, { timeout: within() }, async () =>
-    runReleaseLife(retentionLife, await openReleases(cloud, releases)));
+  test(
+    `rollbacks on ${cloud.name} restore exactly the releases whose images are kept`,
+    { timeout: within() },
+    async () => runReleaseLife(retentionLife, await openReleases(cloud, releases)),
+  );
 };

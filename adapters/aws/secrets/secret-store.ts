@@ -30,6 +30,7 @@ import type { ClientSource } from "../clients.ts";
 import { stateBucket } from "../state-bucket.ts";
 import { createSecretDigestKey } from "./digest-key.ts";
 import { digestKeyId, type SecretsConfig, secretIdOf } from "./names.ts";
+import { createPendingRedeploys } from "./pending-redeploys.ts";
 import {
   committed,
   dueLeftovers,
@@ -44,7 +45,6 @@ import {
   versionsOf,
   without,
 } from "./secret-index.ts";
-import { createPendingRedeploys } from "./pending-redeploys.ts";
 import { createSecretsManager, isQuota } from "./secrets-manager.ts";
 import { createStoredIndex } from "./stored-index.ts";
 

@@ -9,8 +9,8 @@
  */
 import { randomBytes } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
 import { type PendingRedeploys, pendingAfterBegin, pendingAfterEnd } from "../../../core/domain/secrets/redeploys.ts";
+import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import {
@@ -288,8 +288,7 @@ export const createGcpSecrets = (
   const beginRedeploys: SecretStore["beginRedeploys"] = (pending, options = {}) =>
     changeRedeploys(
       pending,
-      (recorded) =>
-        renderRedeploys({ owner: pending.owner, version: pendingAfterBegin(recorded, pending.version) }),
+      (recorded) => renderRedeploys({ owner: pending.owner, version: pendingAfterBegin(recorded, pending.version) }),
       options,
     );
 

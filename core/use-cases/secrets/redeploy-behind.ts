@@ -10,6 +10,7 @@ import { queueRedeploy, type RedeployRecord } from "../deploy/releases/redeploy.
 import { servingRelease } from "../deploy/releases/restart.ts";
 import type { RunningDeploy } from "../deploy/running-deploy.ts";
 import type { RunningDeploys } from "../deploy/running-deploys.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Permit } from "../pipeline/keyed-semaphore.ts";
 import type { Caller } from "../pipeline/use-case.ts";
 
@@ -73,7 +74,7 @@ const endAfter = async (
 ): Promise<void> => {
   await Promise.all(runs.map((run) => run.settled));
   if (context.deploys.isClosing) return;
-  const ended = await store.endRedeploys(pending);
+  const ended = await catchBugs<void, ControlPlaneError>(() => store.endRedeploys(pending));
   // The record remains, so the next start looks for deployments that are behind.
   if (ended.isErr()) context.ports.logger.warn("could not record the end of redeploys", { error: ended.error });
 };
