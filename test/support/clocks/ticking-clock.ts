@@ -7,7 +7,7 @@ import { createManualClock } from "../../../adapters/memory/index.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
 /** Milliseconds of the clock per step. A step takes about a millisecond. */
-const TICK_MS = 50;
+const TICK_MS = 150;
 
 export interface TickingClock extends Clock, Disposable {}
 
