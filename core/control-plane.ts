@@ -42,7 +42,7 @@ import type { ControlPlaneError, RateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
-import type { Result, ResultAsync } from "./result.ts";
+import { type Result, ResultAsync } from "./result.ts";
 import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
 import * as sessions from "./use-cases/accounts/sessions.ts";
@@ -62,6 +62,7 @@ import { readLogs } from "./use-cases/logs/read-logs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import { bindUseCase, type RequestOptions } from "./use-cases/pipeline/use-case.ts";
 import { fireSchedule, type RequestedFire } from "./use-cases/schedules/fire-schedule.ts";
+import { resumeRedeploys } from "./use-cases/secrets/resume-redeploys.ts";
 import * as secrets from "./use-cases/secrets/secrets.ts";
 import { getSqlSchema } from "./use-cases/sql/get-sql-schema.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
@@ -372,6 +373,11 @@ export interface ControlPlane {
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
+  /**
+   * Starts the redeploys for new values of secrets that an earlier process has not finished, and returns their number.
+   * A host calls it once at its start, when no earlier process runs on the same platform any more.
+   */
+  resumeRedeploys(options?: CallOptions): Outcome<number>;
   /** Ends the requests that wait for a log entry. Later requests do not wait. */
   endWaits(): void;
   /** Resolves when no deploy is running in this process. */
@@ -463,6 +469,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     getCost: bind(getCost),
     getMetrics: bind(getMetrics),
     getSubscription: bind(getSubscription),
+    resumeRedeploys: (options) => new ResultAsync(resumeRedeploys(context, options)),
     endWaits: () => context.heldReads.close(),
     settle: () => context.deploys.settle(),
     close: () => {

@@ -71,6 +71,8 @@ export interface StoredBucket {
 export interface StoredSecretRecord extends StoredSecret {
   readonly owner: AccountId;
   readonly numbered: number;
+  /** The version whose redeploys have not all ended. */
+  readonly redeploying?: number | undefined;
 }
 
 /** The complete state of the provider. */

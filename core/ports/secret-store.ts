@@ -3,6 +3,7 @@
  * itself when it starts an instance. The core validates names and values, and checks which deployments use a secret.
  */
 import type { AccountId } from "../domain/accounts/account.ts";
+import type { PendingRedeploys } from "../domain/secrets/redeploys.ts";
 import type { SecretVersion, StoredSecret } from "../domain/secrets/secret.ts";
 import type { SecretName } from "../domain/wire/names.ts";
 import type { Conflict, NotFound, Unavailable } from "../errors.ts";
@@ -48,4 +49,19 @@ export interface SecretStore {
     version?: number,
     options?: CallOptions,
   ): ResultAsync<void, NotFound | Unavailable>;
+
+  /**
+   * Records that the redeploys with a version begin. The record must outlive the process. If a newer version is
+   * recorded, the call changes nothing. The secret must exist.
+   */
+  beginRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
+
+  /** Removes the record of the secret, unless it has a newer version. Succeeds if there is no record. */
+  endRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
+
+  /**
+   * Returns the records of all accounts, in any order, at most one for each secret. May lack writes of other processes
+   * of the last minutes. May omit a deleted secret.
+   */
+  pendingRedeploys(options?: CallOptions): ResultAsync<readonly PendingRedeploys[], Unavailable>;
 }

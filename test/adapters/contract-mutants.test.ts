@@ -833,6 +833,9 @@ const durableMutants: Mutants<DurableSubject> = {
         secrets: {
           list: (owner) => secrets.list(owner),
           delete: (...args) => secrets.delete(...args),
+          beginRedeploys: (...args) => secrets.beginRedeploys(...args),
+          endRedeploys: (...args) => secrets.endRedeploys(...args),
+          pendingRedeploys: (...args) => secrets.pendingRedeploys(...args),
           set: (owner, name, value) =>
             secrets.set(owner, name, value).andThen((version) =>
               secrets.list(owner).map((all) => ({
@@ -840,6 +843,21 @@ const durableMutants: Mutants<DurableSubject> = {
                 version: all.find((one) => one.name === name)?.versions.length ?? 1,
               })),
             ),
+        },
+      };
+    }),
+  },
+  "durable redeploys": {
+    "store that forgets the pending redeploys": durable(({ secrets }) => {
+      if (secrets === undefined) return {};
+      return {
+        secrets: {
+          list: (owner) => secrets.list(owner),
+          delete: (...args) => secrets.delete(...args),
+          set: (...args) => secrets.set(...args),
+          beginRedeploys: (...args) => secrets.beginRedeploys(...args),
+          endRedeploys: (...args) => secrets.endRedeploys(...args),
+          pendingRedeploys: () => okAsync([]),
         },
       };
     }),

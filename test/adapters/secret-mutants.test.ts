@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { SecretVersion } from "../../core/domain/secrets/secret.ts";
 import { offered } from "../../core/domain/wire/capabilities.ts";
+import type { SecretName } from "../../core/domain/wire/names.ts";
 import type { SecretStore } from "../../core/ports/secret-store.ts";
 import type { ServicePlatform } from "../../core/ports/service-platform.ts";
 import { okAsync } from "../../core/result.ts";
@@ -98,6 +99,21 @@ const storeMutants: Mutants<ProviderSubject> = {
     })),
     "store that finds the secrets of other accounts": store((port) => ({
       delete: (owner, name, version) => port.delete(owner, name, version).orElse(() => okAsync(undefined)),
+    })),
+  },
+  "pending redeploys": {
+    "store that records no redeploys": store(() => ({ beginRedeploys: () => okAsync(undefined) })),
+    "store that keeps ended redeploys": store(() => ({ endRedeploys: () => okAsync(undefined) })),
+    "store that ends the redeploys of a newer version": store((port) => ({
+      endRedeploys: (pending) => port.endRedeploys({ ...pending, version: Number.MAX_SAFE_INTEGER }),
+    })),
+    "store that ends the redeploys of all secrets": store((port) => ({
+      endRedeploys: (pending) =>
+        port.endRedeploys(pending).andThen(() => port.endRedeploys({ ...pending, name: "OTHER" as SecretName })),
+    })),
+    "store that replaces a newer version": store((port) => ({
+      beginRedeploys: (pending) =>
+        port.endRedeploys({ ...pending, version: Number.MAX_SAFE_INTEGER }).andThen(() => port.beginRedeploys(pending)),
     })),
   },
   "references to secrets": {

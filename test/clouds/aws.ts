@@ -10,7 +10,7 @@ export const awsWith = (
 ): Cloud<Awaited<ReturnType<typeof startFakeCloud>>> => ({
   name: "aws",
   start: (services, clock) => startFakeCloud(services, { ...options, mean, ...(clock && { clock }) }),
-  provide: (fakes, dataDir, deps) => createAwsProvider(fakes.config(dataDir), deps),
+  provide: (fakes, dataDir, deps, settings) => createAwsProvider({ ...fakes.config(dataDir), ...settings }, deps),
 });
 
 export const aws = awsWith(friendly);

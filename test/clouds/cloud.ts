@@ -12,7 +12,14 @@ export interface Fakes {
   readonly faults: Readonly<Record<string, Faults>>;
   /** Names of the scheduled jobs that call a service. */
   jobsOf(service: string): readonly string[];
+  /** Removes images like the clean-up policy that the operator creates. Absent if the provider removes images. */
+  cleanUpImages?(): void;
   close(): Promise<void>;
+}
+
+/** Settings of the provider. Each omitted setting has its default. */
+export interface CloudSettings {
+  readonly releasesKept?: number;
 }
 
 export interface Cloud<F extends Fakes = Fakes> {
@@ -26,6 +33,7 @@ export interface Cloud<F extends Fakes = Fakes> {
     fakes: F,
     dataDir: string,
     deps: RuntimeDeps,
+    settings?: CloudSettings,
   ): Promise<{ readonly provider: Provider; close(): Promise<void> }>;
 }
 
@@ -40,10 +48,11 @@ export const openCloud = async <F extends Fakes>(
   { start, provide }: Cloud<F>,
   services: "real" | "simulated" = "real",
   deps: RuntimeDeps = runtimeDeps(),
+  settings: CloudSettings = {},
 ): Promise<OpenCloud<F>> => {
   const folder = folderWith();
   const fakes = await start(services, deps.clock);
-  const { provider, close } = await provide(fakes, folder.path, deps);
+  const { provider, close } = await provide(fakes, folder.path, deps, settings);
   return {
     fakes,
     ports: { ...createMemoryProvider(deps).ports, provider },

@@ -7,7 +7,7 @@ import type { Cloud } from "./cloud.ts";
 export const gcpWith = (mean: Mean): Cloud<Awaited<ReturnType<typeof startFakeCloud>>> => ({
   name: "gcp",
   start: (services, clock) => startFakeCloud(services, { mean, ...(clock && { clock }) }),
-  provide: (fakes, dataDir, deps) => createGcpProvider(fakes.config(dataDir), deps),
+  provide: (fakes, dataDir, deps, settings) => createGcpProvider({ ...fakes.config(dataDir), ...settings }, deps),
 });
 
 export const gcp = gcpWith(friendly);

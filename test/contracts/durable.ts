@@ -57,6 +57,24 @@ export const durableCases: readonly Case[] = [
     },
   },
   {
+    group: "durable redeploys",
+    name: "pending redeploys survive a restart",
+    when: ({ secrets }) => secrets.supported,
+    run: async (subject) => {
+      const owner = subject.account();
+      const name = "KEY" as SecretName;
+      const store = () => {
+        if (subject.provider.secrets === undefined) throw new Error("the provider has no store of secrets");
+        return subject.provider.secrets;
+      };
+      const { version } = await expectOk(store().set(owner, name, "one"));
+      await expectOk(store().beginRedeploys({ owner, name, version }));
+      await subject.reopen();
+      const pending = await expectOk(store().pendingRedeploys());
+      expect(pending.filter((one) => one.owner === owner)).toEqual([{ owner, name, version }]);
+    },
+  },
+  {
     group: "durable volumes",
     name: "volumes, objects and the trash survive a restart",
     when: ({ volumes }) => volumes.store.supported,

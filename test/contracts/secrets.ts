@@ -135,6 +135,68 @@ const deleting: readonly Omit<Case, "group" | "when">[] = [
   },
 ];
 
+const pendingOf = async (subject: ProviderSubject, ...owners: readonly AccountId[]) => {
+  const all = await expectOk(storeOf(subject).pendingRedeploys());
+  return owners.map((owner) =>
+    all
+      .filter((one) => one.owner === owner)
+      .map(({ name, version }) => [name, version] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+};
+
+const redeploying: readonly Omit<Case, "group" | "when">[] = [
+  {
+    name: "pending redeploys are those of all accounts that have begun and not ended",
+    run: async (subject) => {
+      const store = storeOf(subject);
+      const [owner, other] = [subject.account(), subject.account()];
+      const OTHER = "OTHER" as SecretName;
+      const { version } = await set(subject, owner, "one");
+      const { version: second } = await set(subject, owner, "one", OTHER);
+      const { version: theirs } = await set(subject, other, "one");
+      expect(await pendingOf(subject, owner, other)).toEqual([[], []]);
+      await expectOk(store.beginRedeploys({ owner, name: KEY, version }));
+      await expectOk(store.beginRedeploys({ owner, name: OTHER, version: second }));
+      await expectOk(store.beginRedeploys({ owner: other, name: KEY, version: theirs }));
+      expect(await pendingOf(subject, owner, other)).toEqual([
+        [
+          [KEY, version],
+          [OTHER, second],
+        ],
+        [[KEY, theirs]],
+      ]);
+      await expectOk(store.endRedeploys({ owner, name: KEY, version }));
+      expect(await pendingOf(subject, owner, other)).toEqual([[[OTHER, second]], [[KEY, theirs]]]);
+      await expectOk(store.endRedeploys({ owner, name: KEY, version }));
+      expect(numbers(await listed(subject, owner))).toEqual([
+        [KEY, version],
+        [OTHER, second],
+      ]);
+    },
+  },
+  {
+    name: "the pending redeploys of a secret have its newest version that has begun",
+    run: async (subject) => {
+      const store = storeOf(subject);
+      const owner = subject.account();
+      const { version: first } = await set(subject, owner, "one");
+      const { version: second } = await set(subject, owner, "two");
+      const pending = (version: number) => ({ owner, name: KEY, version });
+      await expectOk(store.beginRedeploys(pending(second)));
+      await expectOk(store.beginRedeploys(pending(first)));
+      expect(await pendingOf(subject, owner)).toEqual([[[KEY, second]]]);
+      await expectOk(store.endRedeploys(pending(first)));
+      expect(await pendingOf(subject, owner)).toEqual([[[KEY, second]]]);
+      await expectOk(store.endRedeploys(pending(second)));
+      expect(await pendingOf(subject, owner)).toEqual([[]]);
+      await expectOk(store.beginRedeploys(pending(first)));
+      await expectOk(store.endRedeploys(pending(second)));
+      expect(await pendingOf(subject, owner)).toEqual([[]]);
+    },
+  },
+];
+
 const pinned = (version: number, name = KEY) => ({ name, version, follows: true });
 
 const templates: readonly Omit<Case, "group" | "when">[] = [
@@ -205,6 +267,7 @@ const inGroup = (
 export const secretStoreCases: readonly Case[] = [
   ...inGroup("stored secrets", storing, ({ secrets }) => secrets.supported),
   ...inGroup("deleted secrets", deleting, ({ secrets }) => secrets.supported),
+  ...inGroup("pending redeploys", redeploying, ({ secrets }) => secrets.supported),
   ...inGroup("references to secrets", templates, ({ secrets }) => secrets.supported),
 ];
 

@@ -135,7 +135,7 @@ const crash = async (seed: number, folder: string): Promise<boolean> => {
         env: { TOKEN: values.get(serving?.secrets["KEY"] ?? 0) },
       });
     }
-    // Setting the value again completes the redeploys that the kill interrupted.
+    // Setting the value again redeploys the deployments that a later rollback has given the old value.
     await setSecret(after, "value 2");
     for (const name of names) expect((await shownBy(after, name)).env.TOKEN).toBe("value 2");
     // Rollbacks work after the kill.

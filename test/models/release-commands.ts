@@ -8,6 +8,8 @@ import {
   addRelease,
   type Content,
   expectReleases,
+  hasImage,
+  listedReleases,
   type ModelRelease,
   newestOf,
   type Reference,
@@ -132,8 +134,20 @@ const defaultTarget = (releases: readonly ModelRelease[]): ModelRelease | undefi
   return releases.findLast(({ release }) => release < origin);
 };
 
-/** How many releases of a deployment keep their images at least. */
-const KEPT = 10;
+/** The releases that a rollback could restore instead of one without an image. The last one serves already. */
+const restorableNumbers = (model: ReleaseModel, system: ReleaseSystem, name: string): number[] =>
+  listedReleases(model, system, name)
+    .slice(0, -1)
+    .filter((one) => hasImage(model, system, name, one))
+    .map(({ release }) => release);
+
+/** Fails unless the error names a release that can be restored, if there is one. */
+const expectPruned = (error: ControlPlaneError, restorable: readonly number[]): void => {
+  expect(error).toMatchObject({ kind: "conflict", message: expect.stringContaining("was pruned") });
+  const named = / back to release (\d+)/.exec(error.message)?.[1];
+  if (restorable.length === 0) expect(named).toBeUndefined();
+  else expect(restorable).toContain(Number(named));
+};
 
 /** @param back the release to restore, counted from the newest; null for the default */
 export const rollBack = (name: string, back: number | null): ReleaseCommand =>
@@ -141,16 +155,20 @@ export const rollBack = (name: string, back: number | null): ReleaseCommand =>
     `roll ${name} back ${back === null ? "by default" : `to #-${back + 1}`}`,
     async (model, system) => {
       const { controlPlane, principal, call } = system;
-      const releases = model.deployments.get(name) ?? [];
-      const target = back === null ? defaultTarget(releases) : releases.at(-1 - (back % releases.length));
+      const listed = listedReleases(model, system, name);
+      const all = model.deployments.get(name) ?? [];
+      const target = back === null ? defaultTarget(listed) : all.at(-1 - (back % all.length));
       const request = back === null ? { name } : { name, release: target?.release };
+      const refused = async () => (await call(controlPlane.rollback(principal, request)))._unsafeUnwrapErr();
+      if (target !== undefined && !listed.includes(target)) return expect((await refused()).kind).toBe("not_found");
+      if (target !== undefined && !hasImage(model, system, name, target))
+        return expectPruned(await refused(), restorableNumbers(model, system, name));
       const content = target === undefined ? undefined : restored(model, target);
-      if (target === undefined || content === undefined)
-        return expect(errorKind(await call(controlPlane.rollback(principal, request)))).toBe("conflict");
+      if (target === undefined || content === undefined) return expect((await refused()).kind).toBe("conflict");
       await succeeds(system, controlPlane.rollback(principal, request));
       await addRelease(model, system, name, content, target.release);
     },
-    (model) => runs(name)(model) && (model.deployments.get(name)?.length ?? 0) <= KEPT,
+    runs(name),
   );
 
 export const restart = (name: string): ReleaseCommand =>

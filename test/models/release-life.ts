@@ -63,6 +63,22 @@ const secretCommands: readonly fc.WeightedArbitrary<ReleaseCommand>[] = [
   { weight: 2, arbitrary: fc.tuple(secret, fc.option(fc.nat({ max: 3 }))).map((all) => deleteSecret(...all)) },
 ];
 
+const deploy = deployRelease("app", {}, [], null);
+
+/**
+ * Commands on the images that three kept releases need. A rollback to an old release keeps its image, although the
+ * number of that release is old.
+ */
+export const retentionLife: readonly ReleaseCommand[] = [
+  ...[deploy, deploy, deploy, deploy],
+  // Release 1 has lost its image, and release 2 is the oldest one with an image.
+  ...[rollBack("app", 3), rollBack("app", 2)],
+  // Release 5 has the image of release 2, so release 2 can be restored, and release 3 cannot.
+  ...[deploy, rollBack("app", 3), rollBack("app", 4)],
+  // Each release has the same image, so an old one can be restored.
+  ...[restart("app"), restart("app"), restart("app"), rollBack("app", 2), rollBack("app", null)],
+];
+
 /**
  * Sequences of at most `max` commands.
  * @param hasSecrets whether the provider supports secrets

@@ -53,8 +53,17 @@ export interface ReleaseModel {
   deploys: number;
 }
 
+/** How a system under test retains the releases of a deployment. */
+export interface Retention {
+  /** The setting `releasesKept`. */
+  readonly kept: number;
+  /** Whether lists contain releases whose images were removed. */
+  readonly listsPruned: boolean;
+}
+
 /** The system under test, with one account. */
 export interface ReleaseSystem {
+  readonly retention: Retention;
   readonly controlPlane: ControlPlane;
   readonly principal: Principal;
   /** Drives a call to its end. */
@@ -104,14 +113,36 @@ const pinsOf = (content: Content): Record<string, number> => {
   return pins;
 };
 
+/** The releases that the system lists, oldest first. */
+export const listedReleases = (
+  { deployments }: ReleaseModel,
+  { retention: { kept, listsPruned } }: ReleaseSystem,
+  name: string,
+): readonly ModelRelease[] => (deployments.get(name) ?? []).slice(listsPruned ? 0 : -kept);
+
+/**
+ * Whether the image of a release must exist: one of the newest releases has the same source. A rollback gives an old
+ * source to a new release.
+ */
+export const hasImage = (
+  { deployments }: ReleaseModel,
+  { retention: { kept } }: ReleaseSystem,
+  name: string,
+  { source }: Content,
+): boolean => (deployments.get(name) ?? []).slice(-kept).some((one) => one.source === source);
+
 const agreeOn = async (model: ReleaseModel, system: ReleaseSystem, name: string): Promise<void> => {
   const { controlPlane, principal, call } = system;
-  const expected = model.deployments.get(name) ?? [];
+  const expected = listedReleases(model, system, name);
   const page = (await call(controlPlane.listReleases(principal, { name, limit: 100 })))._unsafeUnwrap();
   expect(page.releases.map(({ release, rolled_back_to }) => [release, rolled_back_to])).toEqual(
     [...expected].reverse().map(({ release, rolledBackTo }) => [release, rolledBackTo]),
   );
-  expect(page.releases.map(({ status }) => status === "serving")).toEqual(page.releases.map((_, index) => index === 0));
+  const statusOf = (one: ModelRelease): string => (hasImage(model, system, name, one) ? "replaced" : "pruned");
+  expect(page.releases.map(({ status }) => status)).toEqual([
+    "serving",
+    ...expected.slice(0, -1).reverse().map(statusOf),
+  ]);
   for (const [index, { declaration, secrets, image_digest: image }] of page.releases.entries()) {
     const content = expected.at(-1 - index) as ModelRelease;
     if (!model.images.has(content.source)) {

@@ -91,10 +91,11 @@ const stages: readonly Stage[] = [
   },
   {
     name: "mean",
-    what: "every unfriendly behaviour of Google Cloud and AWS, with every suite, and 100 redeploys at AWS's rates through the API",
+    what: "every unfriendly behaviour of Google Cloud and AWS, with every suite, 100 sequences of changes to releases on each, and 100 redeploys at AWS's rates through the API",
     env: { PORTSIDE_MEAN: "all" },
     args: vitest(
       ...["test/fakes/gcp/mean.test.ts", "test/fakes/aws/mean.test.ts"],
+      ...["test/adapters/gcp/mean-life.test.ts", "test/adapters/aws/mean-life.test.ts"],
       ...["test/adapters/aws/deploy/call-rates.test.ts", "test/adapters/aws/deploy/api-rates.test.ts"],
     ),
   },

@@ -30,6 +30,7 @@ import type { ClientSource } from "../clients.ts";
 import { stateBucket } from "../state-bucket.ts";
 import { createSecretDigestKey } from "./digest-key.ts";
 import { digestKeyId, type SecretsConfig, secretIdOf } from "./names.ts";
+import { createPendingRedeploys } from "./pending-redeploys.ts";
 import {
   committed,
   dueLeftovers,
@@ -72,7 +73,8 @@ export const createAwsSecrets = (
   identities: Pick<Identities, "ensureExecution">,
 ): SecretStore & RolloutSecrets => {
   const { clock, logger } = runtime;
-  const indexes = createStoredIndex(stateBucket(config.shared.stateBucket, clients, awsCalls(runtime)), runtime);
+  const bucket = stateBucket(config.shared.stateBucket, clients, awsCalls(runtime));
+  const indexes = createStoredIndex(bucket, runtime);
   const manager = createSecretsManager(clients, runtime);
   const log = (error: unknown) => logger.error("Secrets Manager rejected a request", { error });
   const digestKey = createSecretDigestKey(manager, digestKeyId(config), log);
@@ -171,6 +173,7 @@ export const createAwsSecrets = (
     list,
     set,
     delete: remove,
+    ...createPendingRedeploys(bucket),
     arns,
     values: (owner, pins) =>
       arns(owner, pins, {}).andThen((found) =>

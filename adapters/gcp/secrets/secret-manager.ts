@@ -86,10 +86,13 @@ export const createSecretManager = (
     get: (id: string, options: CallOptions) =>
       send<ManagedSecret>("secrets.get", { method: "GET", path: `${parent}/${id}` }, options),
 
-    /** Returns a page of the secrets with an owner label: https://docs.cloud.google.com/secret-manager/docs/filtering */
-    list: (ownerDigest: string, pageToken: string, options: CallOptions) => {
+    /**
+     * Returns a page of the secrets with an owner label: https://docs.cloud.google.com/secret-manager/docs/filtering
+     * @param ownerDigest undefined for all secrets of the project
+     */
+    list: (ownerDigest: string | undefined, pageToken: string, options: CallOptions) => {
       const query = new URLSearchParams({
-        filter: `labels.${OWNER_LABEL}=${ownerDigest}`,
+        ...(ownerDigest !== undefined && { filter: `labels.${OWNER_LABEL}=${ownerDigest}` }),
         pageSize: String(PAGE_SIZE),
         ...(pageToken === "" ? {} : { pageToken }),
       });

@@ -9,6 +9,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type PendingRedeploys, pendingAfterBegin, pendingAfterEnd } from "../../../core/domain/secrets/redeploys.ts";
 import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
@@ -43,9 +44,12 @@ import {
   deletionOf,
   type EnabledVersion,
   MAX_VERSIONS,
+  parseRedeploys,
   parseVersions,
+  renderRedeploys,
   renderVersion,
   withChanges,
+  withoutRedeploys,
 } from "./versions.ts";
 
 /** The operations on secrets that a rollout needs. */
@@ -130,8 +134,13 @@ export const createGcpSecrets = (
     });
 
   /** The etag rejects the write after a late read, so the recent writes must not be added to the annotations. */
-  const annotateOnce = (id: string, changes: Changes, options: CallOptions) =>
+  const annotateOnce = (
+    id: string,
+    change: Changes | ((annotations: Annotations | undefined) => Changes),
+    options: CallOptions,
+  ) =>
     manager.get(id, options).andThen(({ annotations, etag }) => {
+      const changes = typeof change === "function" ? change(annotations) : change;
       const after = withChanges(annotations, changes);
       return manager
         .annotate(id, after, etag, options)
@@ -140,11 +149,11 @@ export const createGcpSecrets = (
     });
 
   const annotateUntilWritten = async (
-    ...[id, changes, options]: Parameters<typeof annotateOnce>
+    ...[id, change, options]: Parameters<typeof annotateOnce>
   ): Promise<Result<Annotations, Unavailable>> => {
     let last: unknown;
     for (let tries = 0; tries < TRIES; tries++) {
-      const written = await annotateOnce(id, changes, options);
+      const written = await annotateOnce(id, change, options);
       if (written.isOk()) return ok(written.value);
       if (!isCallState(written.error)) return err(written.error);
       last = written.error.error;
@@ -187,13 +196,16 @@ export const createGcpSecrets = (
       .map(() => true)
       .orElse((error) => (isCallState(error) ? ok<boolean, Unavailable>(false) : err(error)));
 
-  /** Returns the annotations of the account's secrets by their ids, including secrets without versions. */
-  const managed = (owner: AccountId, options: CallOptions) =>
+  /**
+   * Returns the annotations of the account's secrets by their ids, including secrets without versions.
+   * @param owner undefined for all secrets of the project
+   */
+  const managed = (owner: AccountId | undefined, options: CallOptions) =>
     safeTry<ReadonlyMap<string, Annotations>, Unavailable>(async function* () {
       const found = new Map<string, Annotations>();
       let pageToken = "";
       do {
-        const page = yield* await manager.list(accountDigest(owner), pageToken, options).orElse(asUnavailable);
+        const page = yield* await manager.list(owner && accountDigest(owner), pageToken, options).orElse(asUnavailable);
         for (const { name, annotations = {} } of page.secrets ?? [])
           found.set(name.split("/").at(-1) ?? "", annotations);
         pageToken = page.nextPageToken ?? "";
@@ -266,10 +278,45 @@ export const createGcpSecrets = (
       return ok(undefined);
     });
 
+  const changeRedeploys = (
+    { owner, name }: PendingRedeploys,
+    changeOf: (recorded: number | undefined) => Changes,
+    options: CallOptions,
+  ) =>
+    annotate(secretIdOf(owner, name), (seen) => changeOf(parseRedeploys(seen)?.version), options).map(() => undefined);
+
+  const beginRedeploys: SecretStore["beginRedeploys"] = (pending, options = {}) =>
+    changeRedeploys(
+      pending,
+      (recorded) => renderRedeploys({ owner: pending.owner, version: pendingAfterBegin(recorded, pending.version) }),
+      options,
+    );
+
+  const endRedeploys: SecretStore["endRedeploys"] = (pending, options = {}) =>
+    changeRedeploys(
+      pending,
+      (recorded) => (pendingAfterEnd(recorded, pending.version) === undefined ? withoutRedeploys : {}),
+      options,
+    );
+
+  const pendingRedeploys: SecretStore["pendingRedeploys"] = (options = {}) =>
+    managed(undefined, options).map((found) => {
+      const lately = recent.ids().map((id) => [id, {}] as const);
+      return [...new Map([...lately, ...found])].flatMap(([id, annotations]): PendingRedeploys[] => {
+        const recorded = parseRedeploys(recent.apply(id, annotations));
+        if (recorded === undefined) return [];
+        const name = secretNameOf(recorded.owner, id);
+        return name === undefined ? [] : [{ ...recorded, name }];
+      });
+    });
+
   return {
     list,
     set,
     delete: remove,
+    beginRedeploys,
+    endRedeploys,
+    pendingRedeploys,
 
     missing: (owner, pins, options) =>
       safeTry(async function* () {

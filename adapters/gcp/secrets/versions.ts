@@ -2,6 +2,7 @@
  * The versions of a secret, as annotations of the secret: `v2` is `DIGEST.MILLISECONDS`. A version of Secret Manager
  * without an annotation does not count: its write failed, or it was deleted. Pure functions.
  */
+import { type AccountId, isAccount } from "../../../core/domain/accounts/account.ts";
 import type { SecretVersion } from "../../../core/domain/secrets/secret.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 
@@ -18,7 +19,7 @@ export interface EnabledVersion {
 
 /**
  * "The total size of annotation keys and values must be less than 16KiB":
- * google/cloud/secretmanager/v1/resources.proto. A version needs at most 56 bytes.
+ * google/cloud/secretmanager/v1/resources.proto. A version needs at most 56 bytes, and the redeploys at most 280.
  */
 export const MAX_VERSIONS = 280;
 
@@ -47,6 +48,23 @@ export const withChanges = (annotations: Annotations = {}, changes: Changes): An
   Object.fromEntries(
     Object.entries({ ...annotations, ...changes }).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
+
+/** The annotation with the redeploys that have not ended: `VERSION ACCOUNT`. The secret's id contains no account. */
+const REDEPLOYS = "redeploys";
+
+interface Recorded {
+  readonly owner: AccountId;
+  readonly version: number;
+}
+
+export const renderRedeploys = ({ owner, version }: Recorded): Changes => ({ [REDEPLOYS]: `${version} ${owner}` });
+
+export const withoutRedeploys: Changes = { [REDEPLOYS]: undefined };
+
+export const parseRedeploys = (annotations: Annotations = {}): Recorded | undefined => {
+  const [, version, owner] = /^([1-9]\d{0,14}) (.+)$/.exec(annotations[REDEPLOYS] ?? "") ?? [];
+  return isAccount(owner) ? { owner, version: Number(version) } : undefined;
+};
 
 /** A call that is still running may list its version later. */
 const ABANDONED_MS = 10 * 60_000;

@@ -1,5 +1,6 @@
 /** The local SecretStore. The state stores the versions, with encrypted values. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type PendingRedeploys, pendingAfterBegin, pendingAfterEnd } from "../../../core/domain/secrets/redeploys.ts";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../core/domain/wire/names.ts";
@@ -11,17 +12,21 @@ import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { StateDatabase } from "../state/database.ts";
 import { transaction } from "../state/database.ts";
 import { SecretRows } from "../state/secrets.ts";
+import { SettingRows } from "../state/settings.ts";
+import { parsePending, REDEPLOYS, renderPending } from "./pending-redeploys.ts";
 import type { SecretCipher } from "./secret-cipher.ts";
 
 export class LocalSecrets implements SecretStore {
   readonly #db: StateDatabase;
   readonly #rows: SecretRows;
+  readonly #settings: SettingRows;
   readonly #cipher: SecretCipher;
   readonly #clock: Clock;
 
   constructor(db: StateDatabase, cipher: SecretCipher, clock: Clock) {
     this.#db = db;
     this.#rows = new SecretRows(db);
+    this.#settings = new SettingRows(db);
     this.#cipher = cipher;
     this.#clock = clock;
   }
@@ -39,6 +44,36 @@ export class LocalSecrets implements SecretStore {
       deleted
         ? okAsync<void, NotFound>(undefined)
         : errAsync(notFound(`The secret '${name}' or its version does not exist.`)),
+    );
+  }
+
+  beginRedeploys(pending: PendingRedeploys): ResultAsync<void, Unavailable> {
+    return this.#changePending(pending, (recorded) => pendingAfterBegin(recorded, pending.version));
+  }
+
+  endRedeploys(pending: PendingRedeploys): ResultAsync<void, Unavailable> {
+    return this.#changePending(pending, (recorded) => pendingAfterEnd(recorded, pending.version));
+  }
+
+  pendingRedeploys(): ResultAsync<readonly PendingRedeploys[], Unavailable> {
+    return this.#guarded(() => parsePending(this.#settings.get(REDEPLOYS)));
+  }
+
+  #changePending(
+    { owner, name }: PendingRedeploys,
+    change: (recorded: number | undefined) => number | undefined,
+  ): ResultAsync<void, Unavailable> {
+    return this.#guarded(() =>
+      transaction(this.#db, () => {
+        const all = parsePending(this.#settings.get(REDEPLOYS));
+        const isOther = (one: PendingRedeploys) => one.owner !== owner || one.name !== name;
+        const version = change(all.find((one) => !isOther(one))?.version);
+        const others = all.filter(isOther);
+        this.#settings.set(
+          REDEPLOYS,
+          renderPending(version === undefined ? others : [...others, { owner, name, version }]),
+        );
+      }),
     );
   }
 

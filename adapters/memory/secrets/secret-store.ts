@@ -1,5 +1,6 @@
 /** Stores the digests of secrets. Services are simulated, so the store keeps no values. */
 import { randomBytes } from "node:crypto";
+import { type PendingRedeploys, pendingAfterBegin, pendingAfterEnd } from "../../../core/domain/secrets/redeploys.ts";
 import type { SecretVersion } from "../../../core/domain/secrets/secret.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../core/domain/wire/names.ts";
@@ -13,6 +14,12 @@ import type { World } from "../world.ts";
 
 export const createMemorySecrets = (world: World, clock: Clock): SecretStore => {
   const digestKey = randomBytes(32);
+  const changePending = ({ owner, name }: PendingRedeploys, change: (recorded?: number) => number | undefined) => {
+    const key = scopeKey(owner, name);
+    const stored = world.secrets.get(key);
+    if (stored !== undefined) world.secrets.set(key, { ...stored, redeploying: change(stored.redeploying) });
+    return okAsync(undefined);
+  };
   return {
     list: (owner) =>
       okAsync(
@@ -41,6 +48,17 @@ export const createMemorySecrets = (world: World, clock: Clock): SecretStore => 
       world.secrets.set(key, { ...stored, versions: left });
       return okAsync(undefined);
     },
+
+    beginRedeploys: (pending) => changePending(pending, (recorded) => pendingAfterBegin(recorded, pending.version)),
+
+    endRedeploys: (pending) => changePending(pending, (recorded) => pendingAfterEnd(recorded, pending.version)),
+
+    pendingRedeploys: () =>
+      okAsync(
+        [...world.secrets.values()].flatMap(({ owner, name, redeploying: version }) =>
+          version === undefined ? [] : [{ owner, name, version }],
+        ),
+      ),
   };
 };
 

@@ -20,8 +20,8 @@ export class RunningDeploys {
   readonly rollouts = new KeyedSemaphore(1);
   /** Permits one redeploy for a new value of a secret per account at a time. */
   readonly redeploys = new KeyedSemaphore(1);
-  /** The ids of the redeploys that wait for their turn, by account, deployment and secret. */
-  readonly waitingRedeploys = new Map<string, string>();
+  /** The redeploys that wait for their turn, by account, deployment and secret. */
+  readonly waitingRedeploys = new Map<string, RunningDeploy>();
   /** Limits the concurrent builds of an account. */
   readonly builds: KeyedSemaphore;
   readonly #runs = new Map<string, RunningDeploy>();
@@ -50,6 +50,11 @@ export class RunningDeploys {
     if (this.#endReason !== undefined) run.end(this.#endReason);
     void this.#keepAlive(run);
     return run;
+  }
+
+  /** Whether `endAll` was called. */
+  get isClosing(): boolean {
+    return this.#endReason !== undefined;
   }
 
   find(deployId: string): RunningDeploy | undefined {

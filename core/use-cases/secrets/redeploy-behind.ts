@@ -1,11 +1,16 @@
 /** Gives the newest version of a secret to the deployments that follow it. */
 import type { AccountId } from "../../domain/accounts/account.ts";
+import { deploymentsToRedeploy, type PendingRedeploys } from "../../domain/secrets/redeploys.ts";
 import type { SetSecretResponse } from "../../domain/secrets/secret.ts";
-import { isBehind } from "../../domain/secrets/uses.ts";
-import type { DeploymentName, SecretName } from "../../domain/wire/names.ts";
-import { queueRedeploy } from "../deploy/releases/redeploy.ts";
+import type { DeploymentName } from "../../domain/wire/names.ts";
+import type { ControlPlaneError } from "../../errors.ts";
+import type { SecretStore } from "../../ports/secret-store.ts";
+import { ok, safeTry } from "../../result.ts";
+import { queueRedeploy, type RedeployRecord } from "../deploy/releases/redeploy.ts";
 import { servingRelease } from "../deploy/releases/restart.ts";
+import type { RunningDeploy } from "../deploy/running-deploy.ts";
 import type { RunningDeploys } from "../deploy/running-deploys.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Permit } from "../pipeline/keyed-semaphore.ts";
 import type { Caller } from "../pipeline/use-case.ts";
 
@@ -33,36 +38,71 @@ const turnOf = ({ redeploys, names }: RunningDeploys, owner: AccountId, name: De
 };
 
 /**
- * Starts a redeploy of each deployment that follows the secret and has an older version than `version`. The account's
- * redeploys run one after another, and each waits for the running deploys of its name. A waiting redeploy uses the
- * newest version when it begins, so a later version does not queue another one. A failed redeploy does not stop the
- * next.
+ * Starts the redeploy of a deployment. If one waits for the same secret, returns that one, because it uses the newest
+ * version when it begins.
  */
-export const redeployBehind = (caller: Caller, secret: SecretName, version: number) => {
-  const { context, principal, options } = caller;
-  const { account } = principal;
-  const { deploys } = context;
+const startOne = (
+  caller: Caller,
+  { name: secret }: PendingRedeploys,
+  name: DeploymentName,
+  author: Pick<RedeployRecord, "createdBy">,
+): RunningDeploy => {
+  const { deploys } = caller.context;
+  const { account } = caller.principal;
+  const key = JSON.stringify([account, name, secret]);
+  const waiting = deploys.waitingRedeploys.get(key);
+  if (waiting !== undefined) return waiting;
   const message = `Use the newest version of the secret '${secret}'`;
-  const start = (name: DeploymentName): string => {
-    const key = JSON.stringify([account, name, secret]);
-    const waiting = deploys.waitingRedeploys.get(key);
-    if (waiting !== undefined) return waiting;
-    const turn = turnOf(deploys, account, name);
-    const { deployId, settled } = queueRedeploy(
-      caller,
-      { ...servingRelease(name), renewed: secret, skipsUnchanged: true },
-      { message, rolledBackTo: null, first: message, began: "A redeploy began" },
-      turn,
-    );
-    deploys.waitingRedeploys.set(key, deployId);
-    void Promise.race([turn.whenGranted, settled]).then(() => deploys.waitingRedeploys.delete(key));
-    return deployId;
-  };
-  return context.ports.provider.services
-    .list(account, options)
-    .map((services): SetSecretResponse["deploys"] =>
-      services
-        .filter((service) => isBehind(service, secret, version))
-        .map(({ name }) => ({ name, deploy_id: start(name) })),
-    );
+  const turn = turnOf(deploys, account, name);
+  const run = queueRedeploy(
+    caller,
+    { ...servingRelease(name), renewed: secret, skipsUnchanged: true },
+    { ...author, message, rolledBackTo: null, first: message, began: "A redeploy began" },
+    turn,
+  );
+  deploys.waitingRedeploys.set(key, run);
+  void Promise.race([turn.whenGranted, run.settled]).then(() => deploys.waitingRedeploys.delete(key));
+  return run;
 };
+
+/** Removes the record when all runs have ended, unless this process has ended them. */
+const endAfter = async (
+  { context }: Caller,
+  store: SecretStore,
+  pending: PendingRedeploys,
+  runs: readonly RunningDeploy[],
+): Promise<void> => {
+  await Promise.all(runs.map((run) => run.settled));
+  if (context.deploys.isClosing) return;
+  const ended = await catchBugs<void, ControlPlaneError>(async () => store.endRedeploys(pending));
+  // The record remains, so the next start looks for deployments that are behind.
+  if (ended.isErr()) context.ports.logger.warn("could not record the end of redeploys", { error: ended.error });
+};
+
+/**
+ * Starts a redeploy of each deployment that follows the secret and has an older version, and records them until they
+ * have ended. The account's redeploys run one after another, and each waits for the running deploys of its name. A
+ * failed redeploy does not stop the next.
+ *
+ * @param author the author of the releases; defaults to the caller
+ */
+export const redeployBehind = (
+  caller: Caller,
+  store: SecretStore,
+  pending: PendingRedeploys,
+  author: Pick<RedeployRecord, "createdBy"> = {},
+) =>
+  safeTry<SetSecretResponse["deploys"], ControlPlaneError>(async function* () {
+    const services = yield* await caller.context.ports.provider.services.list(pending.owner, caller.options);
+    const names = deploymentsToRedeploy(services, pending);
+    if (names.length > 0) yield* await store.beginRedeploys(pending, caller.options);
+    const runs = names.map((name) => ({ name, run: startOne(caller, pending, name, author) }));
+    if (runs.length > 0)
+      void endAfter(
+        caller,
+        store,
+        pending,
+        runs.map(({ run }) => run),
+      );
+    return ok(runs.map(({ name, run }) => ({ name, deploy_id: run.deployId })));
+  });

@@ -82,7 +82,8 @@ export const setSecret = useCase({
       const { context, principal, input } = call;
       const { name, value, redeploy } = input;
       const { version, digest } = yield* await inSecretTurn(context, principal.account, () => store(call, name, value));
-      const deploys = redeploy ? yield* await redeployBehind(call, name, version) : [];
+      const pending = { owner: principal.account, name, version };
+      const deploys = redeploy ? yield* await redeployBehind(call, yield* storeOf(call), pending) : [];
       return ok<SetSecretResponse>({ name, version, digest, deploys });
     }),
 });

@@ -63,6 +63,17 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
+/** Runs in the background, because a cloud may respond slowly. */
+const resumeRedeploys = async ({ controlPlane, log }: Platform): Promise<void> => {
+  const resumed = await controlPlane.resumeRedeploys();
+  if (resumed.isErr())
+    log.warn(
+      { error: resumed.error },
+      "could not resume the redeploys for new values of secrets; the next start of the server tries again",
+    );
+  else if (resumed.value > 0) log.info({ count: resumed.value }, "resumed the redeploys for new values of secrets");
+};
+
 /** Opens a platform and the server of its API. `accept` starts accepting connections and returns the API's port. */
 const open = async (
   settings: ServeSettings,
@@ -86,6 +97,7 @@ const open = async (
   const metricsServer = await listenForMetrics(platform, settings);
   // From here on, `stop` closes everything.
   stack.move();
+  void resumeRedeploys(platform);
   return {
     port,
     ingressPort: loaded.ingressPort,

@@ -8,6 +8,7 @@ import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { has } from "../../support/vitest/machine.ts";
+import { simulatedBuild } from "../engine/builds.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { fakeAccount } from "./account.ts";
@@ -75,7 +76,7 @@ export const startFakeCloud = async (
   const engineOf = async (onLine: (line: RunLine) => void) =>
     services === "real"
       ? createLocalEngine({ onLine, buckets: folder, runner: has("bubblewrap") ? "bubblewrap" : "process" })
-      : { ...(await createFakeEngine(onLine)), build: async () => ({ image: "hello" }) };
+      : { ...(await createFakeEngine(onLine)), build: simulatedBuild };
   let made: Awaited<ReturnType<typeof engineOf>> | undefined;
   ecs = await startFakeEcs({
     balancer,

@@ -1,4 +1,5 @@
 /** The build function of the fake cloud builders. */
+import { createHash } from "node:crypto";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 
 export type EngineBuild = (
@@ -10,3 +11,8 @@ export type EngineBuild = (
 /** Formats a build failure of the local engine as the buildpacks' lifecycle would print it. */
 export const formatLifecycle = ({ reason, message }: DeployFailure): string[] =>
   reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];
+
+/** Builds nothing. Each source has its own image. */
+export const simulatedBuild: EngineBuild = async (archive) => ({
+  image: `hello-${createHash("sha256").update(archive).digest("hex").slice(0, 16)}`,
+});

@@ -12,6 +12,7 @@ import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirement
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { has } from "../../support/vitest/machine.ts";
+import { simulatedBuild } from "../engine/builds.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { startFakeBigQuery } from "./bigquery/server.ts";
@@ -97,7 +98,7 @@ export const startFakeCloud = async (
   const local =
     services === "real"
       ? await createLocalEngine({ onLine, buckets, runner: has("bubblewrap") ? "bubblewrap" : "process" })
-      : { ...(await createFakeEngine(onLine)), build: async () => ({ image: "hello" }) };
+      : { ...(await createFakeEngine(onLine)), build: simulatedBuild };
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {
@@ -166,6 +167,7 @@ export const startFakeCloud = async (
     monitoring,
     storage: Object.assign(world, { project: PROJECT }),
     uploads: storage.uploads,
+    cleanUpImages: () => registry.cleanUp("keep-"),
     jobsOf: (service: string) =>
       scheduler
         .jobs()

@@ -41,9 +41,12 @@ export interface Release extends ReleaseOrigin {
   readonly template: ServiceTemplate;
 }
 
+/** The author of a release that the platform created, for example after a restart of the server. */
+export const platformAuthor: ReleaseAuthor = { kind: "platform", id: "", label: "" };
+
 /** The origin of a release that a version of Portside without releases has rolled out. */
 export const unknownOrigin: ReleaseOrigin = {
-  createdBy: { kind: "platform", id: "", label: "" },
+  createdBy: platformAuthor,
   message: null,
   sourceDigest: null,
   rolledBackTo: null,

@@ -86,16 +86,39 @@ const missingVolume = (release: number, name: VolumeName, trashed: readonly stri
     ? `Release ${release} mounts the volume '${name}', which is in the trash. Restore it with 'portside volume restore ${name}', then try again.`
     : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then try again.`;
 
-/** Returns why a rollback to the release is currently impossible, or undefined if it is possible. */
+/**
+ * Returns the number of the release that is nearest to `release` and has an image; the newer one of two. Returns
+ * undefined if only the newest release has one, because it serves already.
+ */
+const nearestWithImage = (
+  releases: readonly Pick<StoredRelease, "release" | "hasImage">[],
+  release: number,
+): number | undefined => {
+  const serving = Math.max(...releases.map((one) => one.release));
+  const distance = (one: number) => Math.abs(one - release);
+  const [nearest] = releases
+    .filter((one) => one.hasImage && one.release !== serving)
+    .map((one) => one.release)
+    .sort((a, b) => distance(a) - distance(b) || b - a);
+  return nearest;
+};
+
+const prunedImage = (release: number, nearest: number | undefined): string => {
+  const instead = nearest === undefined ? "Deploy" : `Roll back to release ${nearest}, or deploy`;
+  return `The image of release ${release} was pruned. ${instead} the source of release ${release} again.`;
+};
+
+/**
+ * Returns why a rollback to the release is currently impossible, or undefined if it is possible.
+ * @param releases the releases of the deployment, in any order
+ */
 export const rollbackProblem = (
   { release, hasImage, template }: StoredRelease,
   { volumes, trashed }: PresentVolumes,
+  releases: readonly Pick<StoredRelease, "release" | "hasImage">[],
 ): DeployFailure | undefined => {
   if (!hasImage)
-    return {
-      reason: "image_not_found",
-      message: `The image of release ${release} was pruned. Deploy its source again.`,
-    };
+    return { reason: "image_not_found", message: prunedImage(release, nearestWithImage(releases, release)) };
   const missing = template.mounts.find(({ volume }) => !volumes.some(({ name }) => name === volume));
   return missing === undefined
     ? undefined

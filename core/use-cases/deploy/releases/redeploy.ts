@@ -55,6 +55,8 @@ export interface Redeploy {
 
 /** What a redeploy records, and the texts of its records. */
 export interface RedeployRecord extends Pick<ReleaseOrigin, "message" | "rolledBackTo"> {
+  /** The author of the release. Defaults to the caller. */
+  readonly createdBy?: ReleaseOrigin["createdBy"];
   /** The message of the first record. */
   readonly first: string;
   /** The message of the log entry at the start. */
@@ -108,10 +110,11 @@ const prepare = (caller: Caller, redeploy: Redeploy) =>
   safeTry<Prepared, ControlPlaneError | Refused>(async function* () {
     const { name, choose, change, renewed, describe } = redeploy;
     const service = yield* await ownService(caller, name);
-    const target = yield* choose(yield* await findReleases(caller, service));
+    const releases = yield* await findReleases(caller, service);
+    const target = yield* choose(releases);
     const variables = yield* (change?.(target) ?? ok(declaredVariables(target))).mapErr(invalidInput);
     const present = yield* await presentVolumes(caller, target);
-    const failure = rollbackProblem(target, present);
+    const failure = rollbackProblem(target, present, releases);
     if (failure !== undefined) return err<never, Refused>({ kind: "refused", failure });
     const secrets = yield* await pinForRedeploy(caller, target, variables.secrets, renewed);
     const context = declareContext(caller.context);
@@ -138,7 +141,7 @@ const failureOf = (context: RunContext, error: ControlPlaneError | Refused): Dep
 const runPhases = async (
   context: RunContext,
   redeploy: Redeploy,
-  { message, rolledBackTo }: RedeployRecord,
+  { createdBy, message, rolledBackTo }: RedeployRecord,
 ): Promise<PhaseResult<RolledOut>> => {
   const { run, principal } = context;
   const prepared = await prepare({ context, principal, options: { signal: run.signal } }, redeploy);
@@ -150,7 +153,7 @@ const runPhases = async (
     return ok({ url: service.url, revision: serving.id, cronToken: serving.template.cronToken });
   for (const note of notes) run.emit(deploying(note));
   const { sourceDigest, template } = target;
-  const origin = { createdBy: await findAuthor(context), message, sourceDigest, rolledBackTo };
+  const origin = { createdBy: createdBy ?? (await findAuthor(context)), message, sourceDigest, rolledBackTo };
   return applyPlan(context, plan, { image: template.image, origin });
 };
 

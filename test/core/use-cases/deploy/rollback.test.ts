@@ -157,7 +157,7 @@ describe("refuses with a conflict", () => {
     expect(all.map(({ status }) => status)).toEqual(["serving", ...Array(9).fill("replaced"), "pruned", "pruned"]);
     expect(await refused(platform, { release: 2 })).toMatchObject({
       kind: "conflict",
-      message: "The image of release 2 was pruned. Deploy its source again.",
+      message: "The image of release 2 was pruned. Roll back to release 3, or deploy the source of release 2 again.",
     });
     await rolledBack(platform, { release: 3 });
   });

@@ -161,9 +161,12 @@ export class FakeSecrets {
 
   /** https://docs.cloud.google.com/secret-manager/docs/filtering */
   #list(query: URLSearchParams): object {
-    const [, key = "", value] = /^labels\.([a-z-]+)=([a-z0-9-]+)$/.exec(query.get("filter") ?? "") ?? [];
-    if (value === undefined) throw invalid(`filter: '${query.get("filter")}'`);
-    const all = (this.#frozen ?? [...this.#secrets.values()]).filter(({ labels }) => labels[key] === value);
+    const filter = query.get("filter");
+    const [, key = "", value] = /^labels\.([a-z-]+)=([a-z0-9-]+)$/.exec(filter ?? "") ?? [];
+    if (filter !== null && value === undefined) throw invalid(`filter: '${filter}'`);
+    const all = (this.#frozen ?? [...this.#secrets.values()]).filter(
+      ({ labels }) => filter === null || labels[key] === value,
+    );
     const from = Number(query.get("pageToken") ?? 0);
     const to = from + Number(query.get("pageSize") ?? 100);
     const secrets = all.slice(from, to).map((secret) => this.#view(secret));

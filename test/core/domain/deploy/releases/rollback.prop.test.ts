@@ -153,26 +153,42 @@ test("a release that exceeds a current quota or needs a missing capability canno
   );
 });
 
+test.each([
+  { kept: [4, 5, 6], instead: "Roll back to release 4, or deploy" },
+  { kept: [1, 6], instead: "Roll back to release 1, or deploy" },
+  { kept: [1, 3, 6], instead: "Roll back to release 3, or deploy" },
+  { kept: [6], instead: "Deploy" },
+])("the message about a pruned image names the nearest release with an image: $kept", ({ kept, instead }) => {
+  const all = [1, 2, 3, 4, 5, 6].map((number) => ({ release: number, hasImage: kept.includes(number) }));
+  const [template] = fc.sample(serviceTemplate(), 1) as [ServiceTemplate];
+  const pruned = stored(template, { release: 2, hasImage: false });
+  expect(rollbackProblem(pruned, { volumes: [], trashed: [] }, all)?.message).toBe(
+    `The image of release 2 was pruned. ${instead} the source of release 2 again.`,
+  );
+});
+
 test("a pruned image or a missing volume prevents a rollback, and the message suggests a fix", () => {
   fc.assert(
     fc.property(release(), fc.nat(), (one, pick) => {
       const { mounts } = one.template;
       const volumes = mounts.map(({ volume, bucket }) => ({ name: volume, id: bucket }));
       const state = stored(one.template, { release: 7 });
-      expect(rollbackProblem(state, { volumes, trashed: [] })).toBeUndefined();
+      expect(rollbackProblem(state, { volumes, trashed: [] }, [state])).toBeUndefined();
       expect(describeRollback(state, volumes)).toHaveLength(1);
-      expect(rollbackProblem({ ...state, hasImage: false }, { volumes, trashed: [] })).toMatchObject({
+      expect(rollbackProblem({ ...state, hasImage: false }, { volumes, trashed: [] }, [])).toMatchObject({
         reason: "image_not_found",
         message: expect.stringContaining("release 7 was pruned"),
       });
       const gone = mounts[pick % Math.max(1, mounts.length)]?.volume;
       if (gone === undefined) return;
       const left = volumes.filter(({ name }) => name !== gone);
-      expect(rollbackProblem(state, { volumes: left, trashed: [gone] })).toMatchObject({
+      expect(rollbackProblem(state, { volumes: left, trashed: [gone] }, [state])).toMatchObject({
         reason: "volume_unavailable",
         message: expect.stringContaining(`'${gone}', which is in the trash. Restore it with`),
       });
-      expect(rollbackProblem(state, { volumes: left, trashed: [] })?.message).toContain("no longer in the trash");
+      expect(rollbackProblem(state, { volumes: left, trashed: [] }, [state])?.message).toContain(
+        "no longer in the trash",
+      );
       const again = volumes.map((volume) => (volume.name === gone ? { ...volume, id: "another" } : volume));
       expect(describeRollback(state, again)[0]).toContain(`'${gone}' is not the one that release 7 mounted`);
     }),

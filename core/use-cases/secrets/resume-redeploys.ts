@@ -1,0 +1,37 @@
+/** Starts the redeploys for new values of secrets that an earlier process has not finished. */
+import { platformAuthor } from "../../domain/deploy/releases/release.ts";
+import type { PendingRedeploys } from "../../domain/secrets/redeploys.ts";
+import type { ControlPlaneError } from "../../errors.ts";
+import type { CallOptions } from "../../ports/system.ts";
+import { ok, type Result, safeTry } from "../../result.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
+import type { Context } from "../pipeline/context.ts";
+import type { Caller } from "../pipeline/use-case.ts";
+import { redeployBehind } from "./redeploy-behind.ts";
+
+/** The platform acts for the account. Its releases name the platform as author. */
+const callerFor = (context: Context, { owner }: PendingRedeploys, options: CallOptions): Caller => ({
+  context,
+  principal: { account: owner, credentialId: "platform" },
+  options,
+});
+
+/** Returns the number of redeploys that were started. */
+export const resumeRedeploys = (
+  context: Context,
+  options: CallOptions = {},
+): Promise<Result<number, ControlPlaneError>> =>
+  catchBugs(() =>
+    safeTry<number, ControlPlaneError>(async function* () {
+      const { secrets } = context.ports.provider;
+      if (secrets === undefined) return ok(0);
+      let started = 0;
+      for (const pending of yield* await secrets.pendingRedeploys(options)) {
+        const caller = callerFor(context, pending, options);
+        const deploys = yield* await redeployBehind(caller, secrets, pending, { createdBy: platformAuthor });
+        if (deploys.length === 0) yield* await secrets.endRedeploys(pending, options);
+        started += deploys.length;
+      }
+      return ok(started);
+    }),
+  );
