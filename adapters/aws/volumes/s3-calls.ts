@@ -33,6 +33,9 @@ export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: s
 export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
+/** The error of a bucket without CORS rules: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketCors.html */
+export const NO_CORS = "NoSuchCORSConfiguration";
+
 const nothing = () => undefined;
 
 const UNEXPECTED = "AWS returned an unexpected response.";
@@ -147,6 +150,12 @@ export class S3Api {
   putLifecycle(id: string, Rules: LifecycleRule[]): ApiResult<"not_found" | undefined> {
     const input = { Bucket: id, LifecycleConfiguration: { Rules } };
     return this.#send("PutBucketLifecycleConfigurationCommand", input).map(nothing).orElse(expect("not_found"));
+  }
+
+  cors(id: string): ApiResult<readonly CORSRule[] | "not_found"> {
+    return this.#send("GetBucketCorsCommand", { Bucket: id })
+      .map(({ CORSRules = [] }): readonly CORSRule[] | "not_found" => CORSRules)
+      .orElse((error) => (isCallState(error) && nameOf(error.error) === NO_CORS ? ok([]) : expect("not_found")(error)));
   }
 
   putCors(id: string, CORSRules: CORSRule[]): ApiResult<"not_found" | undefined> {

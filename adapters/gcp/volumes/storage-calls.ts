@@ -154,6 +154,7 @@ export class StorageApi {
 
   /**
    * Calls the XML API, because only this API has uploads in parts. Returns the XML of the response.
+   * `invalid`: a parameter is malformed, such as the id of an upload.
    * https://cloud.google.com/storage/docs/xml-api/overview
    */
   xml(
@@ -161,7 +162,7 @@ export class StorageApi {
     method: "GET" | "POST",
     { bucket, name }: { readonly bucket: string; readonly name: string },
     query: Readonly<Record<string, string>>,
-  ): ApiResult<string | "not_found"> {
+  ): ApiResult<string | "not_found" | "invalid"> {
     const send = async (): Promise<string> => {
       const { apiEndpoint, authClient } = await this.#deps.storage();
       const url = `${apiEndpoint}/${[bucket, ...name.split("/")].map(encode).join("/")}?${new URLSearchParams(query)}`;
@@ -176,7 +177,7 @@ export class StorageApi {
       throw Object.assign(new Error(data), { code: status, response: { headers } });
     };
     return new ResultAsync(this.#deps.call({ what: `storage.${what}`, signal: this.#signal }, send)).orElse(
-      expectInStorage("not_found"),
+      expectInStorage("not_found", "invalid"),
     );
   }
 

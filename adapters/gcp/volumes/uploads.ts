@@ -6,7 +6,7 @@
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import type { PartRange, StoredPart } from "../../../core/domain/volumes/upload-parts.ts";
 import { instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
-import { notFound, type Unavailable } from "../../../core/errors.ts";
+import { notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { PartsGrant, UploadsInParts } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { xmlField, xmlParts } from "../../shared/volumes/xml-field.ts";
@@ -37,6 +37,7 @@ export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
       const api = new StorageApi(deps, options?.signal);
       yield* await ensureUploadsExpire(api, bucket);
       const begun = yield* await api.xml("uploads.begin", "POST", { bucket, name: path }, { uploads: "" });
+      if (begun === "invalid") return err(unavailable("Cloud Storage rejected the start of the upload.", 5));
       const id = xmlField(begun, "UploadId");
       return id === undefined ? err(notFound(`The volume '${volume}' does not exist.`)) : ok(id);
     }),
@@ -48,7 +49,7 @@ export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
       for (let after: string | undefined = "0"; after !== undefined; ) {
         const query: Record<string, string> = { uploadId, "part-number-marker": after };
         const page: string = yield* await api.xml("uploads.list", "GET", { bucket, name: path }, query);
-        if (page === "not_found") return err(notFound("The upload does not exist."));
+        if (page === "not_found" || page === "invalid") return err(notFound("The upload does not exist."));
         parts.push(...xmlParts(page).map(partOf));
         after = xmlField(page, "IsTruncated") === "true" ? xmlField(page, "NextPartNumberMarker") : undefined;
       }

@@ -8,6 +8,8 @@ import { md5, type PartedUpload, type StorageWorld } from "./world.ts";
 
 const PARTS_MAX = 10_000;
 const PAGE_MAX = 1000;
+/** The format of this fake's ids. Cloud Storage does not document its own. */
+const UPLOAD_ID = /^[\w-]{32}$/;
 
 const xmlReply = (body: string): Reply => ({
   status: 200,
@@ -20,6 +22,8 @@ const element = (name: string, content: string | number | boolean): string => `<
 const uploadOf = (world: StorageWorld, { bucket: name, object, query }: XmlCall) => {
   const bucket = world.bucket(name);
   const id = query.get("uploadId") ?? "";
+  // https://cloud.google.com/storage/docs/xml-api/reference-status#400%E2%80%94bad-request (InvalidArgument)
+  if (!UPLOAD_ID.test(id)) throw failure(400, "InvalidArgument", "Invalid argument.");
   const upload = bucket.uploads.get(id);
   if (upload === undefined || upload.object !== object)
     throw failure(404, "NoSuchUpload", "The requested upload was not found.");
