@@ -226,6 +226,13 @@ export class S3Api {
       .andThen((problem) => (problem === undefined ? ok(undefined) : err(unavailable(UNEXPECTED, 5, problem))));
   }
 
+  /** Counts the bucket's incomplete multipart uploads, up to `max`, which is at most 1,000. */
+  countUploads(bucket: string, max: number): ApiResult<{ readonly count: number } | "not_found"> {
+    return this.#send("ListMultipartUploadsCommand", { Bucket: bucket, MaxUploads: max, EncodingType: "url" })
+      .map(({ Uploads = [] }) => ({ count: Uploads.length }))
+      .orElse(expect("not_found"));
+  }
+
   /** Starts a multipart upload and returns its id. */
   createUpload(bucket: string, key: string): ApiResult<{ readonly upload: string } | "not_found"> {
     return this.#send("CreateMultipartUploadCommand", { Bucket: bucket, Key: key })

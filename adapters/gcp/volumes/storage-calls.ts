@@ -154,7 +154,7 @@ export class StorageApi {
 
   /**
    * Calls the XML API, because only this API has uploads in parts. Returns the XML of the response.
-   * `invalid`: a parameter is malformed, such as the id of an upload.
+   * `invalid`: a parameter is malformed, such as the id of an upload. The empty name stands for the bucket itself.
    * https://cloud.google.com/storage/docs/xml-api/overview
    */
   xml(
@@ -165,7 +165,8 @@ export class StorageApi {
   ): ApiResult<string | "not_found" | "invalid"> {
     const send = async (): Promise<string> => {
       const { apiEndpoint, authClient } = await this.#deps.storage();
-      const url = `${apiEndpoint}/${[bucket, ...name.split("/")].map(encode).join("/")}?${new URLSearchParams(query)}`;
+      const path = [bucket, ...(name === "" ? [] : name.split("/"))].map(encode).join("/");
+      const url = `${apiEndpoint}/${path}?${new URLSearchParams(query)}`;
       // An error response has no JSON, from which the client would read the status.
       const options = { url, method, responseType: "text", validateStatus: () => true } as const;
       // Without the URL, a service account's key without scopes would send no token.
