@@ -143,6 +143,7 @@ export const needs: Readonly<Record<string, Need>> = {
       CompleteMultipartUploadCommand: ["s3:PutObject"],
       AbortMultipartUploadCommand: ["s3:AbortMultipartUpload"],
       ListPartsCommand: ["s3:ListMultipartUploadParts"],
+      ListMultipartUploadsCommand: ["s3:ListBucketMultipartUploads"],
       CopyObjectCommand: ["s3:GetObject", "s3:PutObject"],
       PutBucketCorsCommand: ["s3:PutBucketCORS"],
       GetBucketCorsCommand: ["s3:GetBucketCORS"],

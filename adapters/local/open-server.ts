@@ -131,7 +131,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   });
 
   const volumeRows = new VolumeRows(db);
-  const objects = new LocalObjects({ storage: at("storage"), volumes: volumeRows, userOf, ids });
+  const objects = new LocalObjects({ storage: at("storage"), volumes: volumeRows, userOf, ids, logger });
   const volumes = new LocalVolumes({
     rows: volumeRows,
     objects,

@@ -99,7 +99,8 @@ export interface PartsGrant {
  * Uploads in parts, which can resume and may exceed the maximum size of one PUT.
  *
  * The storage must not replace an earlier object before the upload is complete. It must delete an incomplete upload
- * after `uploadHours`; at that time, the caller no longer grants URLs.
+ * after `uploadHours`; at that time, the caller no longer grants URLs. It may delete the uploads of a volume when the
+ * volume moves to the trash.
  */
 export interface UploadsInParts {
   /** Maximum size of one PUT in bytes. Infinity if a PUT may have any size. */
@@ -107,6 +108,11 @@ export interface UploadsInParts {
   /** Maximum size of an object in bytes. */
   readonly maxBytes: number;
   readonly bounds: PartBounds;
+  /**
+   * Returns the number of incomplete uploads of the volume. May stop counting at `pendingUploadsMax`. May include
+   * expired uploads that the storage has not deleted yet. Fails with `not_found` if the volume does not exist.
+   */
+  pending(volume: StoredVolume, options?: CallOptions): ResultAsync<number, NotFound | Unavailable>;
   /** Begins an upload, and returns its id. Fails with `not_found` if the volume does not exist. */
   begin(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<string, NotFound | Unavailable>;
   /**

@@ -11,6 +11,7 @@ import { type AccountId, parseAccount } from "../../core/domain/accounts/account
 import type { DeploymentName, VolumeName } from "../../core/domain/wire/names.ts";
 import { okAsync } from "../../core/result.ts";
 import { serviceOf } from "../support/logs/services.ts";
+import { silentLogger } from "../support/logs/silent-logger.ts";
 import type { Bench } from "./bench.ts";
 
 const BUCKET = "vol-bench";
@@ -35,7 +36,8 @@ export const volumePage: Bench = {
   prepare: async ({ small }) => {
     const root = mkdtempSync(join(tmpdir(), "portside-bench-volumes-"));
     const volumes = { lives: () => true, ownerOf: () => undefined };
-    const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds });
+    const logger = silentLogger;
+    const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds, logger });
     await objects.open();
     const volume = join(root, "volumes", BUCKET);
     fill(join(volume, "m-folder"), IN_FOLDER);

@@ -182,6 +182,24 @@ const cases: readonly Omit<ContractCase<ProviderSubject>, "group">[] = [
     },
   },
   {
+    name: "counts the incomplete uploads of a volume",
+    run: async (subject) => {
+      const upload = await begin(subject);
+      const { volume } = upload;
+      const pending = () => expectOk(inParts(subject).pending(volume));
+      await begin(subject);
+      expect(await pending()).toBe(1);
+      await expectOk(inParts(subject).begin(volume, upload.path));
+      await expectOk(inParts(subject).begin(volume, "folder/b" as ObjectPath));
+      expect(await pending()).toBe(3);
+      const { urls, completeUrl } = await grantOf(subject, upload, rangesOf([4]));
+      expect(await completeUpload(completeUrl, [[1, await putPart(urls[0], "done")]])).toBe(true);
+      expect(await pending()).toBe(2);
+      const gone = { ...volume, id: `${volume.id.slice(0, -1)}${volume.id.endsWith("0") ? "1" : "0"}` };
+      expect((await expectError(inParts(subject).pending(gone))).kind).toBe("not_found");
+    },
+  },
+  {
     name: "uploads of one object are independent",
     run: async (subject) => {
       const upload = await begin(subject);
@@ -246,6 +264,7 @@ const cases: readonly Omit<ContractCase<ProviderSubject>, "group">[] = [
       const deletedAt = new Date().toISOString().replace("Z", "+00:00") as Timestamp;
       await expectOk(volumesOf(subject).moveToTrash(upload.volume, deletedAt));
       expect((await expectError(inParts(subject).begin(upload.volume, upload.path))).kind).toBe("not_found");
+      expect((await expectError(inParts(subject).pending(upload.volume))).kind).toBe("not_found");
       expect([403, 404]).toContain((await fetch(urls[1] ?? "", { method: "PUT", body: "y" })).status);
       expect(await completeUpload(completeUrl, [[1, '"x"']])).toBe(false);
     },

@@ -38,6 +38,8 @@ const indexSchema = z.object({
       number: z.int().min(1),
       /** Milliseconds since the epoch. From this time on, the secret may be deleted. */
       due: z.number(),
+      /** The id of the call that deletes the secret. From then on, the secret cannot become a version. */
+      claim: z.string().optional(),
     }),
   ),
 });
@@ -85,7 +87,7 @@ export const reserved = (index: SecretIndex, name: SecretName, id: string, nowMi
 };
 
 /**
- * Lists a version whose number was reserved. If another call has given up the reservation, returns the secret as a
+ * Lists a version whose number was reserved. If another call has claimed or deleted the secret, returns the secret as a
  * leftover instead.
  */
 export const committed = (
@@ -98,17 +100,27 @@ export const committed = (
   const { id, version: number } = version;
   // An earlier attempt of the same write succeeded, but its response was lost.
   if (versions.some((one) => one.id === id)) return index;
-  if (!index.leftovers.some((one) => one.id === id))
-    return { ...index, leftovers: [...index.leftovers, { id, name, number, due: nowMillis }] };
-  return {
-    names: { ...index.names, [name]: { next, versions: [...versions, version] } },
-    leftovers: index.leftovers.filter((one) => one.id !== id),
-  };
+  const reservation = index.leftovers.find((one) => one.id === id);
+  const others = index.leftovers.filter((one) => one.id !== id);
+  if (reservation === undefined || reservation.claim !== undefined)
+    return { ...index, leftovers: [...others, { id, name, number, due: nowMillis }] };
+  return { names: { ...index.names, [name]: { next, versions: [...versions, version] } }, leftovers: others };
 };
 
-/** Returns the leftovers that may be deleted now. */
-export const dueLeftovers = ({ leftovers }: SecretIndex, nowMillis: number): readonly Leftover[] =>
-  leftovers.filter(({ due }) => due <= nowMillis);
+const isDue = ({ due }: Leftover, nowMillis: number): boolean => due <= nowMillis;
+
+/**
+ * Claims the leftovers that may be deleted now, including those that other calls have claimed, because such a call may
+ * have failed. The caller then deletes the secrets that it has claimed.
+ */
+export const claimed = (index: SecretIndex, claim: string, nowMillis: number): SecretIndex =>
+  index.leftovers.some((one) => isDue(one, nowMillis))
+    ? { ...index, leftovers: index.leftovers.map((one) => (isDue(one, nowMillis) ? { ...one, claim } : one)) }
+    : index;
+
+/** Returns the ids of the secrets that a call has claimed. */
+export const claimedIds = ({ leftovers }: SecretIndex, claim: string): readonly string[] =>
+  leftovers.filter((one) => one.claim === claim).map(({ id }) => id);
 
 /**
  * Removes one version from the list, or all versions of the name. Returns undefined if neither the list nor the
@@ -123,7 +135,7 @@ export const removed = (
   const { next, versions } = entryOf(index, name);
   const isMeant = (number: number) => version === undefined || number === version;
   const gone = versions.filter((one) => isMeant(one.version));
-  const left = dueLeftovers(index, nowMillis).some((one) => one.name === name && isMeant(one.number));
+  const left = index.leftovers.some((one) => isDue(one, nowMillis) && one.name === name && isMeant(one.number));
   if (gone.length === 0) return left ? index : undefined;
   const leftovers = gone.map(({ id, version: number }) => ({ id, name, number, due: nowMillis }));
   return {
@@ -132,10 +144,10 @@ export const removed = (
   };
 };
 
-/** Forgets leftovers that were deleted. */
-export const without = (index: SecretIndex, ids: readonly string[]): SecretIndex => ({
+/** Forgets the leftovers that a call has claimed and deleted. */
+export const without = (index: SecretIndex, claim: string): SecretIndex => ({
   ...index,
-  leftovers: index.leftovers.filter(({ id }) => !ids.includes(id)),
+  leftovers: index.leftovers.filter((one) => one.claim !== claim),
 });
 
 /** Returns the version as the port describes it. */

@@ -32,8 +32,9 @@ import { createSecretDigestKey } from "./digest-key.ts";
 import { digestKeyId, type SecretsConfig, secretIdOf } from "./names.ts";
 import { createPendingRedeploys } from "./pending-redeploys.ts";
 import {
+  claimed,
+  claimedIds,
   committed,
-  dueLeftovers,
   type IndexedVersion,
   knowsName,
   nextNumber,
@@ -72,7 +73,7 @@ export const createAwsSecrets = (
   runtime: AwsRuntimeDeps,
   identities: Pick<Identities, "ensureExecution">,
 ): SecretStore & RolloutSecrets => {
-  const { clock, logger } = runtime;
+  const { clock, ids, logger } = runtime;
   const bucket = stateBucket(config.shared.stateBucket, clients, awsCalls(runtime));
   const indexes = createStoredIndex(bucket, runtime);
   const manager = createSecretsManager(clients, runtime);
@@ -90,13 +91,16 @@ export const createAwsSecrets = (
     return err(unavailable(message, 60, error.error));
   };
 
-  /** Deletes the secrets that earlier calls have left behind, and those of deleted versions. */
-  const deleteLeftovers = (owner: AccountId, index: SecretIndex, options: CallOptions) =>
+  /**
+   * Deletes the secrets that earlier calls have left behind, and those of deleted versions. Deletes only secrets that
+   * the caller has claimed in the list, because a slow `set` may still list the others.
+   */
+  const deleteClaimed = (owner: AccountId, index: SecretIndex, claim: string, options: CallOptions) =>
     safeTry<void, Unavailable>(async function* () {
-      const ids = dueLeftovers(index, now()).map(({ id }) => id);
-      if (ids.length === 0) return ok(undefined);
-      yield* await inParallel(ids, CONCURRENCY, (id) => manager.remove(id, options).orElse(asUnavailable));
-      yield* await indexes.update(owner, (seen) => ok<SecretIndex, never>(without(seen, ids)), options);
+      const secrets = claimedIds(index, claim);
+      if (secrets.length === 0) return ok(undefined);
+      yield* await inParallel(secrets, CONCURRENCY, (id) => manager.remove(id, options).orElse(asUnavailable));
+      yield* await indexes.update(owner, (seen) => ok<SecretIndex, never>(without(seen, claim)), options);
       return ok(undefined);
     });
 
@@ -133,10 +137,12 @@ export const createAwsSecrets = (
       const createdAt = timestampOf(instantOfMillis(now()));
       const arn = yield* await manager.create(id, value, owner, options).orElse(asUnavailable);
       const added: IndexedVersion = { version, digest, createdAt, id, arn };
-      const list = (index: SecretIndex) => ok<SecretIndex, never>(committed(index, name, added, now()));
+      const claim = ids.id();
+      const list = (index: SecretIndex) =>
+        ok<SecretIndex, never>(claimed(committed(index, name, added, now()), claim, now()));
       const index = yield* await indexes.update(owner, list, options);
       // The next change of the account's secrets tries again.
-      const cleaned = await deleteLeftovers(owner, index, options);
+      const cleaned = await deleteClaimed(owner, index, claim, options);
       if (cleaned.isErr()) logger.warn("leftover secrets were not deleted", { error: cleaned.error });
       if (!versionsOf(index, name).some((one) => one.id === id))
         return err(unavailable("Storing the secret took too long. Try again.", 5));
@@ -148,13 +154,15 @@ export const createAwsSecrets = (
 
   const remove: SecretStore["delete"] = (owner, name, version, options = {}) =>
     safeTry<void, NotFound | Unavailable>(async function* () {
+      const claim = ids.id();
       const change = (index: SecretIndex): Result<SecretIndex, NotFound> => {
         const after = removed(index, name, version, now());
-        return after === undefined ? err(notFound(`The secret '${name}' or its version does not exist.`)) : ok(after);
+        if (after === undefined) return err(notFound(`The secret '${name}' or its version does not exist.`));
+        return ok(claimed(after, claim, now()));
       };
       const index = yield* await indexes.update(owner, change, options);
       // If this fails, a repeated deletion finds the value, and no call returns the version.
-      yield* await deleteLeftovers(owner, index, options);
+      yield* await deleteClaimed(owner, index, claim, options);
       return ok(undefined);
     });
 

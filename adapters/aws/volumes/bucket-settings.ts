@@ -3,7 +3,7 @@ import type { CORSRule, LifecycleRule } from "@aws-sdk/client-s3";
 import { trashDays, uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
-import { storageCors } from "../../shared/volumes/cors.ts";
+import { covers, storageCors } from "../../shared/volumes/cors.ts";
 import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
 import type { AwsVolume } from "./record.ts";
@@ -33,6 +33,8 @@ const uploads: LifecycleRule = {
   AbortIncompleteMultipartUpload: { DaysAfterInitiation: UPLOAD_DAYS },
 };
 
+const CORS_ID = "web-pages";
+
 /** The version of the CORS rules. The sweep and the listing of volumes update buckets with another version. */
 export const CORS_VERSION = 1;
 
@@ -42,13 +44,30 @@ export const CORS_VERSION = 1;
  */
 export const corsRules = (): CORSRule[] => [
   {
-    ID: "web-pages",
+    ID: CORS_ID,
     AllowedOrigins: [storageCors.origin],
     AllowedMethods: [...storageCors.methods],
     AllowedHeaders: [...storageCors.requestHeaders],
     ExposeHeaders: [...storageCors.exposedHeaders],
     MaxAgeSeconds: storageCors.maxAgeSeconds,
   },
+];
+
+/** Returns whether pages can use the bucket's signed URLs. S3 accepts no patterns of exposed headers. */
+export const hasCors = (rules: readonly CORSRule[]): boolean =>
+  covers(
+    rules.map(({ AllowedOrigins = [], AllowedMethods = [], AllowedHeaders = [], ExposeHeaders = [] }) => ({
+      origins: AllowedOrigins,
+      methods: AllowedMethods,
+      requestHeaders: AllowedHeaders,
+      exposedHeaders: ExposeHeaders,
+    })),
+  );
+
+/** Returns the rules with Portside's rule after those of operators. Replaces an earlier version of Portside's rule. */
+export const withCors = (rules: readonly CORSRule[]): CORSRule[] => [
+  ...rules.filter(({ ID }) => ID !== CORS_ID),
+  ...corsRules(),
 ];
 
 /**

@@ -1,13 +1,14 @@
 /** Checks that web pages can use the signed URLs of volumes. */
+import type { CORSRule } from "@aws-sdk/client-s3";
 import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 import { nameOf } from "../call-policy.ts";
 import { type ClientSource, sendCommand } from "../clients.ts";
 import { awsFault } from "../errors.ts";
 import { readText } from "../state-bucket.ts";
-import { corsRules } from "./bucket-settings.ts";
+import { hasCors, withCors } from "./bucket-settings.ts";
 import { digestOfRecords, recordsPrefix } from "./names.ts";
 import { parseRecords } from "./record.ts";
-import { decodedKey } from "./s3-calls.ts";
+import { decodedKey, NO_CORS } from "./s3-calls.ts";
 
 const WHAT = "web pages may use the URLs of volumes";
 
@@ -27,23 +28,11 @@ const liveBuckets = async (Bucket: string, clients: ClientSource): Promise<reado
     .slice(0, MAX_BUCKETS);
 };
 
-/** True if a rule lets pages of any origin read and write objects, and read their ETags and ranges. */
-const hasCors = async (Bucket: string, clients: ClientSource): Promise<boolean> => {
-  const [wanted] = corsRules();
-  const holds = (found: readonly string[] | undefined, needed: readonly string[] | undefined) =>
-    found?.includes("*") === true || (needed ?? []).every((one) => found?.includes(one));
+const rulesOf = async (Bucket: string, clients: ClientSource): Promise<readonly CORSRule[]> => {
   try {
-    const { CORSRules = [] } = await sendCommand(clients, "s3", "GetBucketCorsCommand", { Bucket });
-    return CORSRules.some(
-      (rule) =>
-        holds(rule.AllowedOrigins, wanted?.AllowedOrigins) &&
-        holds(rule.AllowedMethods, wanted?.AllowedMethods) &&
-        holds(rule.AllowedHeaders, wanted?.AllowedHeaders) &&
-        holds(rule.ExposeHeaders, wanted?.ExposeHeaders),
-    );
+    return (await sendCommand(clients, "s3", "GetBucketCorsCommand", { Bucket })).CORSRules ?? [];
   } catch (error) {
-    // https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketCors.html
-    if (nameOf(error) === "NoSuchCORSConfiguration") return false;
+    if (nameOf(error) === NO_CORS) return [];
     throw error;
   }
 };
@@ -52,16 +41,17 @@ const hasCors = async (Bucket: string, clients: ClientSource): Promise<boolean> 
 export async function* checkCors(stateBucket: string, clients: ClientSource): AsyncGenerator<Finding> {
   try {
     const buckets = await liveBuckets(stateBucket, clients);
-    const checked = await Promise.all(buckets.map((one) => hasCors(one, clients)));
-    const without = buckets.filter((_, index) => checked[index] === false);
+    const read = buckets.map(async (bucket) => ({ bucket, rules: await rulesOf(bucket, clients) }));
+    const without = (await Promise.all(read)).filter(({ rules }) => !hasCors(rules));
     const [first] = without;
     if (first === undefined) return yield pass(WHAT, `${buckets.length} buckets checked`);
-    const rules = JSON.stringify({ CORSRules: corsRules() });
+    // The command replaces all rules of the bucket.
+    const rules = JSON.stringify({ CORSRules: withCors(first.rules) });
     yield warn(
       WHAT,
       `${without.length} of ${buckets.length} buckets lack Portside's CORS rules. The server sets them when it starts, ` +
         "unless it has set them before",
-      `aws s3api put-bucket-cors --bucket ${first} --cors-configuration '${rules}'`,
+      `aws s3api put-bucket-cors --bucket ${first.bucket} --cors-configuration '${rules}'`,
     );
   } catch (error) {
     if (awsFault(error)?.kind !== "state")

@@ -7,7 +7,7 @@ import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { ok, okAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
-import { CORS_VERSION, corsRules } from "./bucket-settings.ts";
+import { CORS_VERSION, hasCors, withCors } from "./bucket-settings.ts";
 import { closeBucket } from "./close-bucket.ts";
 import type { AwsVolume } from "./record.ts";
 import { byId } from "./records.ts";
@@ -80,10 +80,14 @@ const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown>
     return stopped?.state === "deleting" || stopped?.state === "deleted" ? closeBucket(call, stopped) : ok(undefined);
   });
 
-/** Sets the CORS rules of a bucket that has none, or those of another version. The rules do not matter in the trash. */
+/**
+ * Adds the CORS rule to a bucket whose rules do not suffice, and keeps the rules of operators. The rules do not matter
+ * in the trash. S3 has no conditional write of CORS rules, so a concurrent change by an operator may be lost.
+ */
 const updateCors = ({ api, records }: VolumeCall, { id }: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {
-    yield* await api.putCors(id, corsRules());
+    const rules = yield* await api.cors(id);
+    if (rules !== "not_found" && !hasCors(rules)) yield* await api.putCors(id, withCors(rules));
     return records.update((all) => {
       const found = byId(all, id);
       return found === undefined ? { stop: undefined } : { put: { ...found, cors: CORS_VERSION } };

@@ -33,6 +33,9 @@ export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: s
 export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
+/** The error of a bucket without CORS rules: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketCors.html */
+export const NO_CORS = "NoSuchCORSConfiguration";
+
 const nothing = () => undefined;
 
 const UNEXPECTED = "AWS returned an unexpected response.";
@@ -149,6 +152,12 @@ export class S3Api {
     return this.#send("PutBucketLifecycleConfigurationCommand", input).map(nothing).orElse(expect("not_found"));
   }
 
+  cors(id: string): ApiResult<readonly CORSRule[] | "not_found"> {
+    return this.#send("GetBucketCorsCommand", { Bucket: id })
+      .map(({ CORSRules = [] }): readonly CORSRule[] | "not_found" => CORSRules)
+      .orElse((error) => (isCallState(error) && nameOf(error.error) === NO_CORS ? ok([]) : expect("not_found")(error)));
+  }
+
   putCors(id: string, CORSRules: CORSRule[]): ApiResult<"not_found" | undefined> {
     return this.#send("PutBucketCorsCommand", { Bucket: id, CORSConfiguration: { CORSRules } })
       .map(nothing)
@@ -215,6 +224,13 @@ export class S3Api {
       .map(({ Errors = [] }) => Errors[0])
       .orElse((error) => expect("not_found")(error).map(nothing))
       .andThen((problem) => (problem === undefined ? ok(undefined) : err(unavailable(UNEXPECTED, 5, problem))));
+  }
+
+  /** Counts the bucket's incomplete multipart uploads, up to `max`, which is at most 1,000. */
+  countUploads(bucket: string, max: number): ApiResult<{ readonly count: number } | "not_found"> {
+    return this.#send("ListMultipartUploadsCommand", { Bucket: bucket, MaxUploads: max, EncodingType: "url" })
+      .map(({ Uploads = [] }) => ({ count: Uploads.length }))
+      .orElse(expect("not_found"));
   }
 
   /** Starts a multipart upload and returns its id. */

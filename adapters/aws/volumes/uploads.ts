@@ -3,7 +3,7 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
  */
 
-import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
+import { GiB, MiB, pendingUploadsMax } from "../../../core/domain/accounts/limits.ts";
 import type { StoredPart } from "../../../core/domain/volumes/upload-parts.ts";
 import { notFound } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -25,6 +25,8 @@ const s3Limits: Pick<UploadsInParts, "above" | "maxBytes" | "bounds"> = {
   bounds: { minBytes: 5 * MiB, maxBytes: MAX_PART_BYTES, maxParts: MAX_PARTS },
 };
 
+const noVolume = ({ name }: StoredVolume) => notFound(`The volume '${name}' does not exist.`);
+
 /** @param callOf returns the call of a volume's account */
 export const s3Uploads = (
   callOf: (volume: StoredVolume, options?: CallOptions) => VolumeCall,
@@ -32,12 +34,17 @@ export const s3Uploads = (
 ): UploadsInParts => ({
   ...s3Limits,
 
+  pending: (volume, options) => {
+    const call = callOf(volume, options);
+    return whenLive(call)(volume, () => call.api.countUploads(volume.id, pendingUploadsMax)).andThen((found) =>
+      found === "not_found" || found === "no_volume" ? err(noVolume(volume)) : ok(found.count),
+    );
+  },
+
   begin: (volume, path, options) => {
     const call = callOf(volume, options);
     return whenLive(call)(volume, () => call.api.createUpload(volume.id, path)).andThen((id) =>
-      id === "not_found" || id === "no_volume"
-        ? err(notFound(`The volume '${volume.name}' does not exist.`))
-        : ok(id.upload),
+      id === "not_found" || id === "no_volume" ? err(noVolume(volume)) : ok(id.upload),
     );
   },
 

@@ -1,11 +1,10 @@
 /** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
-import { isDeepStrictEqual } from "node:util";
 import type { BucketMetadata, LifecycleRule } from "@google-cloud/storage";
 import { trashDays, uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import { err, ok, okAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
-import { storageCors } from "../../shared/volumes/cors.ts";
+import { covers, storageCors } from "../../shared/volumes/cors.ts";
 import type { GcpConfig } from "../config.ts";
 import { claimsBucket } from "./names.ts";
 import type { StorageApi } from "./storage-calls.ts";
@@ -22,14 +21,23 @@ const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadata => ({
   ...(softDelete === "any" ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
 });
 
+const UPLOAD_DAYS = uploadHours / 24;
+
 /**
  * Deletes uploads in parts that were not completed:
  * https://cloud.google.com/storage/docs/lifecycle#abort-mpu
  */
 const abortUploads: LifecycleRule = {
   action: { type: "AbortIncompleteMultipartUpload" },
-  condition: { age: uploadHours / 24 },
+  condition: { age: UPLOAD_DAYS },
 };
+
+/** Returns whether the rule deletes every incomplete upload in time. Any other condition excludes some uploads. */
+const expiresUploads = ({ action, condition: { age, ...others } }: LifecycleRule): boolean =>
+  action.type === abortUploads.action.type &&
+  age !== undefined &&
+  age <= UPLOAD_DAYS &&
+  Object.values(others).every((one) => Array.isArray(one) && one.length === 0);
 
 /**
  * Makes Cloud Storage delete incomplete uploads of the bucket. Keeps its other lifecycle rules. If the bucket changes
@@ -39,7 +47,7 @@ export const ensureUploadsExpire = (api: StorageApi, bucket: string): ApiResult<
   api.bucket(bucket).andThen((found): ApiResult<unknown> => {
     if (found === "not_found") return okAsync(undefined);
     const rules = found.lifecycle?.rule ?? [];
-    if (rules.some(({ action }) => action.type === abortUploads.action.type)) return okAsync(undefined);
+    if (rules.some(expiresUploads)) return okAsync(undefined);
     return api.patchBucket(bucket, String(found.metageneration), { lifecycle: { rule: [...rules, abortUploads] } });
   });
 
@@ -63,14 +71,25 @@ const cors = [
   },
 ];
 
-/** Compares without regard to the order of fields, which Cloud Storage does not promise to keep. */
-export const hasCors = ({ cors: found }: Pick<BucketMetadata, "cors">): boolean => isDeepStrictEqual(found, cors);
+type CorsOf = Pick<BucketMetadata, "cors">;
 
-/** Sets the CORS rules of an existing bucket. Does nothing if the bucket has changed; the next listing retries. */
-export const setCors = (
+/** Returns whether pages can use the bucket's signed URLs. Cloud Storage documents no patterns of header names. */
+export const hasCors = ({ cors: found = [] }: CorsOf): boolean =>
+  covers(
+    found.map(({ origin: origins = [], method = [], responseHeader = [] }) => {
+      const headers = responseHeader.filter((one) => !one.includes("*"));
+      return { origins, methods: method, requestHeaders: headers, exposedHeaders: headers };
+    }),
+  );
+
+/**
+ * Adds the CORS rule to an existing bucket, after the rules that an operator has set. Does nothing if the bucket has
+ * changed; the next listing retries.
+ */
+export const addCors = (
   api: StorageApi,
-  { id, metageneration }: { readonly id: string; readonly metageneration: string },
-): ApiResult<unknown> => api.patchBucket(id, metageneration, { cors });
+  { id, metageneration, cors: found = [] }: { readonly id: string; readonly metageneration: string } & CorsOf,
+): ApiResult<unknown> => api.patchBucket(id, metageneration, { cors: [...found, ...cors] });
 
 /** Creates the bucket of a volume; leaves an existing one unchanged. */
 export const createVolumeBucket = (

@@ -17,14 +17,13 @@ import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/name
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import type { RecordState, VolumeRecord } from "../../cloud/volumes/record.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { hasCors } from "./bucket-settings.ts";
 
 const states = ["making", "live", "hidden", "deleting", "restoring"] as const satisfies RecordState[];
 
 export type BucketState = (typeof states)[number];
 
 /** A volume's bucket, in any state. */
-export interface VolumeBucket extends VolumeRecord {
+export interface VolumeBucket extends VolumeRecord, Pick<BucketMetadata, "cors"> {
   /** The digest of the account. */
   readonly owner: string;
   readonly state: BucketState;
@@ -34,8 +33,6 @@ export interface VolumeBucket extends VolumeRecord {
   readonly metageneration: string;
   /** When the bucket last changed, by Cloud Storage's clock. */
   readonly updated: Instant;
-  /** False if web pages cannot use the bucket's signed URLs. */
-  readonly hasCors: boolean;
 }
 
 const key = {
@@ -99,7 +96,7 @@ export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined =
     generation: String(metadata.generation ?? ""),
     metageneration: String(metadata.metageneration ?? ""),
     updated: parseInstant(metadata.updated ?? "") ?? instantOfMillis(0),
-    hasCors: hasCors(metadata),
+    cors: metadata.cors ?? [],
   };
 };
 

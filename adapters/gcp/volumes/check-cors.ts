@@ -3,6 +3,7 @@ import type { BucketMetadata } from "@google-cloud/storage";
 import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 import { type Get, problemOf } from "../rest-get.ts";
 import { readBucket } from "./bucket.ts";
+import { hasCors } from "./bucket-settings.ts";
 import { BUCKET_PREFIX } from "./names.ts";
 
 const WHAT = "web pages may use the URLs of volumes";
@@ -17,7 +18,7 @@ export const checkCors = async (project: string, get: Get): Promise<Finding> => 
   const found = await get<{ readonly items?: readonly BucketMetadata[] }>(url);
   if (found.isErr()) return warn(WHAT, `the check failed: ${problemOf(found.error)}`);
   const live = (found.value.items ?? []).flatMap((one) => readBucket(one) ?? []).filter((one) => one.state === "live");
-  const without = live.filter(({ hasCors }) => !hasCors).map(({ id }) => id);
+  const without = live.filter((one) => !hasCors(one)).map(({ id }) => id);
   return without.length === 0
     ? pass(WHAT, `${live.length} buckets checked`)
     : warn(

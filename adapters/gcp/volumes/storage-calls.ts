@@ -154,6 +154,7 @@ export class StorageApi {
 
   /**
    * Calls the XML API, because only this API has uploads in parts. Returns the XML of the response.
+   * `invalid`: a parameter is malformed, such as the id of an upload. The empty name stands for the bucket itself.
    * https://cloud.google.com/storage/docs/xml-api/overview
    */
   xml(
@@ -161,10 +162,11 @@ export class StorageApi {
     method: "GET" | "POST",
     { bucket, name }: { readonly bucket: string; readonly name: string },
     query: Readonly<Record<string, string>>,
-  ): ApiResult<string | "not_found"> {
+  ): ApiResult<string | "not_found" | "invalid"> {
     const send = async (): Promise<string> => {
       const { apiEndpoint, authClient } = await this.#deps.storage();
-      const url = `${apiEndpoint}/${[bucket, ...name.split("/")].map(encode).join("/")}?${new URLSearchParams(query)}`;
+      const path = [bucket, ...(name === "" ? [] : name.split("/"))].map(encode).join("/");
+      const url = `${apiEndpoint}/${path}?${new URLSearchParams(query)}`;
       // An error response has no JSON, from which the client would read the status.
       const options = { url, method, responseType: "text", validateStatus: () => true } as const;
       // Without the URL, a service account's key without scopes would send no token.
@@ -176,7 +178,7 @@ export class StorageApi {
       throw Object.assign(new Error(data), { code: status, response: { headers } });
     };
     return new ResultAsync(this.#deps.call({ what: `storage.${what}`, signal: this.#signal }, send)).orElse(
-      expectInStorage("not_found"),
+      expectInStorage("not_found", "invalid"),
     );
   }
 

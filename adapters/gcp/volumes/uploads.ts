@@ -3,13 +3,13 @@
  * incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
  * https://cloud.google.com/storage/docs/multipart-uploads
  */
-import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
+import { GiB, MiB, pendingUploadsMax } from "../../../core/domain/accounts/limits.ts";
 import type { PartRange, StoredPart } from "../../../core/domain/volumes/upload-parts.ts";
 import { instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
-import { notFound, type Unavailable } from "../../../core/errors.ts";
+import { notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { PartsGrant, UploadsInParts } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
-import { xmlField, xmlParts } from "../../shared/volumes/xml-field.ts";
+import { xmlElements, xmlField } from "../../shared/volumes/xml-field.ts";
 import { ensureUploadsExpire } from "./bucket-settings.ts";
 import { lifetimeOf, refusedSignature } from "./grants.ts";
 import { StorageApi } from "./storage-calls.ts";
@@ -27,18 +27,32 @@ const partOf = (xml: string): StoredPart => ({
   etag: xmlField(xml, "ETag") ?? "",
 });
 
+const noVolume = (name: string) => notFound(`The volume '${name}' does not exist.`);
+const rejected = () => unavailable("Cloud Storage rejected a request about uploads. Try again.", 5);
+
 export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
   above: MAX_OBJECT_BYTES,
   maxBytes: MAX_OBJECT_BYTES,
   bounds: { minBytes: 5 * MiB, maxBytes: 5 * GiB, maxParts: 10_000 },
+
+  pending: ({ id: bucket, name: volume }, options) => {
+    const query = { uploads: "", "max-uploads": String(pendingUploadsMax) };
+    return new StorageApi(deps, options?.signal)
+      .xml("uploads.count", "GET", { bucket, name: "" }, query)
+      .andThen((found) => {
+        if (found === "not_found") return err(noVolume(volume));
+        return found === "invalid" ? err(rejected()) : ok(xmlElements(found, "Upload").length);
+      });
+  },
 
   begin: ({ id: bucket, name: volume }, path, options) =>
     safeTry(async function* () {
       const api = new StorageApi(deps, options?.signal);
       yield* await ensureUploadsExpire(api, bucket);
       const begun = yield* await api.xml("uploads.begin", "POST", { bucket, name: path }, { uploads: "" });
+      if (begun === "invalid") return err(rejected());
       const id = xmlField(begun, "UploadId");
-      return id === undefined ? err(notFound(`The volume '${volume}' does not exist.`)) : ok(id);
+      return id === undefined ? err(noVolume(volume)) : ok(id);
     }),
 
   stored: ({ volume: { id: bucket }, path, id: uploadId }, options) =>
@@ -48,8 +62,8 @@ export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
       for (let after: string | undefined = "0"; after !== undefined; ) {
         const query: Record<string, string> = { uploadId, "part-number-marker": after };
         const page: string = yield* await api.xml("uploads.list", "GET", { bucket, name: path }, query);
-        if (page === "not_found") return err(notFound("The upload does not exist."));
-        parts.push(...xmlParts(page).map(partOf));
+        if (page === "not_found" || page === "invalid") return err(notFound("The upload does not exist."));
+        parts.push(...xmlElements(page, "Part").map(partOf));
         after = xmlField(page, "IsTruncated") === "true" ? xmlField(page, "NextPartNumberMarker") : undefined;
       }
       return ok(parts);

@@ -15,7 +15,7 @@ import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { readBucket, type VolumeBucket } from "./bucket.ts";
-import { setCors, softDeleteProblem } from "./bucket-settings.ts";
+import { addCors, hasCors, softDeleteProblem } from "./bucket-settings.ts";
 import { closeBucket } from "./close-bucket.ts";
 import { createVolume, dropAbandoned } from "./create-volume.ts";
 import { signUrl } from "./grants.ts";
@@ -60,7 +60,7 @@ const driverOf =
       open: (bucket) => openBucket(call, bucket),
       dueWork: (bucket) => {
         const { state, at } = bucket;
-        if (state === "live" && !bucket.hasCors) return () => setCors(api, bucket);
+        if (state === "live" && !hasCors(bucket)) return () => addCors(api, bucket);
         if ((state !== "deleting" && state !== "making") || buckets.ageOf(at) < ABANDONED_MS[state]) return undefined;
         return () => (state === "deleting" ? closeBucket(call, bucket) : dropAbandoned(call, bucket));
       },
@@ -100,7 +100,7 @@ export const createGcpVolumes = (
       safeTry(async function* () {
         const api = new StorageApi(deps, options?.signal);
         const all = (yield* api.buckets(BUCKET_PREFIX, false)).flatMap((metadata) => readBucket(metadata) ?? []);
-        for (const bucket of all) if (bucket.state === "live" && !bucket.hasCors) yield* setCors(api, bucket);
+        for (const bucket of all) if (bucket.state === "live" && !hasCors(bucket)) yield* addCors(api, bucket);
         return ok(undefined);
       }),
     check: (options) => new StorageApi(deps, options?.signal).bucket(claimsBucket(config.project)).map(() => undefined),

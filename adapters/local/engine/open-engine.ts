@@ -35,6 +35,7 @@ import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { type MeasuredInstance, Recorder } from "../usage/recorder.ts";
 import { LocalObjects } from "../volumes/local-objects.ts";
+import { UploadSweeper } from "../volumes/upload-sweeper.ts";
 import { type Engine, LocalEngine } from "./engine.ts";
 import { openEngineFile } from "./engine-file.ts";
 import { type Handover, Lease } from "./lease/lease.ts";
@@ -249,9 +250,12 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   };
 
   const userOf = assignedUsers(chosen.runner.setsUser === true, state.users, uidRange);
-  const objects = new LocalObjects({ storage: at("storage"), volumes: state.volumes, userOf, ids });
+  const objects = new LocalObjects({ storage: at("storage"), volumes: state.volumes, userOf, ids, logger });
   // Another engine may be receiving uploads.
   if (replaces === undefined) await objects.open();
+  const sweeper = new UploadSweeper(objects, clock, logger);
+  stack.defer(() => sweeper.close());
+  await sweeper.open();
   const images = new ImageStore(at("images"), leftovers);
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },

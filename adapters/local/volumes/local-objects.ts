@@ -10,7 +10,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { StoredPart } from "../../../core/domain/volumes/upload-parts.ts";
 import { type Instant, instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
-import type { Ids } from "../../../core/ports/system.ts";
+import type { Ids, Logger } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import {
@@ -39,6 +39,7 @@ export interface ObjectsConfig {
   };
   readonly userOf: UserOf;
   readonly ids: Ids;
+  readonly logger: Logger;
 }
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -186,9 +187,27 @@ export class LocalObjects implements ObjectBytes {
     return this.#parts.stored(bucket, path, upload);
   }
 
-  /** Deletes expired uploads in parts. */
-  sweepUploads(now: Instant): Promise<void> {
-    return this.#parts.sweep(now);
+  /** Counts the incomplete uploads in parts of a volume. */
+  async countUploads(bucket: string, now: Instant): Promise<number> {
+    const uploads = await this.#parts.list();
+    return uploads.filter((one) => one.bucket === bucket && one.expiresAt > now).length;
+  }
+
+  /** Deletes the incomplete uploads in parts of a volume. */
+  async removeUploads(bucket: string): Promise<void> {
+    for (const one of await this.#parts.list()) if (one.bucket === bucket) await this.#parts.remove(one.id);
+  }
+
+  /**
+   * Deletes uploads in parts that have expired, or whose volume is deleted. Waits for an upload that is being completed,
+   * so the process that completes uploads must call this method.
+   */
+  async sweepUploads(now: Instant): Promise<void> {
+    const { signal } = new AbortController();
+    await this.#parts.sweepRemoved();
+    for (const { id, bucket, expiresAt } of await this.#parts.list())
+      if (expiresAt <= now || !this.#config.volumes.lives(bucket))
+        await this.#completions.take(id, signal, () => this.#parts.remove(id));
   }
 
   async putPart(
@@ -219,7 +238,7 @@ export class LocalObjects implements ObjectBytes {
   ): Promise<CompleteOutcome> {
     const signal = new AbortController().signal;
     // Concurrent calls wait for each other, so only the first one finds the upload.
-    return this.#completions.take(`${bucket}/${upload}`, signal, async () => {
+    return this.#completions.take(upload, signal, async () => {
       if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
       const stored = await this.#parts.stored(bucket, path, upload);
       if (stored === undefined) return { kind: "no_upload" };
@@ -231,15 +250,28 @@ export class LocalObjects implements ObjectBytes {
       const body = Readable.from(this.#parts.read(upload, listed));
       try {
         const outcome = await this.put(bucket, path, body, conditions);
-        if (outcome.kind === "stored") await this.#parts.remove(upload);
+        if (outcome.kind === "stored") await this.#discard(upload);
         return outcome;
       } catch (error) {
-        if (error instanceof PartChanged) return { kind: "invalid_part", number: error.number };
-        throw error;
+        if (!(error instanceof PartChanged)) throw error;
+        const remains = (await this.#parts.stored(bucket, path, upload)) !== undefined;
+        return remains ? { kind: "invalid_part", number: error.number } : { kind: "no_upload" };
       } finally {
         body.destroy();
       }
     });
+  }
+
+  /** Deletes a complete upload. Only logs a failure, because the object is stored. */
+  async #discard(upload: string): Promise<void> {
+    try {
+      await this.#parts.remove(upload);
+    } catch (cause) {
+      this.#config.logger.warn("could not delete the parts of a complete upload; the sweep deletes them", {
+        upload,
+        cause,
+      });
+    }
   }
 
   /** The user that owns the volume's files; undefined for this process's user. */

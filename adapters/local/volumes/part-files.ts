@@ -1,6 +1,7 @@
 /**
- * Stores the parts of uploads as files, in one folder per upload. The name of the folder identifies the object and the
- * start of the upload, so an upload has no other record. A part appears by a rename when all its bytes are on disk.
+ * Stores the parts of uploads as files, in one folder per upload. The name of the folder identifies the volume, the
+ * object and the start of the upload, so an upload has no other record. A part appears by a rename when all its bytes
+ * are on disk.
  */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
@@ -12,7 +13,10 @@ import type { ListedPart } from "../../shared/volumes/object-bytes.ts";
 import { isPathMissing } from "../tenant-files/folder.ts";
 import { etagOf, PIECE } from "./object-file.ts";
 
-const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})$/;
+/** The start in seconds, a unique part, a digest of the object, and the volume's id. */
+const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})-([\w-]+)$/;
+/** Marks the folder of an upload that does not exist anymore. */
+const REMOVED = ".removed";
 const PART = /^[1-9]\d{0,4}$/;
 
 const digestOf = (bucket: string, path: ObjectPath): string =>
@@ -24,7 +28,7 @@ const orNothing = (error: unknown): undefined => {
   throw error;
 };
 
-/** A client uploaded a part again while the upload was being completed. */
+/** A listed part changed or disappeared while the upload was being completed. */
 export class PartChanged extends Error {
   readonly number: number;
 
@@ -32,6 +36,14 @@ export class PartChanged extends Error {
     super(`part ${number} changed`);
     this.number = number;
   }
+}
+
+/** An upload that is neither complete nor deleted. It may have expired. */
+interface Upload {
+  readonly id: string;
+  /** The volume's id. */
+  readonly bucket: string;
+  readonly expiresAt: Instant;
 }
 
 export class PartFiles {
@@ -43,7 +55,7 @@ export class PartFiles {
 
   /** @param unique makes the id of the upload unique */
   async begin(bucket: string, path: ObjectPath, startedAt: Instant, unique: string): Promise<string> {
-    const id = `${secondsOf(startedAt)}-${unique}-${digestOf(bucket, path)}`;
+    const id = `${secondsOf(startedAt)}-${unique}-${digestOf(bucket, path)}-${bucket}`;
     await mkdir(join(this.folder, id), { mode: 0o700 });
     return id;
   }
@@ -69,28 +81,43 @@ export class PartFiles {
   }
 
   /**
-   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not have its entity tag.
+   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not exist or has another entity tag.
    * @param id an upload that exists
    */
   async *read(id: string, parts: readonly ListedPart[]): AsyncGenerator<Buffer> {
     for (const { number, etag } of parts) {
-      await using file = await open(join(this.folder, id, String(number)));
-      if (etagOf(await file.stat({ bigint: true })) !== etag) throw new PartChanged(number);
+      await using file = await open(join(this.folder, id, String(number))).catch(orNothing);
+      if (file === undefined || etagOf(await file.stat({ bigint: true })) !== etag) throw new PartChanged(number);
       yield* file.createReadStream({ autoClose: false, highWaterMark: PIECE }) as AsyncIterable<Buffer>;
     }
   }
 
-  /** Deletes the parts of a complete upload. */
+  /**
+   * Deletes an upload. First renames its folder, so that the upload does not exist even if a part cannot be deleted.
+   * The next sweep then deletes the rest.
+   */
   async remove(id: string): Promise<void> {
-    await rm(join(this.folder, id), { recursive: true, force: true });
+    const removed = join(this.folder, `${id}${REMOVED}`);
+    await rename(join(this.folder, id), removed).catch(orNothing);
+    await rm(removed, { recursive: true, force: true });
   }
 
-  /** Deletes expired uploads. */
-  async sweep(now: Instant): Promise<void> {
-    for (const id of (await readdir(this.folder).catch(orNothing)) ?? []) {
-      const started = NAME.exec(id)?.[1];
-      if (started !== undefined && uploadExpiry(instantOfSeconds(Number(started))) <= now) await this.remove(id);
-    }
+  async list(): Promise<Upload[]> {
+    return (await this.#names()).flatMap((id) => {
+      const [, started, , bucket] = NAME.exec(id) ?? [];
+      if (started === undefined || bucket === undefined) return [];
+      return [{ id, bucket, expiresAt: uploadExpiry(instantOfSeconds(Number(started))) }];
+    });
+  }
+
+  /** Deletes the parts that `remove` could not delete. */
+  async sweepRemoved(): Promise<void> {
+    for (const name of await this.#names())
+      if (name.endsWith(REMOVED)) await rm(join(this.folder, name), { recursive: true, force: true });
+  }
+
+  async #names(): Promise<string[]> {
+    return (await readdir(this.folder).catch(orNothing)) ?? [];
   }
 
   async #stat(id: string, name: string): Promise<StoredPart | undefined> {
@@ -100,6 +127,7 @@ export class PartFiles {
 
   /** Returns whether the id belongs to the object. */
   #isOf(bucket: string, path: ObjectPath, id: string): boolean {
-    return NAME.exec(id)?.[2] === digestOf(bucket, path);
+    const [, , digest, volume] = NAME.exec(id) ?? [];
+    return volume === bucket && digest === digestOf(bucket, path);
   }
 }

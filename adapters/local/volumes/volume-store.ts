@@ -54,8 +54,7 @@ export class LocalVolumes implements VolumeStore {
   }
 
   /**
-   * Aborts interrupted deletions, and moves unknown folders to quarantine. Deletes expired volumes and uploads now and
-   * every hour.
+   * Aborts interrupted deletions, and moves unknown folders to quarantine. Deletes expired volumes now and every hour.
    */
   async open(): Promise<void> {
     this.#config.rows.recover();
@@ -117,6 +116,7 @@ export class LocalVolumes implements VolumeStore {
     return this.#guarded(async () => {
       if (!this.#config.rows.moveToTrash(volume.id, deletedAt)) return err(deletionCancelled(volume.name));
       await this.#record({ ...volume, deletedAt });
+      await this.#removeUploads(volume.id);
       return ok(undefined);
     });
   }
@@ -183,6 +183,10 @@ export class LocalVolumes implements VolumeStore {
       this.#living(volume, async () =>
         ok(await this.#config.objects.beginUpload(volume.id, path, this.#config.clock.now())),
       ),
+    pending: (volume) =>
+      this.#living(volume, async () =>
+        ok(await this.#config.objects.countUploads(volume.id, this.#config.clock.now())),
+      ),
     stored: ({ volume, path, id }) =>
       this.#living(volume, async () => {
         const parts = await this.#config.objects.storedParts(volume.id, path, id);
@@ -235,6 +239,15 @@ export class LocalVolumes implements VolumeStore {
     }
   }
 
+  /** Ignores failures, because the volume is already deleted. The sweep of the engine deletes the uploads. */
+  async #removeUploads(id: string): Promise<void> {
+    try {
+      await this.#config.objects.removeUploads(id);
+    } catch (cause) {
+      this.#config.logger.warn("could not delete the uploads of a deleted volume", { id, cause });
+    }
+  }
+
   /** Moves unknown folders instead of deleting them, because the state may be damaged or older than the folders. */
   async #quarantineUnknown(): Promise<void> {
     const { rows, objects, records, quarantine, logger } = this.#config;
@@ -267,11 +280,6 @@ export class LocalVolumes implements VolumeStore {
       }
     } catch (cause) {
       logger.warn("could not delete expired volumes in the trash", { cause });
-    }
-    try {
-      await objects.sweepUploads(clock.now());
-    } catch (cause) {
-      logger.warn("could not delete expired uploads", { cause });
     }
   }
 }

@@ -103,6 +103,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       const bucket = world.volumes.get(volume.id);
       if (bucket?.hidden !== true) return errAsync(deletionCancelled(volume.name));
       Object.assign(bucket, { hidden: false, deletedAt });
+      bucket.uploads.clear();
       return okAsync(undefined);
     },
     trash: (owner) =>
@@ -156,6 +157,11 @@ export const createMemoryVolumes = (
     grantDownload: grant("GET"),
     uploadsInParts: {
       ...storageParts,
+      pending: (volume) =>
+        bucketOf(world, volume).asyncMap(async (bucket) => {
+          sweepUploads(bucket, clock.now());
+          return bucket.uploads.size;
+        }),
       begin: (volume, path) =>
         bucketOf(world, volume).asyncMap(async (bucket) => {
           const [id, startedAt] = [ids.id(), clock.now()];

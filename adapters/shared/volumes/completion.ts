@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { CompleteOutcome, ListedPart } from "./object-bytes.ts";
-import { xmlField, xmlParts } from "./xml-field.ts";
+import { xmlElements, xmlField } from "./xml-field.ts";
 
 /** The list of 10,000 parts needs about 1 MB. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ const readBody = async (req: IncomingMessage): Promise<string | undefined> => {
 /** Returns the parts in their order, or undefined if the body has none, or they are not sorted by number. */
 export const parseParts = (body: string): ListedPart[] | undefined => {
   const parts: ListedPart[] = [];
-  for (const part of xmlParts(body)) {
+  for (const part of xmlElements(body, "Part")) {
     const number = Number(xmlField(part, "PartNumber"));
     const tag = xmlField(part, "ETag");
     if (tag === undefined || !Number.isSafeInteger(number) || number <= (parts.at(-1)?.number ?? 0)) return undefined;

@@ -9,6 +9,6 @@ export const xmlField = (xml: string, name: string): string | undefined =>
     ?.trim()
     .replace(/&(lt|gt|amp|quot|apos|#34);/g, (_, entity: string) => entities[entity] ?? "");
 
-/** Returns the content of each element `Part`. */
-export const xmlParts = (xml: string): string[] =>
-  [...xml.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, content = ""]) => content);
+/** Returns the content of each element of this name. */
+export const xmlElements = (xml: string, name: string): string[] =>
+  [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, content = ""]) => content);

@@ -179,6 +179,12 @@ export const costLimits = {
 /** Lifetime of signed URLs in minutes. */
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
+/**
+ * Maximum number of incomplete uploads in parts of a volume. A page of a cloud's list contains as many, so one call
+ * counts them.
+ */
+export const pendingUploadsMax = 1000;
+
 /** Hours after which an upload in parts expires. The storage then deletes its parts. */
 export const uploadHours = 24;
 

@@ -1,5 +1,5 @@
 /** Divides an upload into parts. */
-import { MiB, uploadHours } from "../accounts/limits.ts";
+import { MiB, pendingUploadsMax, uploadHours } from "../accounts/limits.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
 
 /** The limits of a storage for uploads in parts. Sizes are in bytes. */
@@ -53,3 +53,12 @@ export const storedTag = ({ number, length }: PartRange, stored: readonly Stored
 
 /** Returns when an upload in parts expires. */
 export const uploadExpiry = (startedAt: Instant): Instant => plusMillis(startedAt, uploadHours * 3_600_000);
+
+/**
+ * Returns a message if a volume may have no further upload in parts.
+ * @param pending the number of the volume's incomplete uploads
+ */
+export const pendingUploadsProblem = (pending: number): string | undefined =>
+  pending < pendingUploadsMax
+    ? undefined
+    : `has ${pendingUploadsMax} incomplete uploads, which is the maximum; complete some of them, or wait until they expire ${uploadHours} hours after their start`;

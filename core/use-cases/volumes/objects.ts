@@ -3,7 +3,13 @@ import { grantMinutes, uploadHours } from "../../domain/accounts/limits.ts";
 import type { SourceObject } from "../../domain/deploy/fields.ts";
 import { comparePaths, type ObjectPath } from "../../domain/volumes/object-path.ts";
 import { formatUploadId, parseUploadId, type ResumableUpload } from "../../domain/volumes/upload-id.ts";
-import { partsOf, type StoredPart, storedTag, uploadExpiry } from "../../domain/volumes/upload-parts.ts";
+import {
+  partsOf,
+  pendingUploadsProblem,
+  type StoredPart,
+  storedTag,
+  uploadExpiry,
+} from "../../domain/volumes/upload-parts.ts";
 import type { DownloadGrant, MultipartGrant, ObjectPage, UploadGrant } from "../../domain/volumes/volume.ts";
 import { refusal } from "../../domain/wire/capabilities.ts";
 import type { Values } from "../../domain/wire/fields.ts";
@@ -135,6 +141,8 @@ export const grantUpload = useCase({
         const message = `must be at most ${inParts.maxBytes}, the maximum size of an object in bytes`;
         return err(invalidInput([issue(["size"], message, "less_than_equal")]));
       }
+      const problem = pendingUploadsProblem(yield* await inParts.pending(volume, options));
+      if (problem !== undefined) return err(invalidInput([issue(["volume"], problem, "quota_exceeded")]));
       const startedAt = ports.clock.now();
       const id = yield* await inParts.begin(volume, path, options);
       const upload = { volume: volume.name, bucket: volume.id, path, size, startedAt, id };

@@ -129,6 +129,10 @@ test("warns about buckets of volumes without CORS rules, with the command that s
       fix: expect.stringContaining("aws s3api put-bucket-cors --bucket ps-two --cors-configuration '{"),
     },
   ]);
+  const app = { AllowedOrigins: ["https://app.example"], AllowedMethods: ["GET"] };
+  account.volumes.set("ps-two", [app]);
+  const [finding] = missing(await look(account));
+  expect(finding?.fix).toContain(JSON.stringify({ CORSRules: [app, ...corsRules()] }));
 });
 
 test("simulates the permissions of a session's role, or of the user", async () => {

@@ -22,7 +22,7 @@ export interface TestStorage extends AsyncDisposable {
   /** URLs for the parts of an upload, by their lengths. */
   partUrls(path: string, upload: string, lengths: readonly number[]): PartsGrant;
   put(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response>;
-  /** Errors that the endpoint logged. */
+  /** What the endpoint and the storage logged. */
   readonly complaints: unknown[];
 }
 
@@ -31,12 +31,12 @@ const KEY = "key";
 
 export const serveObjects = async (root: string): Promise<TestStorage> => {
   const volumes = { lives: (bucket: string) => bucket === BUCKET, ownerOf: () => undefined };
-  const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds });
-  await objects.open();
-  mkdirSync(join(root, "volumes", BUCKET), { recursive: true });
   const complaints: unknown[] = [];
   const complain = (_message: string, fields?: object) => void complaints.push(fields);
   const logger = { debug: complain, info: complain, warn: complain, error: complain };
+  const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds, logger });
+  await objects.open();
+  mkdirSync(join(root, "volumes", BUCKET), { recursive: true });
   const clock = createSystemClock();
   const server = createServer({ requestTimeout: 0 }, (req, res) =>
     serveStorage({ objects, key: KEY, clock, logger }, req, res),

@@ -13,6 +13,8 @@ export type PartsGrant = Pick<MultipartGrant, "complete_url"> & {
   readonly parts: readonly Pick<MultipartGrant["parts"][number], "url" | "offset" | "length" | "etag">[];
 };
 
+const statusOf = (error: unknown): number | undefined => (error instanceof ApiError ? error.status : undefined);
+
 /** Returns one part as a separate source. */
 const partOf = (source: SizedSource, range: { readonly offset: number; readonly length: number }): SizedSource => ({
   name: source.name,
@@ -33,6 +35,7 @@ export class PartsUpload {
   readonly #onSent: OnSent;
   #grant: PartsGrant;
   #expired = false;
+  #gone = false;
   /** True if the storage had every part at the start. An earlier run may then have ended during the completion. */
   readonly #wasWhole: boolean;
   /** The tags of the stored parts, by index. */
@@ -60,6 +63,14 @@ export class PartsUpload {
   }
 
   /**
+   * True if the storage has no such upload anymore, or other parts than this run sent. Another run may have completed
+   * the upload or sent its parts again. The caller must start another upload.
+   */
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /**
    * Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. If the URLs
    * expire after at least one part was stored, continues with new URLs.
    */
@@ -78,7 +89,12 @@ export class PartsUpload {
   async #renew(signal: AbortSignal): Promise<void> {
     const { upload_id } = this.#grant;
     if (!this.#expired || upload_id === undefined) return;
-    this.#grant = await this.#client.resumeUpload({ upload_id }, { signal });
+    try {
+      this.#grant = await this.#client.resumeUpload({ upload_id }, { signal });
+    } catch (error) {
+      this.#gone = statusOf(error) === 404;
+      throw error;
+    }
     this.#expired = false;
   }
 
@@ -95,7 +111,8 @@ export class PartsUpload {
       await this.#complete(signal);
       return this.#source.size;
     } catch (error) {
-      this.#expired = error instanceof ApiError && error.status === 403;
+      this.#expired = statusOf(error) === 403;
+      this.#gone ||= statusOf(error) === 404;
       throw error;
     }
   }
@@ -120,8 +137,10 @@ export class PartsUpload {
         await complete(this.#grant.complete_url, tags, signal);
       } catch (error) {
         // An earlier request may have completed the upload even though its response was lost.
-        const isGone = mayBeComplete && error instanceof ApiError && error.status === 404;
-        if (isGone && (await isStored(this.#client, this.#address, this.#source.size, signal))) return;
+        const mayBeStored = mayBeComplete && statusOf(error) === 404;
+        if (mayBeStored && (await isStored(this.#client, this.#address, this.#source.size, signal))) return;
+        // 400: a part has another tag, or does not exist.
+        this.#gone = statusOf(error) === 400;
         mayBeComplete ||= error instanceof ConnectionError;
         throw error;
       }

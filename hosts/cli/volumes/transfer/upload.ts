@@ -2,6 +2,7 @@
 import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../../client/client.ts";
 import { ApiError } from "../../../client/errors.ts";
+import { CommandError } from "../../terminal/io.ts";
 import { PartsUpload } from "./parts-upload.ts";
 import { retry } from "./retry.ts";
 import { type ObjectAddress, type OnSent, type Source, sendWhole } from "./source.ts";
@@ -52,10 +53,15 @@ const grantOf = async (
   return grant;
 };
 
+const disturbed = ({ path }: ObjectAddress): CommandError =>
+  new CommandError(
+    `The upload of '${path}' failed twice, because its parts disappeared or changed. Another command may be uploading the same file. Wait until it has ended, and run this command again.`,
+  );
+
 /**
  * Uploads the whole source or nothing. Resolves to its size in bytes. After a temporary error, retries from the start
- * of the source or from the first missing part. Does not retry a source of unknown size, because it can be read only
- * once.
+ * of the source or from the first missing part. If another run completes or changes a resumable upload, starts over
+ * once. Does not retry a source of unknown size, because it can be read only once.
  *
  * @param journal makes the upload resumable
  */
@@ -68,18 +74,24 @@ export const uploadObject = async (
   journal?: UploadJournal,
 ): Promise<number> => {
   let begun: PartsUpload | undefined;
+  let startedOver = false;
   const discard = () => {
     begun?.discard();
     begun = undefined;
   };
-  const use = async (upload: PartsUpload | string) => {
+  const use = async (upload: PartsUpload | string): Promise<number> => {
     if (typeof upload === "string") return (await sendWhole(upload, source, signal, onSent)).sent;
     try {
       return await upload.send(signal);
     } catch (error) {
       if (upload.isLost) discard();
-      throw error;
+      if (!upload.isGone || journal === undefined) throw error;
     }
+    discard();
+    await journal.clear();
+    if (startedOver) throw disturbed(address);
+    startedOver = true;
+    return use(await granted());
   };
   const granted = async (): Promise<PartsUpload | string> => {
     if (begun !== undefined) return begun;

@@ -129,6 +129,34 @@ test("a `set` that another call has given up fails, and leaves no secret", async
   expect((await set("two")).version).toBe(3);
 });
 
+test("a slow `set` does not list a version whose secret another call is deleting", async () => {
+  await set("one");
+  const deleting = Promise.withResolvers<void>();
+  const finished = Promise.withResolvers<void>();
+  let cleaning: Promise<unknown> = Promise.resolve();
+  run.secrets.settings.beforeCreate = async () => {
+    run.secrets.settings.beforeCreate = undefined;
+    run.clock.pass(ABANDONED_MS);
+    run.secrets.settings.beforeDelete = async () => {
+      run.secrets.settings.beforeDelete = undefined;
+      deleting.resolve();
+      await finished.promise;
+    };
+    cleaning = Promise.resolve(run.otherSecretStore().set(acme, "OTHER" as SecretName, "one"));
+    await deleting.promise;
+  };
+  const slow = await run.secretStore.set(acme, KEY, "slow");
+  finished.resolve();
+  await cleaning;
+  expect(slow._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
+  expect(await numbers()).toEqual([
+    [KEY, 1],
+    ["OTHER", 1],
+  ]);
+  expect(stored()).toEqual([idOf(1), idOf(1, "OTHER" as SecretName)].sort());
+  expect(indexText()).toContain('"leftovers":[]');
+});
+
 test("a deletion that could not delete the value can be repeated", async () => {
   await set("one");
   run.secrets.faults.clear();

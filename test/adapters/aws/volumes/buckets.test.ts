@@ -7,6 +7,7 @@ import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import { a, account, data, discard, inAMinute, now } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
+import type { CorsRule } from "../../../fakes/aws/s3/world.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { bucketOf, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
@@ -43,6 +44,27 @@ describe("a volume's bucket", () => {
       await volumes.idle();
       expect(fake.faults.log).not.toContain("s3.PutBucketCors");
     }
+  });
+
+  test("keeps an operator's CORS rules, and gets Portside's rule after them only if they do not suffice", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const [own] = bucketOf(volume).cors as [CorsRule];
+    const app = { ...own, origins: ["https://app.example"], methods: ["GET"], headers: ["X-App"] };
+    const update = async (cors: CorsRule[]) => {
+      bucketOf(volume).cors = cors;
+      writeRecords(
+        owner,
+        recordsOf(owner).map(({ cors: _version, ...record }) => record),
+      );
+      await expectOk(volumes.list(owner));
+      await volumes.idle();
+      return bucketOf(volume).cors;
+    };
+    expect(await update([app])).toEqual([app, own]);
+    const open = [app, { ...own, headers: ["*"], methods: [...own.methods, "DELETE"] }];
+    expect(await update(open)).toEqual(open);
   });
 
   test("identifies its owner by a digest, not by the account's id", async () => {

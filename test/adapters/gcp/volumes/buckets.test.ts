@@ -38,6 +38,25 @@ describe("a volume's bucket", () => {
     }
   });
 
+  test("keeps an operator's CORS rules, and gets Portside's rule after them only if they do not suffice", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const [own] = bucketOf(volume).settings["cors"] as [{ readonly responseHeader: string[] }];
+    const app = { origin: ["https://app.example"], method: ["GET"], responseHeader: ["X-App"], maxAgeSeconds: 60 };
+    bucketOf(volume).settings["cors"] = [app];
+    for (let listing = 0; listing < 2; listing++) {
+      await expectOk(volumes.list(owner));
+      await volumes.idle();
+      expect(bucketOf(volume).settings["cors"]).toEqual([app, own]);
+    }
+    const open = [app, { origin: ["*"], method: ["*"], responseHeader: [...own.responseHeader, "X-App"] }];
+    bucketOf(volume).settings["cors"] = open;
+    await expectOk(volumes.list(owner));
+    await volumes.idle();
+    expect(bucketOf(volume).settings["cors"]).toEqual(open);
+  });
+
   test("identifies its owner by a digest, not by the account's id", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));

@@ -105,6 +105,31 @@ describe("uploads in parts", () => {
     expect(bucketOf(volume).metageneration).toBe(metageneration);
   });
 
+  test.each([
+    ["for some objects", { age: 1, matchesPrefix: ["tmp/"] }],
+    ["later than a day", { age: 7 }],
+    ["without an age", { matchesSuffix: [".log"] }],
+  ])("add their rule to an operator's rule that deletes incomplete uploads %s", async (_, condition) => {
+    const { uploads, volume } = await begun();
+    const action = { type: "AbortIncompleteMultipartUpload" };
+    bucketOf(volume).settings["lifecycle"] = { rule: [{ action, condition }] };
+    await expectOk(uploads.begin(volume, a));
+    expect(bucketOf(volume).settings["lifecycle"]).toEqual({
+      rule: [
+        { action, condition },
+        { action, condition: { age: 1 } },
+      ],
+    });
+  });
+
+  test("add no rule if an operator's rule deletes all incomplete uploads within a day", async () => {
+    const { uploads, volume } = await begun();
+    const rule = [{ action: { type: "AbortIncompleteMultipartUpload" }, condition: { age: 0, matchesPrefix: [] } }];
+    bucketOf(volume).settings["lifecycle"] = { rule };
+    await expectOk(uploads.begin(volume, a));
+    expect(bucketOf(volume).settings["lifecycle"]).toEqual({ rule });
+  });
+
   test("begin even if the bucket changes concurrently, and after a temporary error", async () => {
     const { uploads, volume } = await begun();
     bucketOf(volume).settings["lifecycle"] = {};
@@ -119,5 +144,8 @@ describe("uploads in parts", () => {
     const gone = { ...volume, id: `${volume.id.slice(0, -1)}${volume.id.endsWith("0") ? "1" : "0"}` };
     expect((await expectError(uploads.begin(gone, a))).kind).toBe("not_found");
     expect((await expectError(uploads.stored({ ...upload, volume: gone }))).kind).toBe("not_found");
+    // Cloud Storage rejects a malformed id with 400 instead of 404.
+    for (const id of ["malformed", "", "../x"])
+      expect((await expectError(uploads.stored({ ...upload, id }))).kind).toBe("not_found");
   });
 });

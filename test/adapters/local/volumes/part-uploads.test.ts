@@ -1,5 +1,5 @@
 /** Uploads in parts on this machine: interrupted parts, restarts, concurrent changes, and the deletion after 24 hours. */
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,7 +10,7 @@ import { PartFiles } from "../../../../adapters/local/volumes/part-files.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
-import { instantOfMillis } from "../../../../core/domain/wire/instant.ts";
+import { instantOfMillis, type Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
@@ -128,6 +128,70 @@ test("a part that changes during the completion fails it, and the upload remains
   expect(readFileSync(join(storage.folder, PATH), "utf8")).toBe("abcxyz");
 });
 
+test("an upload is complete even if its parts cannot be deleted", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const id = await begin(storage);
+  const { urls, completeUrl } = storage.partUrls(PATH, id, [3]);
+  const tag = (await fetch(urls[0] ?? "", { method: "PUT", body: "abc" })).headers.get("etag") ?? "";
+  {
+    using _failing = vi.spyOn(PartFiles.prototype, "remove").mockRejectedValue(new Error("EIO: i/o error"));
+    expect(await completeUpload(completeUrl, [[1, tag]])).toBe(true);
+  }
+  expect(readFileSync(join(storage.folder, PATH), "utf8")).toBe("abc");
+  expect(storage.complaints).toMatchObject([{ upload: id, cause: { message: "EIO: i/o error" } }]);
+});
+
+test("a completion whose parts disappear fails as for an upload that does not exist", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const read = PartFiles.prototype.read;
+  const completeAfter = async (change: (id: string) => void) => {
+    const id = await begin(storage);
+    const listed = [
+      { number: 1, etag: await putPart(storage, id, 1, "abc") },
+      { number: 2, etag: await putPart(storage, id, 2, "def") },
+    ];
+    using _changing = vi.spyOn(PartFiles.prototype, "read").mockImplementation(async function* (
+      this: PartFiles,
+      ...args
+    ) {
+      change(join(folder.path, "parts", id));
+      yield* read.apply(this, args);
+    });
+    return await storage.objects.complete(BUCKET, PATH, id, listed, 6, ALWAYS);
+  };
+  expect(await completeAfter((parts) => rmSync(parts, { recursive: true }))).toEqual({ kind: "no_upload" });
+  expect(await completeAfter((parts) => rmSync(join(parts, "2")))).toEqual({ kind: "invalid_part", number: 2 });
+  expect(await storage.objects.find(BUCKET, PATH)).toBeUndefined();
+  expect(readdirSync(storage.uploads)).toEqual([]);
+});
+
+test("the sweep waits for an expired upload that is being completed", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const id = await begin(storage);
+  const listed = [
+    { number: 1, etag: await putPart(storage, id, 1, "abc") },
+    { number: 2, etag: await putPart(storage, id, 2, "def") },
+  ];
+  const read = PartFiles.prototype.read;
+  let sweeping: Promise<void> | undefined;
+  using _sweeping = vi.spyOn(PartFiles.prototype, "read").mockImplementation(async function* (
+    this: PartFiles,
+    ...args
+  ) {
+    sweeping = storage.objects.sweepUploads(instantOfMillis(Date.now() + 24 * 3_600_000));
+    const pause = new Promise((resolve) => setTimeout(() => resolve("waits"), 100));
+    expect(await Promise.race([sweeping, pause])).toBe("waits");
+    yield* read.apply(this, args);
+  });
+  expect(await storage.objects.complete(BUCKET, PATH, id, listed, 6, ALWAYS)).toMatchObject({ kind: "stored" });
+  await sweeping;
+  expect(readFileSync(join(storage.folder, PATH), "utf8")).toBe("abcdef");
+  expect(readdirSync(join(folder.path, "parts"))).toEqual([]);
+});
+
 test("a completion honors conditions, and keeps the upload if they do not hold", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
@@ -154,6 +218,16 @@ test("a completion whose path is a folder names the conflicting object", async (
   expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("'a/file/inner'")]);
 });
 
+test("the sweep deletes uploads of deleted volumes, and parts that could not be deleted", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const id = await begin(storage);
+  await storage.objects.beginUpload("vol-deleted", PATH, instantOfMillis(Date.now()));
+  mkdirSync(join(folder.path, "parts", `${id}.removed`));
+  await storage.objects.sweepUploads(instantOfMillis(Date.now()));
+  expect(readdirSync(join(folder.path, "parts"))).toEqual([id]);
+});
+
 test("the sweep deletes uploads after 24 hours, and nothing else", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
@@ -167,6 +241,23 @@ test("the sweep deletes uploads after 24 hours, and nothing else", async () => {
   await storage.objects.sweepUploads(instantOfMillis(start + 24 * 3_600_000));
   expect(kept()).toEqual(["unknown"]);
   expect(await putPart(storage, id, 1, "abc")).toBe("no_upload");
+});
+
+test("the deletion of a volume deletes its uploads, but not those of other volumes", async () => {
+  using folder = folderWith();
+  const config = { dataDir: folder.path, runner: "process", ingressPort: 0 } as const;
+  const { provider, close } = await createLocalProvider(config, { logger: silentLogger });
+  const { volumes } = provider;
+  const { begin: beginUpload, pending } = volumes.uploadsInParts as UploadsInParts;
+  const owner = "acme" as AccountId;
+  const { volume } = await expectOk(volumes.create(owner, "data" as VolumeName));
+  const { volume: other } = await expectOk(volumes.create(owner, "other" as VolumeName));
+  for (const one of [volume, volume, other]) await expectOk(beginUpload(one, PATH));
+  expect([await expectOk(pending(volume)), await expectOk(pending(other))]).toEqual([2, 1]);
+  await expectOk(volumes.beginDelete(volume));
+  await expectOk(volumes.moveToTrash(volume, "2026-01-01T00:00:00+00:00" as Timestamp));
+  expect(readdirSync(join(folder.path, "storage", "parts"))).toEqual([expect.stringContaining(other.id)]);
+  await close();
 });
 
 test("the server deletes expired uploads at its start", async () => {

@@ -1,6 +1,6 @@
 /** Resumable uploads: URLs for the parts of an object of any size, and their resumption. */
 import { afterEach, describe, expect, test } from "vitest";
-import { MiB } from "../../../../core/domain/accounts/limits.ts";
+import { MiB, pendingUploadsMax } from "../../../../core/domain/accounts/limits.ts";
 import { formatUploadId, parseUploadId, type ResumableUpload } from "../../../../core/domain/volumes/upload-id.ts";
 import type { MultipartGrant } from "../../../../core/domain/volumes/volume.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -91,6 +91,27 @@ describe("a resumable upload", () => {
     expect([...volumes.values()].flatMap(({ uploads }) => [...uploads.values()])).toHaveLength(1);
   });
 
+  test("does not begin while its volume has 1,000 incomplete uploads", async () => {
+    const platform = await start();
+    const { controlPlane, principal, clock } = platform;
+    const request = { volume: "data", object: "a", resumable: true, size: 1 };
+    for (let n = 0; n < pendingUploadsMax; n++) (await controlPlane.grantUpload(principal(), request))._unsafeUnwrap();
+    expect((await controlPlane.grantUpload(principal(), request))._unsafeUnwrapErr()).toMatchObject({
+      kind: "invalid_input",
+      issues: [
+        {
+          path: ["volume"],
+          message:
+            "has 1000 incomplete uploads, which is the maximum; complete some of them, or wait until they expire 24 hours after their start",
+          type: "quota_exceeded",
+        },
+      ],
+    });
+    (await controlPlane.grantUpload(principal("other"), request))._unsafeUnwrap();
+    await clock.advance(24 * HOUR);
+    expect((await controlPlane.grantUpload(principal(), request)).isOk()).toBe(true);
+  });
+
   test("requires the size of the object", async () => {
     const { controlPlane, principal } = await start();
     for (const size of [0, undefined]) {
@@ -157,7 +178,7 @@ describe("the id of an upload", () => {
     expect(await completeUpload(forged.complete_url, [[1, etag]])).toBe(false);
   });
 
-  test("does not exist after its volume was deleted, and exists again after a restore", async () => {
+  test("does not exist after its volume was deleted, even if the volume is restored", async () => {
     const platform = await start();
     const { upload_id } = await begin(platform);
     const { controlPlane, principal } = platform;
@@ -167,6 +188,6 @@ describe("the id of an upload", () => {
     (await controlPlane.deleteVolume(principal(), { name: "data" }))._unsafeUnwrap();
     const { bucket = "" } = parseUploadId(upload_id) ?? {};
     (await controlPlane.restoreVolume(principal(), { name: "data", id: bucket }))._unsafeUnwrap();
-    expect((await resume(platform, upload_id)).isOk()).toBe(true);
+    expect((await resume(platform, upload_id))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 });

@@ -156,6 +156,7 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   CreateMultipartUpload: write,
   UploadPart: write,
   CompleteMultipartUpload: write,
+  ListMultipartUploads: ({ Bucket }) => ask("s3:ListBucketMultipartUploads", bucket(Bucket)),
   ListParts: ({ Bucket, Key }) => ask("s3:ListMultipartUploadParts", object(Bucket, Key)),
   AbortMultipartUpload: ({ Bucket, Key }) => ask("s3:AbortMultipartUpload", object(Bucket, Key)),
   CopyObject: (input) => [...source(input.CopySource), ...write(input)],

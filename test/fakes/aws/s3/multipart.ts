@@ -81,6 +81,19 @@ export const listParts = (call: ObjectCall): AwsReply => {
   });
 };
 
+/** API_ListMultipartUploads.html: up to 1,000 incomplete uploads of the bucket. The fake has only the first page. */
+export const listUploads = ({ request, bucket }: ObjectCall): AwsReply => {
+  const max = Math.min(PAGE_MAX, Number(request.query.get("max-uploads") ?? PAGE_MAX));
+  const page = [...bucket.uploads].slice(0, max);
+  return xmlReply("ListMultipartUploadsResult", {
+    Bucket: bucket.name,
+    MaxUploads: max,
+    EncodingType: "url",
+    IsTruncated: bucket.uploads.size > page.length,
+    Upload: page.map(([id, { key }]) => ({ UploadId: id, Key: encodeURIComponent(key) })),
+  });
+};
+
 export const abortUpload = (call: ObjectCall): AwsReply => {
   const [id] = uploadOf(call);
   call.bucket.uploads.delete(id);

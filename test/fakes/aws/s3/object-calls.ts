@@ -5,7 +5,7 @@ import { childOf, childrenOf, parseXml, textOf } from "../xml.ts";
 import { checkIntegrity, checkWriteConditions, type ObjectCall } from "./conditions.ts";
 import { failure, xmlReply } from "./failure.ts";
 import { listObjects, listVersions } from "./listing.ts";
-import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from "./multipart.ts";
+import { abortUpload, completeUpload, createUpload, listParts, listUploads, uploadPart } from "./multipart.ts";
 import type { Version } from "./world.ts";
 
 type Act = (call: ObjectCall) => AwsReply;
@@ -120,6 +120,8 @@ const aboutBucket = ({ verb, query }: AwsRequest): ObjectMethod | undefined => {
     return method("ListObjectsV2", "ListBucket", ({ bucket }) => listObjects(bucket, query));
   if (verb === "GET" && query.has("versions"))
     return method("ListObjectVersions", "ListBucketVersions", ({ bucket }) => listVersions(bucket, query));
+  if (verb === "GET" && query.has("uploads"))
+    return method("ListMultipartUploads", "ListBucketMultipartUploads", listUploads);
   if (verb === "POST" && query.has("delete")) return method("DeleteObjects", "DeleteObjectVersion", deleteObjects);
   return undefined;
 };

@@ -76,7 +76,11 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
   const secrets = new Map<string, FakeSecret>();
   const deletedNames = new Set<string>();
   let created = 0;
-  const settings: { maxSecrets: number; beforeCreate?: (() => Promise<void>) | undefined } = { maxSecrets: 500_000 };
+  const settings: {
+    maxSecrets: number;
+    beforeCreate?: (() => Promise<void>) | undefined;
+    beforeDelete?: (() => Promise<void>) | undefined;
+  } = { maxSecrets: 500_000 };
 
   const nameOf = (idOrArn: string): string => [...secrets].find(([, { arn }]) => arn === idOrArn)?.[0] ?? idOrArn;
 
@@ -121,7 +125,8 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
     return { ARN: arn, Name, VersionId: ClientRequestToken };
   };
 
-  const remove = ({ SecretId, ForceDeleteWithoutRecovery = false }: Message): Message => {
+  const remove = async ({ SecretId, ForceDeleteWithoutRecovery = false }: Message): Promise<Message> => {
+    await settings.beforeDelete?.();
     if (!ForceDeleteWithoutRecovery) throw invalid("The fake has no recovery window.");
     // "If you forcibly delete an already deleted or nonexistent secret, the operation does not return
     // ResourceNotFoundException."

@@ -8,6 +8,8 @@ import { md5, type PartedUpload, type StorageWorld } from "./world.ts";
 
 const PARTS_MAX = 10_000;
 const PAGE_MAX = 1000;
+/** The format of this fake's ids. Cloud Storage does not document its own. */
+const UPLOAD_ID = /^[\w-]{32}$/;
 
 const xmlReply = (body: string): Reply => ({
   status: 200,
@@ -20,6 +22,8 @@ const element = (name: string, content: string | number | boolean): string => `<
 const uploadOf = (world: StorageWorld, { bucket: name, object, query }: XmlCall) => {
   const bucket = world.bucket(name);
   const id = query.get("uploadId") ?? "";
+  // https://cloud.google.com/storage/docs/xml-api/reference-status#400%E2%80%94bad-request (InvalidArgument)
+  if (!UPLOAD_ID.test(id)) throw failure(400, "InvalidArgument", "Invalid argument.");
   const upload = bucket.uploads.get(id);
   if (upload === undefined || upload.object !== object)
     throw failure(404, "NoSuchUpload", "The requested upload was not found.");
@@ -61,6 +65,17 @@ const list = (world: StorageWorld, call: XmlCall): Reply => {
   return xmlReply(element("ListPartsResult", head + parts.join("")));
 };
 
+/** .../docs/xml-api/get-bucket-uploads: up to 1,000 incomplete uploads. The fake has only the first page. */
+const listUploads = (world: StorageWorld, { bucket: name, query }: XmlCall): Reply => {
+  const { uploads } = world.bucket(name);
+  const page = [...uploads].slice(0, Math.min(PAGE_MAX, Number(query.get("max-uploads") ?? PAGE_MAX)));
+  const listed = page.map(([id, { object }]) =>
+    element("Upload", element("Key", encodeURIComponent(object)) + element("UploadId", id)),
+  );
+  const head = element("Bucket", name) + element("IsTruncated", uploads.size > page.length);
+  return xmlReply(element("ListMultipartUploadsResult", head + listed.join("")));
+};
+
 const fieldOf = (xml: string, name: string): string => new RegExp(`<${name}>([^<]*)<`).exec(xml)?.[1] ?? "";
 
 const partsIn = ({ body }: XmlCall, { parts }: PartedUpload) => {
@@ -93,6 +108,7 @@ const complete = (world: StorageWorld, call: XmlCall): Reply => {
 export const answerMultipart = (world: StorageWorld, call: XmlCall): Reply | undefined => {
   const { verb, query } = call;
   if (verb === "POST" && query.has("uploads")) return begin(world, call);
+  if (verb === "GET" && query.has("uploads")) return listUploads(world, call);
   if (!query.has("uploadId")) return undefined;
   if (verb === "PUT") return putPart(world, call);
   if (verb === "GET") return list(world, call);

@@ -180,4 +180,43 @@ describe("a large file", () => {
     expect([completions, served.count("/upload"), served.count("/upload-resume")]).toEqual([2, 1, 1]);
     expect(readdirSync(join(home.path, "portside", "uploads"))).toEqual([]);
   });
+
+  test("is uploaded by two commands at the same time that continue one upload", async () => {
+    const stop = new AbortController();
+    await using served = await serveTrapped("part", () => stop.abort());
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    await served.cli.volume(["put", "data", "big.bin"], { ...options, signal: stop.signal });
+    served.state.on = false;
+    const put = () => served.cli.volume(["put", "data", "big.bin"], options);
+    const done = { code: 0, stdout: "Uploaded 'big.bin' (64 MiB) to 'data'.\n", stderr: "" };
+    expect(await Promise.all([put(), put()])).toEqual([done, done]);
+    expect((await served.cli.read("big.bin"))?.equals(Buffer.from(large("a")))).toBe(true);
+  });
+
+  test.each([
+    ["does not exist anymore when a part arrives", "part", 404, "NoSuchUpload"],
+    ["does not exist anymore at its completion", "completion", 404, "NoSuchUpload"],
+    ["has other parts at its completion", "completion", 400, "InvalidPart"],
+  ] as const)("starts over once if its upload %s, and then names the cause", async (_, where, status, code) => {
+    let refused = 0;
+    await using served = await serveTrapped(where, (req, res) => {
+      refused++;
+      const body = `<Error><Code>${code}</Code><Message>It changed.</Message></Error>`;
+      req.resume().on("end", () => res.writeHead(status).end(body));
+    });
+    using folder = folderWith({ "big.bin": large("a") });
+    using home = folderWith();
+    const options = { cwd: folder.path, env: served.env(home.path) };
+    expect(await served.cli.volume(["put", "data", "big.bin"], options)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "error: The upload of 'big.bin' failed twice, because its parts disappeared or changed. Another command may be uploading the same file. Wait until it has ended, and run this command again.\n",
+    });
+    expect([refused, served.count("/upload"), served.count("/upload-resume")]).toEqual([2, 2, 0]);
+    expect(await served.cli.paths()).toEqual([]);
+    expect(readdirSync(join(home.path, "portside", "uploads"))).toEqual([]);
+  });
 });
