@@ -418,3 +418,25 @@ test("finds the target group and the ECS service of a new revision, which CloudW
   await cloudWatch.close();
   await run.close();
 });
+
+test("a rollout records when its revision received the traffic", async () => {
+  const own = createManualClock(NOON);
+  const run = await openFakeEcs({}, own);
+  const clients = clientSource(REGION, { s3: run.state.client });
+  const deps = { clock: own, logger: silentLogger, random: () => 0.5, ids: randomIds };
+  const records = createRecords(stateBucket(run.config.shared.stateBucket, clients, awsCalls(deps)));
+  const rollOut = async (expected: Parameters<typeof run.rollOut>[1]) => {
+    const from = timestampOf(own.now());
+    await whileTicking(own, run.rollOut(run.template("app", "acme"), expected), 1000);
+    return { from, to: timestampOf(own.now()) };
+  };
+  const times = [await rollOut("absent"), await rollOut(await run.expectedOf("app"))];
+  const [record] = await expectOk(records.list(owner));
+  expect(record?.releases.map(({ release }) => release)).toEqual([1, 2]);
+  for (const [index, { from, to }] of times.entries()) {
+    const at = Date.parse(record?.releases[index]?.at ?? "");
+    expect(at).toBeGreaterThanOrEqual(Date.parse(from));
+    expect(at).toBeLessThanOrEqual(Date.parse(to));
+  }
+  await run.close();
+});

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { CachedCalls, type CachedCallsOptions } from "../../../../adapters/shared/calls/cached-calls.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
-import { unavailable } from "../../../../core/errors.ts";
-import { errAsync, okAsync, ResultAsync } from "../../../../core/result.ts";
+import { type Unavailable, unavailable } from "../../../../core/errors.ts";
+import { err, ok, okAsync, ResultAsync } from "../../../../core/result.ts";
 
 type Options = CachedCallsOptions<string, string | undefined>;
 
@@ -84,7 +84,7 @@ test("shares a call for one of several keys, and does not cache failures", async
   const released = Promise.withResolvers<void>();
   const read = (keys: readonly string[]) =>
     new ResultAsync(
-      released.promise.then(() => (isDown ? errAsync(unavailable("down")) : okAsync<string[]>([...keys]))),
+      released.promise.then(() => (isDown ? err(unavailable("down")) : ok<string[], Unavailable>([...keys]))),
     );
   const { reads, cache } = open({ read });
   const calls = [cache.getAll(["a", "b"]), cache.getAll(["b", "c"])];
