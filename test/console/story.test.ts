@@ -37,6 +37,28 @@ test("lists deployments with their release and traffic, and searches them", asyn
   expect(page.url()).toMatch(/#\/\?q=image$/);
 });
 
+test("refreshes the list every ten seconds, and its metrics every minute", async () => {
+  await using opened = await open("#/nowhere");
+  const { page } = opened;
+  await page.clock.install();
+  const requests: string[] = [];
+  page.on("requestfinished", (request) => requests.push(new URL(request.url()).pathname));
+  const countOf = (path: string) => requests.filter((one) => one === path).length;
+  await page.getByRole("link", { name: "Deployments", exact: true }).click();
+  await page.getByRole("row", { name: /shop-api/ }).waitFor();
+  await expect.poll(() => countOf("/v1/metrics")).toBe(1);
+  const wait = async (lists: number) => {
+    await expect.poll(() => countOf("/v1/deployment/list")).toBe(lists);
+    await page.clock.runFor(10_000);
+  };
+  for (let lists = 1; lists <= 5; lists++) await wait(lists);
+  await expect.poll(() => countOf("/v1/deployment/list")).toBe(6);
+  expect(countOf("/v1/metrics")).toBe(1);
+  await wait(6);
+  await wait(7);
+  await expect.poll(() => countOf("/v1/metrics")).toBe(2);
+});
+
 test("shows a deployment that another client creates, without a reload", async () => {
   await using opened = await open("#/");
   await served.deploy("late-arrival");

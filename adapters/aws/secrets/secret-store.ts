@@ -22,13 +22,14 @@ import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { inParallel } from "../../cloud/calls/in-parallel.ts";
-import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
+import { isCallState } from "../../cloud/calls/provider-call.ts";
+import { createDigestKey } from "../../cloud/secrets/digest-key.ts";
+import { createRejectedCalls } from "../../cloud/secrets/rejected-calls.ts";
 import { secretDigest } from "../../shared/secrets/secret-digest.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { stateBucket } from "../state-bucket.ts";
-import { createSecretDigestKey } from "./digest-key.ts";
 import { digestKeyId, type SecretsConfig, secretIdOf } from "./names.ts";
 import { createPendingRedeploys } from "./pending-redeploys.ts";
 import {
@@ -77,19 +78,24 @@ export const createAwsSecrets = (
   const bucket = stateBucket(config.shared.stateBucket, clients, awsCalls(runtime));
   const indexes = createStoredIndex(bucket, runtime);
   const manager = createSecretsManager(clients, runtime);
-  const log = (error: unknown) => logger.error("Secrets Manager rejected a request", { error });
-  const digestKey = createSecretDigestKey(manager, digestKeyId(config), log);
+  const { asUnavailable, ifAbsent } = createRejectedCalls({
+    ...{ store: "Secrets Manager", logger },
+    explain: (error) =>
+      isQuota(error)
+        ? "The AWS account has reached its quota of secrets. Delete secrets, or ask the operator to raise the quota."
+        : undefined,
+  });
+  const keyId = digestKeyId(config);
+  const digestKey = createDigestKey({
+    read: (options) => manager.read(keyId, options).orElse(ifAbsent<string | null>(null)),
+    create: (key, options) =>
+      manager
+        .create(keyId, key.toString("hex"), undefined, options)
+        .map(() => undefined)
+        // Another server has created the key.
+        .orElse((error) => (isCallState(error) && error.code === "exists" ? ok(undefined) : asUnavailable(error))),
+  });
   const now = (): number => millisOf(clock.now());
-
-  /** For `orElse`: a state that has no meaning for the caller is a rejection. */
-  const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> => {
-    if (!isCallState(error)) return err(error);
-    log(error.error);
-    const message = isQuota(error.error)
-      ? "The AWS account has reached its quota of secrets. Delete secrets, or ask the operator to raise the quota."
-      : "Secrets Manager rejected the request. The operator can find the reason in the server's log.";
-    return err(unavailable(message, 60, error.error));
-  };
 
   /**
    * Deletes the secrets that earlier calls have left behind, and those of deleted versions. Deletes only secrets that

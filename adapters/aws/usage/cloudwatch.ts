@@ -2,7 +2,7 @@
  * Calls to CloudWatch: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html and
  * .../API_ListMetrics.html
  */
-import type { Dimension, Metric, MetricDataQuery } from "@aws-sdk/client-cloudwatch";
+import type { DimensionFilter, Metric, MetricDataQuery } from "@aws-sdk/client-cloudwatch";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -31,6 +31,13 @@ export interface Period {
 /** The values of a statistic, by the start of their period in seconds since 1970. */
 export type Points = ReadonlyMap<number, number>;
 
+export interface MetricFilter {
+  readonly Namespace: string;
+  readonly MetricName: string;
+  /** A dimension without a value matches all values. */
+  readonly Dimensions: DimensionFilter[];
+}
+
 export interface CloudWatch {
   /** Returns the points of each statistic, with one call per 500 statistics and 100,800 points. */
   read(
@@ -38,11 +45,8 @@ export interface CloudWatch {
     period: Period,
     options: CallOptions,
   ): ResultAsync<readonly Points[], Unavailable>;
-  /** Returns the metrics of this name that had data within two weeks, with one call per 500. */
-  list(
-    metric: Metric & { readonly Dimensions: Dimension[] },
-    options: CallOptions,
-  ): ResultAsync<readonly Metric[], Unavailable>;
+  /** Returns the metrics that match and that had data within two weeks, with one call per 500. */
+  list(filter: MetricFilter, options: CallOptions): ResultAsync<readonly Metric[], Unavailable>;
 }
 
 export const createCloudWatch = (clients: ClientSource, call: ProviderCall): CloudWatch => {

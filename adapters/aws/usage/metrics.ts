@@ -10,11 +10,12 @@ import {
   ROLLUP_S,
   type Rollup,
 } from "../../../core/domain/usage/rollup.ts";
-import { instantOfSeconds, secondsOf } from "../../../core/domain/wire/instant.ts";
+import { instantOfSeconds, parseInstant, secondsOf } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { MetricScope, MetricStore } from "../../../core/ports/metric-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { cachedMetrics } from "../../cloud/usage/cached-metrics.ts";
 import { type Observed, observedOf, observedSteps, periodOf } from "../../cloud/usage/observed-steps.ts";
 import { type AwsRuntimeDeps, awsCalls, commandSender } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
@@ -56,9 +57,13 @@ const buckets = [...LATENCY_BOUNDS, LONGEST_MS].map((millis, index) => {
   return { millis, stat: `TC(${text(low)}:${text(high)})` };
 });
 
-interface Measured {
+interface Observation {
+  readonly scope: MetricScope;
   readonly record: HeldRecord;
   readonly observed: Observed;
+}
+
+interface Measured extends Omit<Observation, "scope"> {
   readonly groups: ReadonlyMap<string, string>;
 }
 
@@ -122,9 +127,18 @@ const periodFor = (all: readonly Measured[], period: number): Period => ({
   period,
 });
 
-const revisionsOf = ({ state, former, releases }: HeldRecord): readonly string[] => {
-  const all = [state.revision, ...former.map(({ id }) => id), ...releases.map(({ revision }) => revision).reverse()];
-  return [...new Set(all)].slice(0, MAX_REVISIONS);
+/**
+ * Returns the revisions that may have metrics since `from`, newest first. A rollout removes the replaced revisions once
+ * their requests have ended.
+ * @param from in seconds since 1970
+ */
+const revisionsSince = ({ state, former, releases }: HeldRecord, from: number): readonly string[] => {
+  const replaced = releases.flatMap(({ revision }, index): string[] => {
+    const at = releases[index + 1]?.at;
+    const instant = at == null ? undefined : parseInstant(at);
+    return instant !== undefined && secondsOf(instant) + LONGEST_MS / 1000 < from ? [] : [revision];
+  });
+  return [...new Set([state.revision, ...former.map(({ id }) => id), ...replaced.reverse()])].slice(0, MAX_REVISIONS);
 };
 
 /** @param records lists the account's deployments, with their revisions */
@@ -143,29 +157,43 @@ export const createAwsMetrics = (
   );
   const balancers = sharedByBalancer(shared).map(({ listenerArn }) => balancerOf(listenerArn));
 
-  const measured = (
+  /** Returns the deployments among the scopes that have complete metrics within the window. */
+  const observed = (
     scopes: readonly MetricScope[],
     window: MetricWindow,
     period: number,
     options: CallOptions,
-  ): ResultAsync<ReadonlyMap<MetricScope, Measured>, Unavailable> =>
+  ): ResultAsync<readonly Observation[], Unavailable> =>
     safeTry(async function* () {
-      const all = new Map<MetricScope, Measured>();
+      const all: Observation[] = [];
+      const now = runtime.clock.now();
       for (const owner of new Set(scopes.map((scope) => scope.owner))) {
         const own = yield* await records.list(owner, options);
         for (const scope of scopes.filter((one) => one.owner === owner)) {
           const record = own.find(({ attempted }) => attempted.name === scope.name);
-          if (record === undefined) continue;
-          const { createdAt, balancer } = record;
-          const now = runtime.clock.now();
-          const observed = observedOf(window, { createdAt, now, delay: METRIC_DELAY_S, period });
-          if (observed === undefined) continue;
-          const [serving] = servingOf(record);
-          const found = yield* await groups.find(balancers[balancer] ?? "", revisionsOf(record), serving?.id, options);
-          all.set(scope, { record, observed, groups: found });
+          const { createdAt } = record ?? {};
+          const time = createdAt && observedOf(window, { createdAt, now, delay: METRIC_DELAY_S, period });
+          if (record !== undefined && time) all.push({ scope, record, observed: time });
         }
       }
       return ok(all);
+    });
+
+  const measured = (
+    ...[scopes, window, period, options]: Parameters<typeof observed>
+  ): ResultAsync<ReadonlyMap<MetricScope, Measured>, Unavailable> =>
+    safeTry(async function* () {
+      const all = yield* await observed(scopes, window, period, options);
+      if (all.length === 0) return ok(new Map());
+      const revisions = all.map(({ record, observed: { first } }) => ({
+        balancer: balancers[record.balancer] ?? "",
+        revisions: revisionsSince(record, first),
+        serving: servingOf(record)[0]?.id,
+      }));
+      const found = yield* await groups.find(revisions, options);
+      return ok(
+        new Map(all.map(({ scope, ...one }, index) => [scope, { ...one, groups: found[index] ?? new Map() }] as const)),
+      );
     });
 
   const stepsOf = (
@@ -185,7 +213,7 @@ export const createAwsMetrics = (
     return steps;
   };
 
-  return {
+  const store: MetricStore = {
     read: (scopes, window, options = {}) =>
       safeTry(async function* () {
         const period = periodOf(window, MAX_POINTS);
@@ -214,4 +242,5 @@ export const createAwsMetrics = (
         );
       }),
   };
+  return cachedMetrics(store, runtime.clock);
 };

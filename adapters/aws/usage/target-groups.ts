@@ -2,12 +2,13 @@
  * Finds the target groups of revisions in CloudWatch. A metric names a target group by its id, which a deleted group's
  * name does not contain. Therefore, Portside lists the load balancer's metrics, and finds the group's name in them.
  */
-import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
+import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
-import { ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import { CachedCalls } from "../../shared/calls/cached-calls.ts";
 import { type CommandSender, missingAsOk, throwState } from "../call-policy.ts";
-import { targetGroupNameOf } from "../deploy/records/names.ts";
+import { nameInArn, targetGroupNameOf } from "../deploy/records/names.ts";
 import type { CloudWatch } from "./cloudwatch.ts";
 
 export const BALANCER_NAMESPACE = "AWS/ApplicationELB";
@@ -18,6 +19,16 @@ export const BALANCER_NAMESPACE = "AWS/ApplicationELB";
  */
 const LIST_MAX_AGE_MS = 300_000;
 
+/** How long a target group that CloudWatch does not list yet is known, in milliseconds. Its ARN never changes. */
+const GROUP_MAX_AGE_MS = 24 * 3_600_000;
+
+/** The maximum numbers of load balancers and of target groups in the caches. */
+const MAX_BALANCERS = 100;
+const MAX_GROUPS = 10_000;
+
+/** The maximum number of names in one call of DescribeTargetGroups. AWS documents no limit. */
+const MAX_NAMES = 20;
+
 /** `app/NAME/ID` of a listener's ARN: the value of the dimension `LoadBalancer`. */
 export const balancerOf = (listenerArn: string): string =>
   listenerArn.split(":listener/")[1]?.replace(/\/[^/]+$/, "") ?? "";
@@ -25,17 +36,22 @@ export const balancerOf = (listenerArn: string): string =>
 /** `targetgroup/NAME/ID` of a target group's ARN: the value of the dimension `TargetGroup`. */
 const groupOf = (arn: string): string => arn.split(":").at(-1) ?? "";
 
+/** The revisions of a deployment. */
+export interface DeploymentRevisions {
+  readonly balancer: string;
+  readonly revisions: readonly string[];
+  readonly serving: string | undefined;
+}
+
 export interface TargetGroups {
   /**
-   * Returns the target groups of the revisions, by revision: those with requests within two weeks, and that of the
-   * serving revision. A revision without a target group is absent.
+   * Returns the target groups of each deployment's revisions, by revision: those with requests within two weeks, and
+   * that of the serving revision. A revision without a target group is absent.
    */
   find(
-    balancer: string,
-    revisions: readonly string[],
-    serving: string | undefined,
+    deployments: readonly DeploymentRevisions[],
     options: CallOptions,
-  ): ResultAsync<ReadonlyMap<string, string>, Unavailable>;
+  ): ResultAsync<readonly ReadonlyMap<string, string>[], Unavailable>;
 }
 
 export const createTargetGroups = (
@@ -43,43 +59,84 @@ export const createTargetGroups = (
   send: CommandSender<"balancer">,
   clock: Pick<Clock, "now">,
 ): TargetGroups => {
-  /** The target groups by name, by load balancer. */
-  const lists = new Map<string, { readonly groups: ReadonlyMap<string, string>; readonly readAt: Instant }>();
+  /** Returns the target groups of a load balancer that CloudWatch lists, by name. */
+  const list = (balancer: string): ResultAsync<ReadonlyMap<string, string>, Unavailable> => {
+    const Dimensions = [{ Name: "LoadBalancer", Value: balancer }, { Name: "TargetGroup" }];
+    return cloudWatch.list({ Namespace: BALANCER_NAMESPACE, MetricName: "RequestCount", Dimensions }, {}).map(
+      (metrics) =>
+        new Map(
+          metrics.flatMap(({ Dimensions: own = [] }): [string, string][] => {
+            const group = own.find(({ Name }) => Name === "TargetGroup")?.Value;
+            return group === undefined ? [] : [[group.split("/")[1] ?? "", group]];
+          }),
+        ),
+    );
+  };
 
-  const listed = (balancer: string, options: CallOptions): ResultAsync<ReadonlyMap<string, string>, Unavailable> =>
+  /** Returns the target groups of these names, by name. A call fails if one of its names does not exist. */
+  const describe = (names: readonly string[]): ResultAsync<ReadonlyMap<string, string>, Unavailable> =>
     safeTry(async function* () {
-      const kept = lists.get(balancer);
-      if (kept !== undefined && plusMillis(kept.readAt, LIST_MAX_AGE_MS) > clock.now()) return ok(kept.groups);
-      const readAt = clock.now();
-      const Dimensions = [{ Name: "LoadBalancer", Value: balancer }, { Name: "TargetGroup" }];
-      const metric = { Namespace: BALANCER_NAMESPACE, MetricName: "RequestCount", Dimensions };
-      const metrics = yield* await cloudWatch.list(metric as never, options);
-      const groups = new Map<string, string>();
-      for (const found of metrics) {
-        const group = found.Dimensions?.find(({ Name }) => Name === "TargetGroup")?.Value;
-        if (group !== undefined) groups.set(group.split("/")[1] ?? "", group);
+      const described = yield* await send("DescribeTargetGroupsCommand", { Names: [...names] }, {})
+        .orElse(missingAsOk)
+        .mapErr(throwState);
+      if (described === undefined && names.length > 1) {
+        const half = Math.ceil(names.length / 2);
+        const [first, second] = [yield* await describe(names.slice(0, half)), yield* await describe(names.slice(half))];
+        return ok(new Map([...first, ...second]));
       }
-      lists.set(balancer, { groups, readAt });
-      return ok(groups);
+      const arns = (described?.TargetGroups ?? []).flatMap(({ TargetGroupArn }) => TargetGroupArn ?? []);
+      return ok(new Map(arns.map((arn) => [nameInArn(arn), groupOf(arn)])));
     });
 
-  return {
-    find: (balancer, revisions, serving, options) =>
+  const lists = new CachedCalls<string, ReadonlyMap<string, string>>({
+    clock,
+    textOf: (balancer) => balancer,
+    read: (balancers) => ResultAsync.combine(balancers.map(list)),
+    expiryOf: (now) => plusMillis(now, LIST_MAX_AGE_MS),
+    maxSize: MAX_BALANCERS,
+  });
+
+  const groups = new CachedCalls<string, string | undefined>({
+    clock,
+    textOf: (name) => name,
+    read: (names) =>
       safeTry(async function* () {
-        const groups = yield* await listed(balancer, options);
-        const found = new Map<string, string>();
-        for (const revision of revisions) {
-          const group = groups.get(targetGroupNameOf(revision));
-          if (group !== undefined) found.set(revision, group);
-        }
-        if (serving !== undefined && !found.has(serving)) {
-          const input = { Names: [targetGroupNameOf(serving)] };
-          const described = yield* await send("DescribeTargetGroupsCommand", input, options)
-            .orElse(missingAsOk)
-            .mapErr(throwState);
-          const arn = described?.TargetGroups?.[0]?.TargetGroupArn;
-          if (arn !== undefined) found.set(serving, groupOf(arn));
-        }
+        const all = new Map<string, string>();
+        for (let at = 0; at < names.length; at += MAX_NAMES)
+          for (const [name, group] of yield* await describe(names.slice(at, at + MAX_NAMES))) all.set(name, group);
+        return ok(names.map((name) => all.get(name)));
+      }),
+    expiryOf: (now) => plusMillis(now, GROUP_MAX_AGE_MS),
+    maxSize: MAX_GROUPS,
+    // A target group that does not exist may be created.
+    sizeOf: (group) => (group === undefined ? 0 : 1),
+  });
+
+  return {
+    find: (deployments, options) =>
+      safeTry(async function* () {
+        const listed = yield* await lists.getAll(
+          deployments.map(({ balancer }) => balancer),
+          options,
+        );
+        const found = deployments.map(
+          ({ revisions }, index) =>
+            new Map(
+              revisions.flatMap((revision): [string, string][] => {
+                const group = listed[index]?.get(targetGroupNameOf(revision));
+                return group === undefined ? [] : [[revision, group]];
+              }),
+            ),
+        );
+        const unlisted = deployments.flatMap(({ serving }, index) =>
+          serving === undefined || found[index]?.has(serving) === true ? [] : [{ serving, own: found[index] }],
+        );
+        const names = unlisted.map(({ serving }) => targetGroupNameOf(serving));
+        const described = names.length === 0 ? [] : yield* await groups.getAll(names, options);
+        unlisted.forEach(({ serving, own }, index) => {
+          const group = described[index];
+          if (group !== undefined) own?.set(serving, group);
+        });
         return ok(found);
       }),
   };

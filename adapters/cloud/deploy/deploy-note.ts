@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
-import { unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
+import { abandonedAfterMs, unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
 import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
 import type { Revision } from "../../../core/domain/deploy/service-template.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -17,9 +17,6 @@ export const noteSchema = z.object({
 });
 
 export type DeployNote = DeployOutcome & { readonly at: string };
-
-/** Longer than any deploy may take. If the status of an unfinished deploy is older, the deploy was abandoned. */
-const NOTE_MS = 2 * 60 * 60_000;
 
 export interface NotedService {
   readonly serving: readonly Revision[];
@@ -37,7 +34,9 @@ const silentSince = (
   const [noted, over] = [parseInstant(at), serves ? parseInstant(until) : undefined];
   // After the rollout, a deploy only sets the schedule.
   const scheduled = over && plusMillis(over, deployLimits.scheduleDeadlineMs);
-  return [scheduled, noted && plusMillis(noted, NOTE_MS)].find((moment) => moment !== undefined && moment <= now);
+  return [scheduled, noted && plusMillis(noted, abandonedAfterMs)].find(
+    (moment) => moment !== undefined && moment <= now,
+  );
 };
 
 /** Returns the current outcome for a stored status. */

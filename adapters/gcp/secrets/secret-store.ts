@@ -7,26 +7,20 @@
  * The annotations of the secret list its versions (versions.ts). The write that adds a version to the list is
  * conditional on the secret's etag.
  */
-import { randomBytes } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type PendingRedeploys, pendingAfterBegin, pendingAfterEnd } from "../../../core/domain/secrets/redeploys.ts";
 import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
-import {
-  type Conflict,
-  conflict,
-  type NotFound,
-  notFound,
-  type Unavailable,
-  unavailable,
-} from "../../../core/errors.ts";
+import { type Conflict, conflict, type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { inParallel } from "../../cloud/calls/in-parallel.ts";
-import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
+import { isCallState } from "../../cloud/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
+import { createDigestKey } from "../../cloud/secrets/digest-key.ts";
+import { createRejectedCalls } from "../../cloud/secrets/rejected-calls.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { secretDigest } from "../../shared/secrets/secret-digest.ts";
 import type { Identities } from "../accounts/identities.ts";
@@ -86,22 +80,7 @@ export const createGcpSecrets = (
   const manager = createSecretManager(location, clients, runtime);
   const access = createSecretAccess(manager, clock);
   const recent = new RecentVersions(clock);
-  let digestKey: Buffer | undefined;
-
-  const rejected = (cause: unknown): Unavailable => {
-    const message = "Secret Manager rejected the request";
-    logger.error(message, { error: cause });
-    return unavailable(`${message}. The operator can find the reason in the server's log.`, 60, cause);
-  };
-
-  /** For `orElse`: a state that has no meaning for the caller is a rejection. */
-  const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
-    err(isCallState(error) ? rejected(error.error) : error);
-
-  const ifAbsent =
-    <T>(value: T) =>
-    (error: CallState | Unavailable): Result<T, Unavailable> =>
-      isCallState(error) && error.code === "not_found" ? ok(value) : asUnavailable(error);
+  const { rejected, asUnavailable, ifAbsent } = createRejectedCalls({ store: "Secret Manager", logger });
 
   const find = (id: string, options: CallOptions): ResultAsync<ManagedSecret | null, Unavailable> =>
     manager.get(id, options).orElse(ifAbsent<ManagedSecret | null>(null));
@@ -114,24 +93,14 @@ export const createGcpSecrets = (
         isCallState(error) && error.code === "exists" ? ok<undefined, Unavailable>(undefined) : asUnavailable(error),
       );
 
-  /**
-   * Returns the key of the digests: the value of the first version of a secret of the installation. If two processes
-   * create the key concurrently, both use the first version.
-   */
-  const readDigestKey = (options: CallOptions) =>
-    safeTry<Buffer, Unavailable>(async function* () {
-      if (digestKey !== undefined) return ok(digestKey);
-      const read = () => manager.access(DIGEST_KEY_ID, 1, options).orElse(ifAbsent<Buffer | null>(null));
-      let found = yield* await read();
-      if (found === null) {
-        yield* await create(DIGEST_KEY_ID, {}, options);
-        yield* await manager.addVersion(DIGEST_KEY_ID, randomBytes(32), options).orElse(asUnavailable);
-        found = yield* await read();
-      }
-      if (found === null) return err(unavailable("The key of the digests is not available yet. Try again.", 5));
-      digestKey = found;
-      return ok(found);
-    });
+  /** The first version of a secret. If two processes create the key concurrently, both use the first version. */
+  const digestKey = createDigestKey({
+    read: (options) => manager.access(DIGEST_KEY_ID, 1, options).orElse(ifAbsent<Buffer | null>(null)),
+    create: (key, options) =>
+      create(DIGEST_KEY_ID, {}, options).andThen(() =>
+        manager.addVersion(DIGEST_KEY_ID, key, options).orElse(asUnavailable),
+      ),
+  });
 
   /** The etag rejects the write after a late read, so the recent writes must not be added to the annotations. */
   const annotateOnce = (
@@ -217,7 +186,7 @@ export const createGcpSecrets = (
     safeTry<SecretVersion, Conflict | Unavailable>(async function* () {
       const id = secretIdOf(owner, name);
       const email = yield* await identities.ensure(owner, options);
-      const digest = secretDigest(yield* await readDigestKey(options), owner, name, value);
+      const digest = secretDigest(yield* await digestKey(options), owner, name, value);
       let found = yield* await find(id, options);
       if (found === null) {
         if ((yield* await managed(owner, options)).size >= MAX_SECRETS)

@@ -20,6 +20,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { MetricScope, MetricStore } from "../../../core/ports/metric-store.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import { cachedMetrics } from "../../cloud/usage/cached-metrics.ts";
 import { type Observed, observedOf, observedSteps, periodOf } from "../../cloud/usage/observed-steps.ts";
 import type { GoogleRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
@@ -179,7 +180,7 @@ export const createGcpMetrics = (
     return steps;
   };
 
-  return {
+  const store: MetricStore = {
     read: (scopes, window, { signal } = {}) =>
       safeTry(async function* () {
         const period = periodOf(window, MAX_POINTS);
@@ -195,4 +196,5 @@ export const createGcpMetrics = (
         );
       }),
   };
+  return cachedMetrics(store, runtime.clock);
 };

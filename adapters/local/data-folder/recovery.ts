@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeployUpdate } from "../../../core/domain/deploy/events.ts";
-import { isFinal, unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
+import { isFinal, serverStopped, unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
 import { deployEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { everything } from "../../../core/domain/logs/filter/tree.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -20,7 +20,7 @@ const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): Depl
   const service = rows.get(name);
   const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
   const { status, reason } = unreportedOutcome(deployId, serving);
-  if (reason !== null) return { status, reason, message: "The server stopped during the deploy. Deploy again." };
+  if (reason !== null) return { status, reason, message: serverStopped };
   const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could report success`;
   return { status, message };
 };

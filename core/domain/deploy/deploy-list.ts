@@ -1,9 +1,9 @@
 /** The recent deploys of an account: `GET /v1/deploys`. */
 import { z } from "zod";
 import type { LogEntry } from "../logs/entry.ts";
-import { type Instant, timestampOf } from "../wire/instant.ts";
-import { type DeployEvent, deployEventSchema } from "./events.ts";
-import { isFinal } from "./outcome.ts";
+import { type Instant, parseInstant, plusMillis, timestampOf } from "../wire/instant.ts";
+import { type DeployEvent, type DeployOutcome, deployEventSchema } from "./events.ts";
+import { abandonedAfterMs, isFinal, serverStopped } from "./outcome.ts";
 import { deployReasonSchema } from "./reason.ts";
 
 const time = z.string().meta({ format: "date-time" });
@@ -84,6 +84,25 @@ const rowOfEntries = (name: string, entries: readonly LogEntry[]): DeployRow | u
 export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): readonly DeployRow[] => {
   const byDeploy = Map.groupBy(entries, ({ json }) => json?.["deploy_id"]);
   return [...byDeploy.values()].flatMap((own) => rowOfEntries(name, own) ?? []);
+};
+
+/**
+ * Returns the row of a logged deploy with its end, if the log lacks the end because the deploy's server stopped. The
+ * platform knows the end of the deployment's last deploy. Any other deploy was interrupted if it began too long ago.
+ *
+ * @param last the last deploy of the deployment, as the platform stores it
+ */
+export const withUnloggedEnd = (row: DeployRow, last: DeployOutcome | null, now: Instant): DeployRow => {
+  if (isFinal(row.status)) return row;
+  if (last?.deployId === row.deploy_id && last.finishedAt !== null) {
+    const { status, reason, finishedAt } = last;
+    const message = reason === null ? "The server stopped before it could report success" : serverStopped;
+    return { ...row, status, reason, message, finished_at: finishedAt };
+  }
+  const began = parseInstant(row.began_at ?? "");
+  const end = began && plusMillis(began, abandonedAfterMs);
+  if (end === undefined || now < end) return row;
+  return { ...row, status: "ERROR", reason: "interrupted", message: serverStopped, finished_at: timestampOf(end) };
 };
 
 const atOf = ({ began_at, finished_at }: DeployRow): string => began_at ?? finished_at ?? "";

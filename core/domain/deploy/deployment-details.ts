@@ -56,6 +56,10 @@ export interface DeployReport {
 /** The report of a deploy whose last record is unknown. */
 export const noReport: DeployReport = { message: null, logTail: [] };
 
+/** Returns the characters that a report needs in memory, with some for its objects. */
+export const sizeOfReport = ({ message, logTail }: DeployReport): number =>
+  [message ?? "", ...logTail].reduce((sum, { length }) => sum + length + 100, 0);
+
 /** Returns the report of a record. */
 export const reportOfRecord = ({ message, log_tail }: DeployUpdate): DeployReport => ({
   message,

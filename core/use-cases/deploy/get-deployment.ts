@@ -29,23 +29,42 @@ const CLOCK_SKEW_MS = 60_000;
 /** The timeout of the search for the last deploy's entry. Without the entry, the response has no message of the deploy. */
 const REPORT_TIMEOUT_MS = 2000;
 
+type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last_deploy"]>];
+
+/** An entry of a log is visible after this time. */
+const LATEST_ENTRY_MS = 60 * 60_000;
+
 /** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */
-const readReport = async (
+const searchReport = async (
   { context, principal, options }: Caller,
-  service: DeploymentName,
-  { deploy_id, finished_at }: NonNullable<Deployment["last_deploy"]>,
-): Promise<DeployReport> => {
+  ...[service, { deploy_id, finished_at }]: LastDeployOf
+): Promise<{ readonly report: DeployReport; readonly isFinal: boolean }> => {
+  const unknown = { report: noReport, isFinal: false };
   const endedAt = finished_at === null ? undefined : parseInstant(finished_at);
   const filter = parseLogFilter(
     `logName="platform" AND jsonPayload.event="deploy" AND jsonPayload.status=("DONE" OR "ERROR") AND jsonPayload.deploy_id=${JSON.stringify(deploy_id)}`,
     context.ports.compilePattern,
   );
-  if (endedAt === undefined || filter.isErr()) return noReport;
+  if (endedAt === undefined || filter.isErr()) return unknown;
   const query = { filter: filter.value, limit: 1, timeoutMs: REPORT_TIMEOUT_MS };
   const since = before(plusMillis(endedAt, -CLOCK_SKEW_MS));
   const found = await context.ports.provider.logs.after({ owner: principal.account, service }, since, query, options);
-  const entry = found.isOk() ? found.value.entries[0] : undefined;
-  return entry === undefined ? noReport : reportOfEntry(entry);
+  if (found.isErr()) return unknown;
+  const [entry] = found.value.entries;
+  if (entry !== undefined) return { report: reportOfEntry(entry), isFinal: true };
+  const hasExpired = plusMillis(endedAt, LATEST_ENTRY_MS) < context.ports.clock.now();
+  return { report: noReport, isFinal: hasExpired && !found.value.partial };
+};
+
+/** Searches once for each deploy, because the last record of an ended deploy does not change. */
+const readReport = async (caller: Caller, ...[service, last]: LastDeployOf): Promise<DeployReport> => {
+  const { reports } = caller.context;
+  const key = `${caller.principal.account} ${last.deploy_id}`;
+  const known = reports.get(key);
+  if (known !== undefined) return known;
+  const { report, isFinal } = await searchReport(caller, service, last);
+  if (isFinal) reports.set(key, report);
+  return report;
 };
 
 /** Returns what the last record of the last deploy says. */

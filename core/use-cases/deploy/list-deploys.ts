@@ -5,7 +5,10 @@ import {
   newestDeploys,
   rowOfKnown,
   rowsOfEntries,
+  withUnloggedEnd,
 } from "../../domain/deploy/deploy-list.ts";
+import type { DeployOutcome } from "../../domain/deploy/events.ts";
+import type { Service } from "../../domain/deploy/service-template.ts";
 import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
@@ -27,13 +30,19 @@ interface Found {
   readonly partial: boolean;
 }
 
+/** A deployment, with its last deploy as the platform stores it. The platform does not know a first build. */
+interface Searched {
+  readonly name: DeploymentName;
+  readonly last: DeployOutcome | null;
+}
+
 /** Searches the log of one deployment. */
 const searchLog = (
   { context, principal, options }: Caller,
-  service: DeploymentName,
+  { name: service, last }: Searched,
   { limit, timeoutMs }: { readonly limit: number; readonly timeoutMs: number },
 ): ResultAsync<Found, ControlPlaneError> => {
-  const { provider, compilePattern } = context.ports;
+  const { provider, compilePattern, clock } = context.ports;
   const parsed = parseLogFilter('logName="platform" AND jsonPayload.event="deploy"', compilePattern);
   return parsed
     .mapErr((problem): ControlPlaneError => internal("The filter of deploys is invalid.", problem))
@@ -44,20 +53,23 @@ const searchLog = (
         options,
       ),
     )
-    .map(({ entries, partial }) => ({ rows: rowsOfEntries(service, entries), partial }));
+    .map(({ entries, partial }) => ({
+      rows: rowsOfEntries(service, entries).map((row) => withUnloggedEnd(row, last, clock.now())),
+      partial,
+    }));
 };
 
 /**
  * Searches the logs of all deployments, one after another, because providers limit the searches of all accounts
  * together. Ends early, with a partial result, at the time limit or when a search fails.
  */
-const searchLogs = async (caller: Caller, names: readonly DeploymentName[], limit: number): Promise<Found> => {
+const searchLogs = async (caller: Caller, all: readonly Searched[], limit: number): Promise<Found> => {
   const { clock } = caller.context.ports;
   const until = plusMillis(clock.now(), SEARCH_MS);
   const rows: DeployRow[] = [];
-  for (const name of names) {
+  for (const deployment of all) {
     const timeoutMs = Number((until - clock.now()) / 1_000_000n);
-    const found = timeoutMs > 0 ? await searchLog(caller, name, { limit, timeoutMs }) : undefined;
+    const found = timeoutMs > 0 ? await searchLog(caller, deployment, { limit, timeoutMs }) : undefined;
     if (found === undefined || found.isErr()) return { rows, partial: true };
     rows.push(...found.value.rows);
     if (found.value.partial) return { rows, partial: true };
@@ -66,35 +78,40 @@ const searchLogs = async (caller: Caller, names: readonly DeploymentName[], limi
 };
 
 /** Returns the account's deployments, with those whose first deploy ran in this process. */
-const ownNames = ({ context, principal, options }: Caller): ResultAsync<readonly DeploymentName[], ControlPlaneError> =>
-  context.ports.provider.services
-    .list(principal.account, { ...options, maxAgeMs: LIST_MAX_AGE_MS })
-    .map((services) => [
-      ...new Set([...services, ...context.deploys.ofAccount(principal.account)].map(({ name }) => name)),
+const ownDeployments = ({ context, principal, options }: Caller): ResultAsync<readonly Searched[], ControlPlaneError> =>
+  context.ports.provider.services.list(principal.account, { ...options, maxAgeMs: LIST_MAX_AGE_MS }).map((services) => {
+    const own = new Map(context.deploys.ofAccount(principal.account).map(({ name }) => [name, { name, last: null }]));
+    const known = services.map(({ name, lastDeploy }): [DeploymentName, Searched] => [
+      name,
+      { name, last: lastDeploy },
     ]);
+    return [...new Map<DeploymentName, Searched>([...own, ...known]).values()];
+  });
 
 /** Lists the recent deploys of the account or of one deployment, newest first. */
 export const listDeploys = useCase({
   fields: listDeploysFields,
-  authorize: async (call): Promise<Result<boolean, ControlPlaneError>> => {
+  authorize: async (call): Promise<Result<Service | undefined, ControlPlaneError>> => {
     const { name } = call.input;
-    return name == null ? ok(true) : (await findName(call, name)).map(({ kind }) => kind === "held");
+    if (name == null) return ok(undefined);
+    return (await findName(call, name)).map((state) => (state.kind === "held" ? state.service : undefined));
   },
-  run: (call, exists) =>
+  run: (call, service) =>
     safeTry<DeployList, ControlPlaneError>(async function* () {
       const { context, principal, input } = call;
       const { name, limit } = input;
       const found =
         name == null
-          ? await searchLogs(call, yield* await ownNames(call), limit)
-          : yield* await searchLog(call, name, { limit, timeoutMs: SEARCH_MS });
+          ? await searchLogs(call, yield* await ownDeployments(call), limit)
+          : yield* await searchLog(call, { name, last: service?.lastDeploy ?? null }, { limit, timeoutMs: SEARCH_MS });
       const known = context.deploys
         .ofAccount(principal.account)
         .filter((run) => name == null || run.name === name)
         .flatMap((run) => rowOfKnown(run) ?? []);
       const deploys = newestDeploys(known, found.rows, limit);
       // The deploys of a deleted deployment remain in its log.
-      if (!exists && deploys.length === 0) return err(notFound(`The deployment '${name}' does not exist.`));
+      if (name != null && service === undefined && deploys.length === 0)
+        return err(notFound(`The deployment '${name}' does not exist.`));
       return ok({ deploys: [...deploys], partial: found.partial });
     }),
 });

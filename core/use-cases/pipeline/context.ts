@@ -8,6 +8,7 @@ import {
   type LogLimits,
   logLimits,
 } from "../../domain/accounts/limits.ts";
+import { type DeployReport, sizeOfReport } from "../../domain/deploy/deployment-details.ts";
 import { type EnvAliases, envAliasesProblem } from "../../domain/deploy/environment.ts";
 import type { Policy } from "../../domain/deploy/policy.ts";
 import { reservedNames } from "../../domain/wire/names.ts";
@@ -15,6 +16,7 @@ import type { Ports } from "../../ports/provider.ts";
 import { SignInCounter } from "../accounts/sign-in-counter.ts";
 import { RunningDeploys } from "../deploy/running-deploys.ts";
 import { HeldReads } from "../logs/held-reads.ts";
+import { BoundedMap } from "./bounded-map.ts";
 import { KeyedSemaphore } from "./keyed-semaphore.ts";
 import { RequestCounter } from "./request-counter.ts";
 
@@ -34,6 +36,8 @@ export interface Context {
   readonly ports: Ports;
   readonly settings: Settings;
   readonly deploys: RunningDeploys;
+  /** What the last records of ended deploys say, by account and deploy. A search of the log is slow, or costs quota. */
+  readonly reports: BoundedMap<DeployReport>;
   /** Limits the concurrent uploads of sources per account. */
   readonly uploads: KeyedSemaphore;
   /** The requests that wait for a log entry. */
@@ -57,6 +61,9 @@ export interface SettingsInput extends Partial<Pick<Settings, "reservedNames" | 
   readonly logLimits?: Partial<LogLimits>;
 }
 
+/** The maximum total size of `Context.reports`. */
+const MAX_REPORT_CHARS = 4 * 1024 * 1024;
+
 /** Returns the provider's default deadlines. */
 const deadlinesOf = ({ provider }: Ports): Partial<DeployLimits> => {
   const { build, listen, rollout } = provider.capabilities.deadlines;
@@ -78,6 +85,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     ports,
     settings,
     deploys: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
+    reports: new BoundedMap(MAX_REPORT_CHARS, sizeOfReport),
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
     heldReads: new HeldReads(ports.clock, settings.logLimits.waitingAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),

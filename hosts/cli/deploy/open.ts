@@ -1,4 +1,6 @@
 /** `portside open NAME` */
+import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
+import type { Client } from "../../client/index.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
@@ -11,6 +13,14 @@ const openPrinted = async (io: Io, url: string): Promise<void> => {
   if (missing !== undefined) warn(io, `Could not run ${missing}. Open the URL yourself.`);
 };
 
+/** Reads the list, because a single deployment also includes a measurement of its instances and a search of its log. */
+const urlOf = async (client: Client, name: string): Promise<string> => {
+  const wanted = normalizeDeploymentName(name);
+  const listed = (await client.listDeployments()).find((one) => one.name === wanted);
+  // A deployment may be too new for the list, and the API's error explains a name that is not the caller's.
+  return (listed ?? (await client.getDeployment({ name }))).url;
+};
+
 export const command: Command = {
   usage: "open NAME",
   options: clientOptions,
@@ -19,7 +29,7 @@ export const command: Command = {
   notes: ["Prints the URL of the deployment. On a terminal, also opens it in the browser."],
   run: async (input, io) => {
     const [name = ""] = input.positionals;
-    const { url } = await clientFor(input, io).getDeployment({ name });
+    const url = await urlOf(clientFor(input, io), name);
     if (url === "")
       throw new CommandError(
         `'${name}' has no URL during its first build. Run 'portside status ${name}' to see the deploy.`,

@@ -18,24 +18,16 @@ type Details = Awaited<ReturnType<typeof client.getDeployment>>;
 type Series = Awaited<ReturnType<typeof client.getMetrics>>["series"];
 
 const REFRESH_MS = 10_000;
+/** Clouds bill reads of metrics, and the table shows steps of two minutes. */
+const METRICS_REFRESH_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const STEP_S = 120;
 /** The maximum number of deployments that the page reads at the same time. */
 const AT_ONCE = 4;
 
-interface Listed {
-  readonly deployments: readonly Deployment[];
-  readonly series: Series;
-}
-
-const loadList = async (signal: AbortSignal): Promise<Listed> => {
+const loadSeries = async (signal: AbortSignal): Promise<Series> => {
   const since = new Date(Date.now() - HOUR_MS).toISOString();
-  const [deployments, metrics] = await Promise.all([
-    client.listDeployments({ signal }),
-    // A platform without metrics still has deployments.
-    client.getMetrics({ since, step: STEP_S }, { signal }).catch(() => undefined),
-  ]);
-  return { deployments, series: metrics?.series ?? [] };
+  return (await client.getMetrics({ since, step: STEP_S }, { signal })).series;
 };
 
 /** Reads the deployments one after the other on a few lanes, and reports each. */
@@ -123,7 +115,12 @@ const Empty = () => (
   </section>
 );
 
-const DeploymentTable = ({ deployments, series }: Listed) => {
+interface TableProps {
+  readonly deployments: readonly Deployment[];
+  readonly series: Series;
+}
+
+const DeploymentTable = ({ deployments, series }: TableProps) => {
   const search = location.value.query["q"] ?? "";
   const details = useSignal<ReadonlyMap<string, Details>>(new Map());
   const names = deployments.map(({ name }) => name).join(" ");
@@ -156,7 +153,9 @@ const DeploymentTable = ({ deployments, series }: Listed) => {
 };
 
 export const DeploymentsPage = () => {
-  const list = useResource("deployments", loadList, REFRESH_MS);
+  const list = useResource("deployments", (signal) => client.listDeployments({ signal }), REFRESH_MS);
+  // A platform without metrics still has deployments, so the page does not show this error.
+  const series = useResource("series", loadSeries, METRICS_REFRESH_MS);
   return (
     <>
       <div class="title">
@@ -172,7 +171,13 @@ export const DeploymentsPage = () => {
         </label>
       </div>
       <Loaded resource={list} waiting="Loading the deployments…">
-        {(listed) => (listed.deployments.length === 0 ? <Empty /> : <DeploymentTable {...listed} />)}
+        {(deployments) =>
+          deployments.length === 0 ? (
+            <Empty />
+          ) : (
+            <DeploymentTable deployments={deployments} series={series.data.value ?? []} />
+          )
+        }
       </Loaded>
     </>
   );

@@ -27,21 +27,25 @@ export const openFakeAwsSecrets = async ({ mean }: { readonly mean?: Mean } = {}
   const secretStore = () => createAwsSecrets(ecs.config, clients, deps, identities);
   const store = secretStore();
   const { isNew, ...others } = ecs.needs.identities;
-  const by = ecs.replica({
-    secrets: store,
-    identities: {
-      ...others,
-      ensureExecution: identities.ensureExecution,
-      isNew: (role) => isNew(role) || identities.isNew(role),
-    },
-  });
+  const replica = (more: Partial<typeof ecs.needs> = {}) =>
+    ecs.replica({
+      secrets: store,
+      identities: {
+        ...others,
+        ensureExecution: identities.ensureExecution,
+        isNew: (role) => isNew(role) || identities.isNew(role),
+      },
+      ...more,
+    });
   return {
     ecs,
     iam,
     secrets,
     clock,
     /** The platform whose services use the secrets. */
-    by,
+    by: replica(),
+    /** The same platform with other parts. */
+    replica,
     secretStore: store,
     /** The store of another process on the same AWS account. */
     otherSecretStore: secretStore,

@@ -44,7 +44,15 @@ const heldSchema = z.object({
   retired: z.array(z.string()),
   // Earlier versions stored no releases.
   released: z.int().min(0).default(0),
-  releases: z.array(z.object({ release: z.int(), revision: z.string(), image: z.string().nullable() })).default([]),
+  releases: z
+    .array(
+      z.object({
+        ...{ release: z.int(), revision: z.string(), image: z.string().nullable() },
+        // Earlier versions stored no time.
+        at: z.string().nullable().default(null),
+      }),
+    )
+    .default([]),
   removing: z.string().nullable(),
   lastDeploy: noteSchema.nullable(),
 });
@@ -66,6 +74,8 @@ export interface ReleaseEntry {
   readonly revision: string;
   /** Null if clean-ups no longer keep the image for this release. */
   readonly image: string | null;
+  /** When the rollout began to move the traffic to this release, RFC 3339. Null if an earlier version stored the entry. */
+  readonly at: string | null;
 }
 
 export interface RevisionTemplate {

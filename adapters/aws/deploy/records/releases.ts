@@ -85,10 +85,9 @@ export const unrecordedRelease = (
         template: serving.template,
       };
 
-export const entryOf = ({ release, revision, template: { image } }: Release): ReleaseEntry => ({
-  release,
-  revision,
-  image,
+export const entryOf = ({ release, revision, createdAt, template: { image } }: Release): ReleaseEntry => ({
+  ...{ release, revision, image },
+  at: createdAt,
 });
 
 /**

@@ -126,6 +126,26 @@ test("a value that was deleted in AWS fails the rollout within minutes, and the 
   expect((await run.ecs.serviceOf("app")).serving[0]?.template.secrets?.["TOKEN"]?.version).toBe(1);
 });
 
+test("a rollout whose secret has no such version fails with words, creates nothing, and the previous revision serves", async () => {
+  const { version } = await set("one");
+  expect(await endOf(using(version))).toMatchObject({ kind: "ready" });
+  await set("two");
+  const known = run.ecs.ecs.definitions().length;
+  for (const remove of [false, true]) {
+    const missing = remove ? 2 : 99;
+    if (remove) (await run.secretStore.delete(acme, KEY, missing))._unsafeUnwrap();
+    expect(await endOf(using(missing), false)).toEqual({
+      kind: "failed",
+      failure: {
+        reason: "secret_unavailable",
+        message: `Version ${missing} of the secret 'KEY' does not exist. Set it with 'portside secret set KEY', then deploy again.`,
+      },
+    });
+  }
+  expect(run.ecs.ecs.definitions()).toHaveLength(known);
+  expect((await run.ecs.serviceOf("app")).serving[0]?.template.secrets?.["TOKEN"]?.version).toBe(version);
+});
+
 test("a service that exits fails the rollout without a wait for the secrets", async () => {
   const { version } = await set("one");
   const begun = millisOf(run.clock.now());
@@ -146,6 +166,26 @@ test("without access to the values, a failed start has no last lines", async () 
   const end = await endOf(using(version, run.ecs.image("exits:7")));
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "crashed" } });
   expect(end).not.toHaveProperty("failure.logTail");
+});
+
+test("the last lines of a failed start are omitted if a version was deleted since, because they may contain its value", async () => {
+  const { version } = await set("leaving");
+  const other = (await run.secretStore.set(acme, "OTHER" as SecretName, "kept"))._unsafeUnwrap();
+  const by = run.replica({
+    lastLines: async (...args) => {
+      (await run.secretStore.delete(acme, KEY, version))._unsafeUnwrap();
+      return run.ecs.needs.lastLines(...args);
+    },
+  });
+  const template = using(version, run.ecs.image("exits:7"));
+  const secrets = {
+    ...template.secrets,
+    KEPT: { name: "OTHER" as SecretName, version: other.version, follows: true },
+  };
+  const events = await run.ecs.rollOut({ ...template, secrets }, "absent", { by });
+  expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "crashed" } });
+  expect(events.at(-1)).not.toHaveProperty("failure.logTail");
+  expect(JSON.stringify(events)).not.toContain("leaving");
 });
 
 test("a variable that refers to a secret can become a plain variable, and the reverse", async () => {

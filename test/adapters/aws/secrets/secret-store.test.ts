@@ -95,6 +95,40 @@ test("a deletion deletes the values without a recovery window, and a number is n
   expect((await set("three")).version).toBe(3);
 });
 
+describe("values", () => {
+  const pinned = (...versions: number[]) =>
+    Object.fromEntries(versions.map((version) => [`V${version}`, { name: KEY, version, follows: false }]));
+
+  test("returns each pinned value once", async () => {
+    await set("one");
+    await set("two");
+    const pins = { ...pinned(1, 2), AGAIN: { name: KEY, version: 2, follows: false } };
+    expect((await run.secretStore.values(acme, pins))._unsafeUnwrap().toSorted()).toEqual(["one", "two"]);
+  });
+
+  test("fails if a version is not listed, and returns no part of the values", async () => {
+    await set("one");
+    await set("two");
+    await remove(2);
+    for (const missing of [2, 3]) {
+      const error = (await run.secretStore.values(acme, pinned(1, missing)))._unsafeUnwrapErr();
+      expect(error).toMatchObject({ kind: "unavailable", message: "A version of a secret was deleted." });
+    }
+    // The account of another tenant has no such version.
+    expect((await run.secretStore.values(other, pinned(1))).isErr()).toBe(true);
+  });
+
+  test("fails if Secrets Manager no longer has a listed version", async () => {
+    await set("one");
+    await set("two");
+    const secret = run.secrets.secrets.get(idOf(2));
+    if (secret !== undefined) secret.isScheduledForDeletion = true;
+    const error = (await run.secretStore.values(acme, pinned(1, 2)))._unsafeUnwrapErr();
+    expect(error.kind).toBe("unavailable");
+    expect(error.message).toContain("rejected the request");
+  });
+});
+
 test("a failed `set` leaves a secret that later changes delete after ten minutes, but not before", async () => {
   await set("one");
   run.ecs.state.faults.clear();

@@ -1,4 +1,5 @@
 /** Metrics on a fake CloudWatch: the contract, the conversion of the metrics, revisions, and limits of the calls. */
+import { CreateTargetGroupCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { awsCalls } from "../../../../adapters/aws/call-policy.ts";
 import { clientSource } from "../../../../adapters/aws/clients.ts";
@@ -37,6 +38,8 @@ interface Held {
   readonly created: number;
   /** Oldest first. */
   readonly revisions: readonly string[];
+  /** When the revisions received their traffic, in seconds since 1970. Null as in a record of an earlier version. */
+  readonly released?: readonly (number | null)[];
 }
 
 /** A revision's name ends with a unique suffix, from which its target group is named. */
@@ -46,14 +49,19 @@ const newRevision = (name: string): string => `${name}-${String(++made).padStart
 const openStore = async (clock: ManualClock, held: Map<string, Held>) => {
   const cloudWatch = await startFakeCloudWatchMetrics(clock);
   const balancer = await startFakeBalancer({ clock });
-  const recordOf = (name: string, { owner, created, revisions }: Held): HeldRecord => {
+  const recordOf = (name: string, { owner, created, revisions, released = [] }: Held): HeldRecord => {
+    const atOf = (seconds: number | null | undefined) =>
+      seconds == null ? null : timestampOf(instantOfSeconds(seconds));
     const template = { name, owner, cpu: 2, memory: 2 ** 30 };
     return {
       ...{ kind: "held", uid: name, balancer: 0, retired: [], released: 1, removing: null, lastDeploy: null },
       createdAt: timestampOf(instantOfSeconds(created)),
       state: { revision: revisions.at(-1) ?? "", step: "moved" },
       ...{ attempted: template, former: [] },
-      releases: revisions.map((revision, index) => ({ release: index + 1, revision, image: null })),
+      releases: revisions.map((revision, index) => ({
+        ...{ release: index + 1, revision, image: null },
+        at: atOf(released[index]),
+      })),
     } as unknown as HeldRecord;
   };
   const records = {
@@ -173,6 +181,11 @@ const create = (name: string, revisions = 1): MetricScope => {
 };
 const revisionOf = (name: string, at = 0): string => held.get(name)?.revisions.at(at) ?? "";
 const add = (...all: Parameters<typeof dataOf>): void => void store.cloudWatch.data.push(...dataOf(...all));
+/** A new target group without a metric. */
+const createGroup = async (revision: string): Promise<void> => {
+  const input = { Name: targetGroupNameOf(revision), Protocol: "HTTP", Port: 80, VpcId: "vpc-1" } as const;
+  await store.balancer.client.send(new CreateTargetGroupCommand(input));
+};
 /** Lists of metrics are kept for five minutes. */
 const renewLists = () => clock.advance(300_000);
 const pointsOf = (name: string, steps: readonly (Rollup | null)[] | undefined) =>
@@ -219,6 +232,7 @@ test("adds up the revisions of a deployment, and of no other deployment", async 
   // A later deployment of the same name has other revisions.
   held.set("redeployed", { owner: "beta" as AccountId, created: start - 60, revisions: [newRevision("redeployed")] });
   expect((await read({ ...scope, owner: "beta" as AccountId }))["requests_2xx"]).toEqual([0, 0]);
+  await renewLists();
   expect((await read(scope))["requests_2xx"]).toEqual([null, null]);
 });
 
@@ -227,8 +241,8 @@ test("reads several deployments with one call for 500 statistics, and all pages 
   for (const [index, { name }] of scopes.entries()) add(revisionOf(name), start, { statuses: { "2xx": index + 1 } });
   await renewLists();
   const { cloudWatch } = store;
-  const counts = async () => {
-    const all = await expectOk(store.metrics.read(scopes, { from: instantOfSeconds(start), step: 60, count: 1 }));
+  const counts = async (metrics = store.fresh()) => {
+    const all = await expectOk(metrics.read(scopes, { from: instantOfSeconds(start), step: 60, count: 1 }));
     return all.map(([step]) => step && requestsOf(step, "2xx"));
   };
   cloudWatch.faults.clear();
@@ -242,6 +256,92 @@ test("reads several deployments with one call for 500 statistics, and all pages 
   await renewLists();
   expect(await counts()).toEqual(expected);
   cloudWatch.limits.metrics = 500;
+});
+
+test("reads a deployment once per minute, also for concurrent callers", async () => {
+  const scopes = [create("shared-a"), create("shared-b"), create("shared-c")];
+  for (const { name } of scopes) add(revisionOf(name), start, { statuses: { "2xx": 1 } });
+  await renewLists();
+  const [a, b, c] = scopes as [MetricScope, MetricScope, MetricScope];
+  const { log } = store.cloudWatch.faults;
+  const readsOf = async (...all: readonly (readonly MetricScope[])[]) => {
+    const before = log.length;
+    const window = { from: instantOfSeconds(start), step: 60, count: 1 };
+    const found = await Promise.all(all.map((some) => expectOk(store.metrics.read(some, window))));
+    for (const some of found) for (const [step] of some) expect(step && requestsOf(step, "2xx")).toBe(1);
+    return log.slice(before).filter((method) => method === "GetMetricData").length;
+  };
+  expect(await readsOf([a, b], [b, a], [a])).toBe(1);
+  expect(await readsOf([a, b])).toBe(0);
+  // Reads only the deployment that is missing.
+  expect(await readsOf([a, b, c])).toBe(1);
+  await clock.advance(60_000 - (secondsOf(clock.now()) % 60) * 1000 - 1);
+  expect(await readsOf([a, b, c])).toBe(0);
+  await clock.advance(1);
+  expect(await readsOf([a, b, c])).toBe(1);
+});
+
+test("reads no revision that was replaced more than an hour before the window", async () => {
+  const scope = create("lived", 4);
+  const { revisions } = held.get("lived") as Held;
+  for (const at of [0, 1, 2, 3]) add(revisionOf("lived", at), start, { statuses: { "2xx": 2 ** at } });
+  await renewLists();
+  const requests = async (released: readonly (number | null)[]) => {
+    held.set("lived", { owner, created: start - 86_400, revisions, released });
+    const [[step] = []] = await expectOk(
+      store.fresh().read([scope], { from: instantOfSeconds(start), step: 60, count: 1 }),
+    );
+    return step && requestsOf(step, "2xx");
+  };
+  const hour = 3600;
+  expect(await requests([start - 9 * hour, start - 2 * hour, start - hour - 1, start])).toBe(0b1100);
+  expect(await requests([start - 9 * hour, start - 2 * hour, start - hour, start])).toBe(0b1110);
+  // The record of an earlier version has no times.
+  expect(await requests([null, null, null, null])).toBe(0b1111);
+  expect(await requests([null, null, null, start - 2 * hour])).toBe(0b1011);
+});
+
+test("finds new target groups in batches of 20, and asks again only for those that do not exist yet", async () => {
+  const scopes = Array.from({ length: 45 }, (_, index) => create(`new-${index}`));
+  const revisions = scopes.map(({ name }) => revisionOf(name));
+  for (const revision of revisions.slice(0, -1)) await createGroup(revision);
+  const { log } = store.balancer.faults;
+  const readAll = async () => {
+    const before = log.length;
+    for (let at = 0; at < scopes.length; at += 10)
+      await expectOk(
+        store.metrics.read(scopes.slice(at, at + 10), { from: instantOfSeconds(start), step: 60, count: 1 }),
+      );
+    return log.slice(before).filter((method) => method === "DescribeTargetGroups").length;
+  };
+  const window = { from: instantOfSeconds(start), step: 60, count: 1 };
+  const before = log.length;
+  await expectOk(store.metrics.read(scopes.slice(0, 40), window));
+  expect(log.slice(before)).toEqual(["DescribeTargetGroups", "DescribeTargetGroups"]);
+  // The call for five names fails, because one of them does not exist. Halves of it find the others.
+  expect(await readAll()).toBe(1 + 2 + 2);
+  await renewLists();
+  expect(await readAll()).toBe(1);
+  await createGroup(revisions.at(-1) ?? "");
+  await renewLists();
+  expect(await readAll()).toBe(1);
+  await renewLists();
+  expect(await readAll()).toBe(0);
+});
+
+test("concurrent reads of several accounts share the search for target groups", async () => {
+  const scopes = ["one", "two"].map((account): MetricScope => {
+    const name = `found-by-${account}`;
+    held.set(name, { owner: account as AccountId, created: start - 3600, revisions: [newRevision(name)] });
+    return { owner: account as AccountId, name: name as DeploymentName };
+  });
+  for (const { name } of scopes) add(revisionOf(name), start, { statuses: { "2xx": 1 } });
+  await renewLists();
+  const metrics = store.fresh();
+  store.cloudWatch.faults.clear();
+  const window = { from: instantOfSeconds(start), step: 60, count: 1 };
+  await Promise.all(scopes.map((scope) => expectOk(metrics.read([scope], window))));
+  expect(store.cloudWatch.faults.log.filter((method) => method === "ListMetrics")).toHaveLength(1);
 });
 
 test("a minute is null until CloudWatch has all of its metrics", async () => {
@@ -316,5 +416,27 @@ test("finds the target group and the ECS service of a new revision, which CloudW
   const [steps] = await expectOk(metrics.read([scope], { from: instantOfSeconds(minute), step: 60, count: 1 }));
   expect(pointsOf("app", steps)).toMatchObject({ requests_2xx: [2], instances: [1] });
   await cloudWatch.close();
+  await run.close();
+});
+
+test("a rollout records when its revision received the traffic", async () => {
+  const own = createManualClock(NOON);
+  const run = await openFakeEcs({}, own);
+  const clients = clientSource(REGION, { s3: run.state.client });
+  const deps = { clock: own, logger: silentLogger, random: () => 0.5, ids: randomIds };
+  const records = createRecords(stateBucket(run.config.shared.stateBucket, clients, awsCalls(deps)));
+  const rollOut = async (expected: Parameters<typeof run.rollOut>[1]) => {
+    const from = timestampOf(own.now());
+    await whileTicking(own, run.rollOut(run.template("app", "acme"), expected), 1000);
+    return { from, to: timestampOf(own.now()) };
+  };
+  const times = [await rollOut("absent"), await rollOut(await run.expectedOf("app"))];
+  const [record] = await expectOk(records.list(owner));
+  expect(record?.releases.map(({ release }) => release)).toEqual([1, 2]);
+  for (const [index, { from, to }] of times.entries()) {
+    const at = Date.parse(record?.releases[index]?.at ?? "");
+    expect(at).toBeGreaterThanOrEqual(Date.parse(from));
+    expect(at).toBeLessThanOrEqual(Date.parse(to));
+  }
   await run.close();
 });

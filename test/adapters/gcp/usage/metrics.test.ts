@@ -194,8 +194,28 @@ test("reads ten deployments with one call per metric, and all pages of a call", 
   expect(await counts()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(store.monitoring.faults.log).toHaveLength(6);
   store.monitoring.pageSize = 3;
+  store.monitoring.faults.clear();
+  await clock.advance(60_000);
   expect(await counts()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(store.monitoring.faults.log.length).toBeGreaterThan(6);
   store.monitoring.pageSize = 100_000;
+});
+
+test("reads a service once per minute", async () => {
+  const scope = create("cached");
+  const window = { from: instantOfSeconds(start), step: 60, count: 1 };
+  const { faults } = store.monitoring;
+  const reads = async () => {
+    const before = faults.log.length;
+    await Promise.all([1, 2].map(() => expectOk(store.metrics.read([scope], window))));
+    return faults.log.length - before;
+  };
+  await clock.advance(60_000 - (secondsOf(clock.now()) % 60) * 1000);
+  expect(await reads()).toBe(6);
+  await clock.advance(59_999);
+  expect(await reads()).toBe(0);
+  await clock.advance(1);
+  expect(await reads()).toBe(6);
 });
 
 test("limits the points of a series for long periods", async () => {

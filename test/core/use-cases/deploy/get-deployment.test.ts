@@ -88,6 +88,59 @@ test("has no message if the log cannot be read", async () => {
   expect((await details(restarted)).last_deploy).toMatchObject({ status: "DONE", message: null, log_tail: [] });
 });
 
+test("searches the log once for each deploy that has ended", async () => {
+  const first = startMemory();
+  await ended(first);
+  const { message } = (await details(first)).last_deploy ?? {};
+  let searches = 0;
+  let isDown = true;
+  const watch = (from: MemoryPlatform) =>
+    startMemory({
+      ...{ memory: from.memory, clock: from.clock },
+      around: ({ logs }) => ({
+        logs: {
+          ...logs,
+          after: (...args) => {
+            searches++;
+            return isDown ? errAsync(unavailable("The log is down.")) : logs.after(...args);
+          },
+        },
+      }),
+    });
+  const platform = watch(first);
+  expect((await details(platform)).last_deploy?.message).toBeNull();
+  isDown = false;
+  for (let reads = 0; reads < 3; reads++) expect((await details(platform)).last_deploy?.message).toBe(message);
+  expect(searches).toBe(2);
+  await deployed(first, { port: 3000 });
+  for (let reads = 0; reads < 2; reads++)
+    expect((await details(platform)).last_deploy?.message).toBe("Revision app-00002 serves all traffic");
+  expect(searches).toBe(3);
+});
+
+test("searches the log again for an entry that may be late, but not for one that has expired", async () => {
+  const first = startMemory();
+  await deployed(first);
+  let searches = 0;
+  const platform = startMemory({
+    ...{ memory: first.memory, clock: first.clock },
+    around: ({ logs }) => ({
+      logs: {
+        ...logs,
+        after: () => {
+          searches++;
+          return okAsync({ entries: [], partial: false });
+        },
+      },
+    }),
+  });
+  for (let reads = 0; reads < 2; reads++) expect((await details(platform)).last_deploy?.message).toBeNull();
+  expect(searches).toBe(2);
+  await first.clock.advance(3_600_000);
+  for (let reads = 0; reads < 2; reads++) expect((await details(platform)).last_deploy?.message).toBeNull();
+  expect(searches).toBe(3);
+});
+
 test("states the reason of a broken service instead of the last record's message", async () => {
   const platform = startMemory({
     around: ({ services }) => ({

@@ -1,8 +1,11 @@
 /** The list of recent deploys: running ones, ended ones, and those that only the log contains. */
-import { expect, test } from "vitest";
-import { delayed } from "../../../../adapters/memory/index.ts";
+import { describe, expect, test } from "vitest";
+import { createManualClock, delayed } from "../../../../adapters/memory/index.ts";
+import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
 import { unavailable } from "../../../../core/errors.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { ServicePlatform } from "../../../../core/ports/service-platform.ts";
 import { errAsync } from "../../../../core/result.ts";
 import {
   accepted,
@@ -17,6 +20,16 @@ const list = async (platform: MemoryPlatform, request: RawFields = {}, account?:
 
 const rows = async (platform: MemoryPlatform, request?: RawFields, account?: string) =>
   (await list(platform, request, account))._unsafeUnwrap().deploys;
+
+/** A platform that stores this outcome as the last deploy of every deployment. */
+const withLastDeploy = (services: ServicePlatform, lastDeploy: DeployOutcome): ServicePlatform => ({
+  ...services,
+  list: (...args) => services.list(...args).map((own) => own.map((service) => ({ ...service, lastDeploy }))),
+  find: (...args) =>
+    services
+      .find(...args)
+      .map((state) => (state.kind === "held" ? { ...state, service: { ...state.service, lastDeploy } } : state)),
+});
 
 const restarted = ({ memory, clock }: MemoryPlatform) => startMemory({ memory, clock });
 
@@ -70,6 +83,64 @@ test("shows a running deploy with its latest message, and a failed one with its 
   const failed = { deploy_id: run.deployId, status: "ERROR", reason: "interrupted" };
   expect(await rows(platform)).toMatchObject([failed]);
   expect(await rows(restarted(platform), { name: "app" })).toMatchObject([failed]);
+});
+
+describe("a deploy whose server was killed", () => {
+  const BOUND_MS = 7_200_000;
+  const interrupted = {
+    status: "ERROR",
+    reason: "interrupted",
+    message: "The server stopped during the deploy. Deploy again.",
+  };
+
+  /** Another server of a platform whose first server was killed during a build: its clock stands still. */
+  const killed = async (first = startMemory()) => {
+    const slow = startMemory({
+      ...{ memory: first.memory, clock: first.clock },
+      around: ({ builder }) => ({ builder: delayed(builder, createManualClock(), () => 1) }),
+      watch: { ports: (ports) => ({ ...ports, clock: createManualClock() }) },
+    });
+    const { deployId } = await accepted(slow);
+    await expect
+      .poll(() => rows(restarted(first), { name: "app" }))
+      .toContainEqual(expect.objectContaining({ deploy_id: deployId, finished_at: null }));
+    return { platform: restarted(first), deployId };
+  };
+
+  test("is interrupted two hours after its start", async () => {
+    const { platform, deployId } = await killed();
+    const [before] = await rows(platform, { name: "app" });
+    const past = millisOf(platform.clock.now()) - Date.parse(before?.began_at ?? "");
+    await platform.clock.advance(BOUND_MS - past - 1);
+    expect(await rows(platform, { name: "app" })).toEqual([before]);
+    await platform.clock.advance(1);
+    const [row] = await rows(platform, { name: "app" });
+    expect(row).toMatchObject({ deploy_id: deployId, ...interrupted });
+    expect(Date.parse(row?.finished_at ?? "") - Date.parse(row?.began_at ?? "")).toBe(BOUND_MS);
+  });
+
+  test.each([{}, { name: "app" }])("has the end that the platform derives, for the request %j", async (request) => {
+    const first = startMemory();
+    await deployed(first);
+    const { platform, deployId } = await killed(first);
+    const finishedAt = "2026-01-01T00:00:00+00:00";
+    const ending = (end: Pick<DeployOutcome, "status" | "reason">) =>
+      startMemory({
+        ...{ memory: platform.memory, clock: platform.clock },
+        around: ({ services }) => ({ services: withLastDeploy(services, { deployId, finishedAt, ...end }) }),
+      });
+    const rowOf = async (other: MemoryPlatform) =>
+      (await rows(other, request)).find((row) => row.deploy_id === deployId);
+    expect(await rowOf(platform)).toMatchObject({ status: "BUILDING", finished_at: null });
+    expect(await rowOf(ending({ status: "ERROR", reason: "interrupted" }))).toMatchObject({
+      ...interrupted,
+      finished_at: finishedAt,
+    });
+    expect(await rowOf(ending({ status: "DONE", reason: null }))).toMatchObject({
+      ...{ status: "DONE", reason: null, finished_at: finishedAt },
+      message: "The server stopped before it could report success",
+    });
+  });
 });
 
 test("keeps the deploys of a deleted deployment, and hides all of them from another account", async () => {

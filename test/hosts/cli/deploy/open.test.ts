@@ -2,10 +2,12 @@
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { wrapPort } from "../../../../adapters/decorators/decorate-port.ts";
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
-import { serveMemory } from "../../../support/http/api.ts";
+import { serveApi, serveMemory } from "../../../support/http/api.ts";
 import { serveHeld } from "../../../support/http/held-api.ts";
 import { deployForm, openRecords } from "../../../support/http/record-stream.ts";
 
@@ -31,6 +33,25 @@ test("prints the URL, and opens the browser only on a terminal", async () => {
   expect(fake.opened()).toBeUndefined();
   expect(await portside(["open", "my_app"], { env, columns: 80 })).toMatchObject({ code: 0, stdout: URL_LINE });
   await expect.poll(fake.opened).toBe(URL_LINE.trim());
+});
+
+test("does not measure the deployment for its URL", async () => {
+  const { ports } = createMemoryProvider();
+  const called: string[] = [];
+  const services = wrapPort(ports.provider.services, (name, method, args) => {
+    called.push(name);
+    return method(...args);
+  });
+  await using api = await serveApi({ ...ports, provider: { ...ports.provider, services } });
+  await api.deploy({ function_name: "my-app", volumes: "{}" }, nodeSource(helloServer()));
+  const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key(), PATH: "/nonexistent" };
+  called.length = 0;
+  expect(await portside(["open", "my_app"], { env })).toMatchObject({ code: 0, stdout: URL_LINE });
+  expect(called).toEqual(["list"]);
+  expect(await portside(["open", "nothing"], { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("The deployment 'nothing' does not exist."),
+  });
 });
 
 test("prints the URL without a browser, and exits with 1 if there is no URL", async () => {

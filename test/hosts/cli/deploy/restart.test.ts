@@ -28,14 +28,14 @@ test("a restart follows the records to the URL", async () => {
   expect(await run("restart")).toMatchObject({ code: 2 });
 });
 
-test("variables are set, removed and listed, without their values", async () => {
+test("variables are set, removed and listed by name, without their values", async () => {
   const { api, run } = await start();
   await using _api = api;
   const set = await run("env", "set", "my-app", "TOKEN=s3cret=1", "EMPTY=");
   expect(set).toMatchObject({ code: 0, stdout: expect.stringContaining("Changing the variables of 'my-app'") });
   const listed = async () => (await run("env", "list", "my-app")).stdout.trim().split("\n");
   const rows = (await listed()).map((row) => row.split("\t"));
-  expect(rows.map(([name]) => name).sort()).toEqual(["COLOUR", "EMPTY", "TOKEN"]);
+  expect(rows.map(([name]) => name)).toEqual(["COLOUR", "EMPTY", "TOKEN"]);
   for (const [, digest] of rows) expect(digest?.length).toBeGreaterThan(16);
   expect(await run("env", "unset", "my-app", "TOKEN", "EMPTY")).toMatchObject({ code: 0 });
   expect(await listed()).toEqual([expect.stringMatching(/^COLOUR\t/)]);

@@ -1,8 +1,16 @@
 /** When a session or its key is revoked, the session's open responses end, and those of other sessions do not. */
 import { once } from "node:events";
+import { request } from "node:http";
 import { connect, constants } from "node:http2";
+import type { AddressInfo } from "node:net";
+import Fastify from "fastify";
 import { expect, test } from "vitest";
+import { wrapPort } from "../../../../adapters/decorators/decorate-port.ts";
 import { createManualClock, createMemoryProvider, type ManualClock } from "../../../../adapters/memory/index.ts";
+import type { Ports } from "../../../../core/ports/provider.ts";
+import type { Sessions } from "../../../../core/ports/sessions.ts";
+import { ResultAsync } from "../../../../core/result.ts";
+import { portside } from "../../../../hosts/http/index.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { serveApi, type TestApi } from "../../../support/http/api.ts";
 import { type BrowserSession, signIn } from "../../../support/http/browser-session.ts";
@@ -24,10 +32,10 @@ const createCountingClock = (): ManualClock & { sleeping(): number } => {
   };
 };
 
-const start = async () => {
+const start = async (adjust: (ports: Ports) => Ports = (ports) => ports) => {
   const clock = createCountingClock();
   const held = holdBuilds(createMemoryProvider({ clock }).ports);
-  const api = await serveApi(held.ports);
+  const api = await serveApi(adjust(held.ports));
   const { key, id: keyId } = (await api.call("POST", "/v1/key/create", { json: { label: "old" } })).json;
   const [page, kept] = [await signIn(api, key), await signIn(api, await api.key())];
   return {
@@ -119,4 +127,47 @@ test("an HTTP/2 request ends too, and its connection stays open", async () => {
   await ended;
   expect([stream.rstCode, connection.closed]).toEqual([constants.NGHTTP2_CANCEL, false]);
   connection.close();
+});
+
+test("a client that disconnects during authentication leaves no check of its session", async () => {
+  const entered = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const handled = Promise.withResolvers<void>();
+  const watch = (ports: Ports): Ports => {
+    const { identity, provider } = ports;
+    const sessions = wrapPort(identity.sessions as Sessions, (name, method, args) => {
+      if (name !== "authenticate") return method(...args);
+      entered.resolve();
+      return new ResultAsync(release.promise.then(() => method(...args) as ReturnType<Sessions["authenticate"]>));
+    });
+    const services = wrapPort(provider.services, (name, method, args) => {
+      if (name === "list") handled.resolve();
+      return method(...args);
+    });
+    return { ...ports, identity: { ...identity, sessions }, provider: { ...provider, services } };
+  };
+  await using started = await start(watch);
+  const { api, clock, page } = started;
+  const app = Fastify();
+  const closed = Promise.withResolvers<void>();
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.raw.once("close", () => closed.resolve());
+    done();
+  });
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
+  await app.register(portside, { controlPlane: api.controlPlane });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const before = clock.sleeping();
+  const leaving = request({
+    ...{ port: (app.server.address() as AddressInfo).port, path: "/v1/deployment/list", headers: page.headers },
+  });
+  leaving.on("error", () => undefined);
+  leaving.end();
+  await entered.promise;
+  leaving.destroy();
+  await closed.promise;
+  release.resolve();
+  await handled.promise;
+  expect(clock.sleeping()).toBe(before);
+  await app.close();
 });

@@ -76,7 +76,7 @@ const recordOf = (
   former: former.map((template, index) => ({ id: `old${index}`, template })),
   retired: [],
   released: released.length,
-  releases: released.map((image, index) => ({ release: index + 1, revision: `old${index}`, image })),
+  releases: released.map((image, index) => ({ release: index + 1, revision: `old${index}`, image, at: null })),
   removing: null,
   lastDeploy: null,
 });

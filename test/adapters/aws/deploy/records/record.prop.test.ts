@@ -34,8 +34,8 @@ const recordOf = (template: ServiceTemplate, former: readonly ServiceTemplate[] 
   retired: ["gone"],
   released: 3,
   releases: [
-    { release: 1, revision: "gone", image: null },
-    { release: 3, revision: revisionIdOf(template.name, write), image: template.image },
+    { release: 1, revision: "gone", image: null, at: null },
+    { release: 3, revision: revisionIdOf(template.name, write), image: template.image, at },
   ],
   removing: null,
   lastDeploy: { deployId: "d", status: "DONE", reason: null, finishedAt: at, at },

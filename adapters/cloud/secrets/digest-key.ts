@@ -1,0 +1,40 @@
+/**
+ * The key of the digests: a secret of the installation, which the first caller creates. A reader of the digests, such as
+ * a reader of annotations or of the state bucket, must not be able to read it, and then to guess short values.
+ */
+import { randomBytes } from "node:crypto";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+
+const BYTES = 32;
+
+export interface DigestKeyCalls<K> {
+  /** Returns null if the key does not exist. */
+  read(options: CallOptions): ResultAsync<K | null, Unavailable>;
+  /** Stores a key. If two processes create the key concurrently, later reads of both must return the same key. */
+  create(key: Buffer, options: CallOptions): ResultAsync<unknown, Unavailable>;
+}
+
+/** Returns a function that returns the key, and reads it only once. */
+export const createDigestKey = <K extends string | Uint8Array>({
+  read,
+  create,
+}: DigestKeyCalls<K>): ((options: CallOptions) => ResultAsync<K, Unavailable>) => {
+  let known: K | undefined;
+  return (options) =>
+    safeTry(async function* () {
+      if (known !== undefined) return ok(known);
+      let found = yield* await read(options);
+      if (found === null) {
+        yield* await create(randomBytes(BYTES), options);
+        found = yield* await read(options);
+      }
+      if (found === null) return err(unavailable("The key of the digests is not available yet. Try again.", 5));
+      // Anyone could compute digests under an empty key, which only a change by hand can store.
+      if (found.length === 0)
+        return err(unavailable("The key of the digests of secrets is empty. The operator must restore its value.", 60));
+      known = found;
+      return ok(known);
+    });
+};
