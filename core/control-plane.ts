@@ -335,14 +335,14 @@ export interface ControlPlane {
   /** Creates a link that signs in to the console once. A user of the application or a session gets `forbidden`. */
   createConsoleLink(principal: Principal, options?: CallOptions): Outcome<sessions.ConsoleLink>;
   /**
-   * Starts a session of the console for the holder of a link or a key.
+   * Starts a session of the console for the holder of a link or a key, and ends the session that it replaces.
    *
    * @param address the network address of the client, for the rate limit
    */
   signIn(
     request: RequestFields<typeof requests.signInFields>,
     address: string,
-    options?: CallOptions,
+    options?: sessions.SignInOptions,
   ): Outcome<sessions.SignedIn>;
   /** Ends the session that authenticated the request. */
   signOut(principal: Principal, options?: CallOptions): Outcome<{ detail: string }>;

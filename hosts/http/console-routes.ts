@@ -7,7 +7,10 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Visit } from "./accounts/visit.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
+
+type SignInMethod = Visit["console"]["sign_in"][number];
 
 interface ConsoleFile {
   readonly type: string;
@@ -87,11 +90,23 @@ const storageOrigins = async (controlPlane: ControlPlane, request: FastifyReques
   return [];
 };
 
-/** Adds `/console/`. Reads the files once, on the first request. */
-export const consoleRoutes = (app: FastifyInstance, controlPlane: ControlPlane): void => {
+/**
+ * Adds `/console/`. Reads the files once, on the first request. `/console/sign-in.json` needs no session, so that the
+ * page can offer only the ways to sign in that work.
+ *
+ * @param methods the member `console.sign_in` of `GET /v1/capabilities`
+ */
+export const consoleRoutes = (
+  app: FastifyInstance,
+  controlPlane: ControlPlane,
+  methods: readonly SignInMethod[],
+): void => {
   let files: ReadonlyMap<string, ConsoleFile> | undefined;
   // A relative target works under any prefix, including one that a proxy removes.
   app.get("/console", (_request, reply) => reply.redirect("console/"));
+  app.get("/console/sign-in.json", (_request, reply) =>
+    reply.headers(securityHeaders).header("cache-control", "no-store").send({ sign_in: methods }),
+  );
   app.get<{ Params: { "*": string } }>("/console/*", async (request, reply) => {
     files ??= readFiles(builtFolder(import.meta.url));
     const name = request.params["*"] || "index.html";
@@ -103,5 +118,5 @@ export const consoleRoutes = (app: FastifyInstance, controlPlane: ControlPlane):
     reply.header("cache-control", isHashed ? "public, max-age=31536000, immutable" : "no-cache");
     return sendFile(request, reply, file);
   });
-  for (const url of ["/console", "/console/*"]) rejectOtherMethods(app, url, ["GET"]);
+  for (const url of ["/console", "/console/sign-in.json", "/console/*"]) rejectOtherMethods(app, url, ["GET"]);
 };

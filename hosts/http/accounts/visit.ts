@@ -13,6 +13,8 @@ export interface Visit {
   readonly isEncrypted: boolean;
   /** True if the connection does not leave the browser's machine. */
   readonly isLoopback: boolean;
+  /** The session of the console whose secrets the request has. The secrets are not checked. */
+  readonly session: SessionSecrets | undefined;
   /** The console of this server, for `GET /v1/capabilities`. */
   readonly console: z.output<typeof consoleSchema>;
 }
@@ -52,6 +54,7 @@ export const visitOf = (
     base: `${configured ?? `${protocol}://${host}`}${prefix}`,
     isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
     // A proxy on this machine may send the loopback address as the host. Then the page's own origin decides.
+    session: sessionSecretsOf(headers),
     isLoopback: [hostname, ...originHost(headers.origin)].every(isLoopbackHost),
     console,
   };

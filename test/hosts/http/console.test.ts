@@ -82,6 +82,16 @@ test("reads the built files next to its own module only, and none if a bundler m
   expect(builtFolder(undefined)).toBeUndefined();
 });
 
+test.each([
+  ["keys and links", {}, ["link", "key"]],
+  ["the application's own session", { caller: () => undefined }, ["link", "key", "application"]],
+])("`/console/sign-in.json` lists %s without a session, and nothing else", async (_what, options, methods) => {
+  await register(options);
+  const { statusCode, headers, body } = await app.inject("/console/sign-in.json");
+  expect([statusCode, body]).toEqual([200, JSON.stringify({ sign_in: methods })]);
+  expect([headers["cache-control"], headers["x-content-type-options"]]).toEqual(["no-store", "nosniff"]);
+});
+
 test("only GET and HEAD are allowed", async () => {
   await register();
   const { statusCode, headers } = await app.inject({ method: "POST", url: "/console/" });
@@ -90,7 +100,8 @@ test("only GET and HEAD are allowed", async () => {
 
 test("`console: false` removes the console", async () => {
   await register({ console: false });
-  for (const path of ["/console", "/console/"]) expect((await app.inject(path)).statusCode).toBe(404);
+  for (const path of ["/console", "/console/", "/console/sign-in.json"])
+    expect((await app.inject(path)).statusCode).toBe(404);
 });
 
 test("`/` of Portside's own server redirects to the console, or to the docs without it", async () => {
