@@ -25,8 +25,8 @@ const SAMPLE_BUCKET = "portside-sample";
 const SAMPLE_MS = 60_000;
 
 /**
- * Derives the origins from a signed URL, because the client determines its host: by the region, the partition, or an
- * endpoint of its own. The host begins with the bucket unless the endpoint is path-style:
+ * Derives the origins from a signed URL, because the client chooses the host: by the region, the partition, or a
+ * configured endpoint. The host begins with the bucket unless the endpoint is path-style:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
  */
 export const grantOrigins = (signer: Signer, clock: Clock) => (): ResultAsync<readonly string[], Unavailable> =>

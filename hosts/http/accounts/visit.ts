@@ -2,6 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
+import { isLoopbackHost } from "../../../core/domain/accounts/safe-origin.ts";
 import type { consoleSchema } from "../../../core/domain/wire/responses.ts";
 
 export interface Visit {
@@ -34,10 +35,6 @@ export const REQUEST_TOKEN_HEADER = "x-portside-console";
 const PLAIN_COOKIE = "portside_session";
 /** Browsers accept the prefix only for a cookie of this host that was set over TLS. */
 const ENCRYPTED_COOKIE = `__Host-${PLAIN_COOKIE}`;
-
-/** Returns whether only programs on the machine of the browser can answer for the host. */
-const isLoopbackHost = (hostname: string): boolean =>
-  hostname.toLowerCase() === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
 
 const originHost = (origin: string | undefined): readonly string[] =>
   origin !== undefined && URL.canParse(origin) ? [new URL(origin).hostname] : [];
