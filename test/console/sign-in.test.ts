@@ -56,6 +56,51 @@ test("returns to the sign-in page when the session ends, with the reason", async
   await opened.page.getByText("Your session ended. Sign in again.").waitFor();
 });
 
+test("signs an idle page out within ten seconds after its key is revoked, in every tab", async () => {
+  const { keys } = served.memory.ports.identity;
+  const { key, id } = (await keys.create(served.account, "revoked"))._unsafeUnwrap();
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await page.goto((await createClient({ url: served.url, key }).createConsoleLink()).url);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await opened.open("#/no-such-page");
+  const other = await page.context().newPage();
+  await other.goto(`${served.url}/console/`);
+  await other.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  await page.clock.install();
+  await page.reload();
+  await page.getByRole("heading", { name: "Not found" }).waitFor();
+  (await keys.revoke(served.account, id))._unsafeUnwrap();
+  await page.clock.runFor(10_000);
+  for (const tab of [page, other]) await tab.getByText("Your session ended. Sign in again.").waitFor();
+});
+
+test("signing out in one tab signs the other tabs out, with the reason", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  const other = await page.context().newPage();
+  await other.goto(`${served.url}/console/`);
+  await other.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await other.getByText("You signed out in another tab.").waitFor();
+  await page.getByText("You are signed out.").waitFor();
+  await page.getByLabel("API key").fill(served.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await other.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  expect(await other.getByText("You signed out in another tab.").count()).toBe(0);
+});
+
+test("a sign-in with a link ends the session that it replaces", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  const before = (await served.client.listSessions()).sessions.length;
+  await page.goto(`${served.url}/console/#link=${await served.link()}`);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect((await served.client.listSessions()).sessions).toHaveLength(before);
+});
+
 test("signs out", async () => {
   await using opened = await openConsole(browser(), served);
   await opened.page.getByRole("button", { name: "Sign out" }).click();
