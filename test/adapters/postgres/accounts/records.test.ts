@@ -76,7 +76,10 @@ test("a token becomes invalid on every replica within ten seconds of its key's r
 
 test("a session ends on every replica with its key, and its link works on one replica only", async () => {
   const replicas = await Promise.all(Array.from({ length: 2 }, replica));
-  const [first, second] = replicas.map(({ identity: { keys, sessions } }) => ({ keys, sessions: sessions as Sessions }));
+  const [first, second] = replicas.map(({ identity: { keys, sessions } }) => ({
+    keys,
+    sessions: sessions as Sessions,
+  }));
   if (first === undefined || second === undefined) throw new Error("there are no replicas");
   const { id } = (await first.keys.create(acme, "console"))._unsafeUnwrap();
   const holder = { account: acme, credential: { kind: "key", id, keyId: id }, expiresAt: undefined } as const;
