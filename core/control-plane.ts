@@ -42,7 +42,7 @@ import type { ControlPlaneError, RateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
-import { type Result, ResultAsync } from "./result.ts";
+import { okAsync, type Result, ResultAsync } from "./result.ts";
 import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
 import * as sessions from "./use-cases/accounts/sessions.ts";
@@ -92,6 +92,11 @@ export interface ControlPlane {
   capabilities(): CapabilitiesResponse;
   /** Fails with `unavailable` if a backing service does not respond. */
   check(options?: CallOptions): Outcome<void>;
+  /**
+   * Returns the origins of signed storage URLs, as host sources of a Content-Security-Policy. Empty if pages cannot use
+   * the URLs.
+   */
+  storageOrigins(options?: CallOptions): Outcome<readonly string[]>;
   /** Returns the account and the credential of a request. */
   authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Outcome<Principal>;
   /** Counts a request against the account's rate limit. Fails with `rate_limited` if the account exceeds the limit. */
@@ -331,14 +336,14 @@ export interface ControlPlane {
   /** Creates a link that signs in to the console once. A user of the application or a session gets `forbidden`. */
   createConsoleLink(principal: Principal, options?: CallOptions): Outcome<sessions.ConsoleLink>;
   /**
-   * Starts a session of the console for the holder of a link or a key.
+   * Starts a session of the console for the holder of a link or a key, and ends the session that it replaces.
    *
    * @param address the network address of the client, for the rate limit
    */
   signIn(
     request: RequestFields<typeof requests.signInFields>,
     address: string,
-    options?: CallOptions,
+    options?: sessions.SignInOptions,
   ): Outcome<sessions.SignedIn>;
   /** Ends the session that authenticated the request. */
   signOut(principal: Principal, options?: CallOptions): Outcome<{ detail: string }>;
@@ -414,6 +419,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     hasSessions: ports.identity.sessions !== undefined,
     capabilities: () => capabilities,
     check: (options) => ports.provider.check(options),
+    storageOrigins: (options) => ports.provider.volumes.grantOrigins?.(options) ?? okAsync([]),
     authenticate: (headers, options) => credentials.authenticate(context, headers, options),
     countRequest: ({ account }) => context.requests.count(account),
     checkName: bind(checkName),

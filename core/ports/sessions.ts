@@ -41,7 +41,10 @@ export interface Sessions {
    * of them, and must not contain the link.
    */
   useLink(token: string, options?: CallOptions): ResultAsync<SessionHolder, Forbidden | Unavailable>;
-  /** Starts a session. No later call returns its secrets. `sessionExpiry` determines when it ends. */
+  /**
+   * Starts a session. No later call returns its secrets. `sessionExpiry` determines when it ends. The sessions that
+   * `surplusSessions` returns must end.
+   */
   create(
     holder: SessionHolder,
     options?: CallOptions,
@@ -54,7 +57,7 @@ export interface Sessions {
   authenticate(secrets: SessionSecrets, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
   /** Returns whether the account has the session, and it has not ended. */
   isLive(account: AccountId, id: string, options?: CallOptions): ResultAsync<boolean, Unavailable>;
-  /** Returns the account's sessions, oldest first. Omits sessions that have ended. */
+  /** Returns each of the account's sessions once, oldest first. Omits sessions that have ended. */
   list(account: AccountId, options?: CallOptions): ResultAsync<readonly Session[], Unavailable>;
   /** Ends a session. Fails with `not_found` if the account has no such session, or if it has ended. */
   revoke(account: AccountId, id: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;

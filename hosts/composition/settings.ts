@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { spoolSetting } from "../../adapters/shared/archives/spool-place.ts";
 import { accountLimits, deployLimits } from "../../core/domain/accounts/limits.ts";
+import { isSafeOrigin } from "../../core/domain/accounts/safe-origin.ts";
 import { envAliasesProblem } from "../../core/domain/deploy/environment.ts";
 import { closest } from "../../core/domain/wire/closest.ts";
 import { logLevels } from "./logger.ts";
@@ -81,6 +82,10 @@ export const serveShape = {
   consoleOrigin: url(/^https?$/, "https://api.example.com")
     .refine((text) => !URL.canParse(text) || new URL(text).origin === text, {
       error: "must be an origin without a path, such as https://api.example.com",
+    })
+    .refine((text) => !URL.canParse(text) || isSafeOrigin(text), {
+      error:
+        "must be an HTTPS origin, because sign-in needs HTTPS. Plain HTTP is possible only on the loopback interface, such as http://localhost:8080",
     })
     .optional()
     .describe(

@@ -8,6 +8,7 @@ import { createWorld } from "../../adapters/memory/world.ts";
 import { createSessions } from "../../adapters/shared/accounts/sessions.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId, Principal } from "../../core/domain/accounts/account.ts";
+import { sessionLimits } from "../../core/domain/accounts/limits.ts";
 import { principalOfSession, type Session } from "../../core/domain/accounts/session.ts";
 import type { InstanceStatus } from "../../core/domain/deploy/instance-status.ts";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
@@ -678,12 +679,45 @@ const identityMutants: Mutants<IdentitySubject> = {
         list: () => okAsync(made),
       };
     }),
+    "a session for each key of the account": sessionSubject((sessions, { keys }) => ({
+      list: (account) =>
+        keys.list(account).andThen((own) => sessions.list(account).map((listed) => own.flatMap(() => listed))),
+    })),
     "a session with its secrets": sessionSubject((sessions) => ({
       create: (holder) =>
         sessions.create(holder).map((made) => ({ ...made, session: { ...made.session, ...made.secrets } })),
     })),
   },
+  "session limits": {
+    "sessions without a maximum": sessionSubject((sessions) => {
+      const made: Session[] = [];
+      return {
+        create: (holder) =>
+          sessions.create(holder).map((one) => {
+            made.push(one.session);
+            return one;
+          }),
+        list: () => okAsync(made),
+      };
+    }),
+    "a session that ends itself at the maximum": sessionSubject((sessions) => ({
+      create: (holder) =>
+        sessions.list(holder.account).andThen((before) =>
+          before.length < sessionLimits.perAccount
+            ? sessions.create(holder)
+            : sessions.create(holder).andThen((made) =>
+                sessions
+                  .revoke(holder.account, made.session.id)
+                  .map(() => made)
+                  .orElse(() => okAsync(made)),
+              ),
+        ),
+    })),
+  },
   "ended sessions": {
+    "a revocation that succeeds for ended sessions": sessionSubject((sessions) => ({
+      revoke: (...args) => sessions.revoke(...args).orElse(() => okAsync(undefined)),
+    })),
     "sessions that are never revoked": sessionSubject(() => ({ revoke: () => okAsync(undefined) })),
     "sessions that seem to last": sessionSubject(() => ({ isLive: () => okAsync(true) })),
     "a revocation without an account": sessionSubject((sessions) => {

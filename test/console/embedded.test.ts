@@ -57,19 +57,57 @@ test("works behind a proxy that removes a prefix", async () => {
   await proxy.close();
 });
 
-test("opens without a sign-in page for a user whom the application has signed in", async () => {
+/** Serves the console in an application that signs its users in. */
+const serveEmbedded = async (user: string | undefined, ports = createMemoryProvider().ports) => {
   const app = Fastify({ forceCloseConnections: true });
-  const controlPlane = createControlPlane(createMemoryProvider().ports);
-  const caller = () => ({ account: parseAccount("acme") as AccountId, credentialId: "own-session" });
+  const controlPlane = createControlPlane(ports);
+  const caller = () =>
+    user === undefined ? undefined : { account: parseAccount(user) as AccountId, credentialId: "own-session" };
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
   await app.register(portside, { controlPlane, caller });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}/console/`,
+    [Symbol.asyncDispose]: async () => {
+      await controlPlane.close();
+      await app.close();
+    },
+  };
+};
+
+test("opens without a sign-in page for a user whom the application has signed in", async () => {
+  await using served = await serveEmbedded("acme");
   const page = await browser().newPage();
-  await page.goto(`http://127.0.0.1:${port}/console/`);
+  await page.goto(served.url);
   await page.getByText("No deployments yet").waitFor();
   expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
   await page.close();
-  await controlPlane.close();
-  await app.close();
+});
+
+test("keeps the session of the application if a link is not valid, and states the problem", async () => {
+  await using served = await serveEmbedded("acme");
+  const page = await browser().newPage();
+  const open = async () => {
+    await page.goto(`${served.url}#link=no-such-link`);
+    await page.getByText("No deployments yet").waitFor();
+    await page.getByRole("status").getByText("The link is not valid").waitFor();
+    expect(page.url()).toBe(`${served.url}#/`);
+  };
+  await open();
+  // The page is open already.
+  await open();
+  await page.close();
+});
+
+test("offers only the ways to sign in that the application supports", async () => {
+  const { ports } = createMemoryProvider();
+  const { sessions: _sessions, ...identity } = ports.identity;
+  await using served = await serveEmbedded(undefined, { ...ports, identity });
+  const page = await browser().newPage();
+  await page.goto(served.url);
+  await page.getByText("Sign in there, and reload the page.").waitFor();
+  await expect.poll(() => page.getByLabel("API key").count()).toBe(0);
+  expect(await page.getByText("portside console").count()).toBe(0);
+  await page.close();
 });

@@ -15,8 +15,13 @@ afterAll(async () => {
   await served?.[Symbol.asyncDispose]();
 });
 
-test("signs in with a key, and keeps the key out of the URL, the storage and the document", async () => {
+test("signs in with a key, and sends it in one body only: no URL, storage or document has it", async () => {
   const page = await browser().newPage();
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    const { url, headers, body } = { url: request.url(), headers: request.headers(), body: request.postData() };
+    if (JSON.stringify([url, headers, body]).includes(served.key)) sent.push(`${url} ${body}`);
+  });
   await page.goto(`${served.url}/console/`);
   await page.getByLabel("API key").fill("psk_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -24,10 +29,18 @@ test("signs in with a key, and keeps the key out of the URL, the storage and the
   await page.getByLabel("API key").fill(served.key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
-  const storage = await page.context().storageState();
-  expect(JSON.stringify(storage)).not.toContain(served.key);
-  expect(page.url()).not.toContain(served.key);
-  expect(await page.content()).not.toContain(served.key);
+  await page.getByRole("link", { name: "Deploys" }).click();
+  await page.getByRole("heading", { name: "Deploys", level: 1 }).waitFor();
+  expect(sent).toEqual([`${served.url}/v1/console/sign-in ${JSON.stringify({ key: served.key })}`]);
+  const left = await page.evaluate(() => ({
+    document: document.documentElement.outerHTML,
+    values: [...document.querySelectorAll("input")].map(({ value }) => value),
+    session: { ...sessionStorage },
+    name: globalThis.name,
+    history: JSON.stringify(history.state),
+  }));
+  const storage = await page.context().storageState({ indexedDB: true });
+  expect(JSON.stringify([left, storage, page.url()])).not.toContain(served.key);
   await page.close();
 });
 
@@ -54,6 +67,52 @@ test("returns to the sign-in page when the session ends, with the reason", async
   await served.signOutAll();
   await opened.open("#/deploys");
   await opened.page.getByText("Your session ended. Sign in again.").waitFor();
+});
+
+test("signs an idle page out within ten seconds after its key is revoked, in every tab", async () => {
+  const { keys } = served.memory.ports.identity;
+  const { key, id } = (await keys.create(served.account, "revoked"))._unsafeUnwrap();
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await page.goto((await createClient({ url: served.url, key }).createConsoleLink()).url);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  // This page sends no requests after it has loaded.
+  await opened.open("#/no-such-page");
+  const other = await page.context().newPage();
+  await other.goto(`${served.url}/console/#/no-such-page`);
+  await other.getByRole("heading", { name: "Not found" }).waitFor();
+  await page.clock.install();
+  await page.reload();
+  await page.getByRole("heading", { name: "Not found" }).waitFor();
+  (await keys.revoke(served.account, id))._unsafeUnwrap();
+  await page.clock.runFor(10_000);
+  for (const tab of [page, other]) await tab.getByText("Your session ended. Sign in again.").waitFor();
+});
+
+test("signing out in one tab signs the other tabs out, with the reason", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  const other = await page.context().newPage();
+  await other.goto(`${served.url}/console/`);
+  await other.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await other.getByText("You signed out in another tab.").waitFor();
+  await page.getByText("You are signed out.").waitFor();
+  await page.getByLabel("API key").fill(served.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await other.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  expect(await other.getByText("You signed out in another tab.").count()).toBe(0);
+});
+
+test("a sign-in with a link ends the session that it replaces", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  const before = (await served.client.listSessions()).sessions.length;
+  await page.goto(`${served.url}/console/#link=${await served.link()}`);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect((await served.client.listSessions()).sessions).toHaveLength(before);
 });
 
 test("signs out", async () => {

@@ -1,6 +1,7 @@
 /** The cases of `Sessions` in the contract suite of an identity. An identity without sessions passes them. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { sessionLimits } from "../../core/domain/accounts/limits.ts";
 import { type Instant, millisOf, parseInstant } from "../../core/domain/wire/instant.ts";
 import type { Identity } from "../../core/ports/provider.ts";
 import type { SessionHolder, SessionSecrets, Sessions } from "../../core/ports/sessions.ts";
@@ -110,6 +111,55 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
       expect((await expectError(sessions.authenticate(own.secrets))).kind).toBe("unauthenticated");
       expect(await expectOk(sessions.isLive(holder.account, id))).toBe(false);
       expect(await expectOk(sessions.list(holder.account))).toEqual([kept.session]);
+    }),
+  },
+  {
+    group: "ended sessions",
+    name: "revoking a session that is unknown, has expired or has lost its key fails with not_found",
+    run: withSessions(async ({ identity, sessions, account }) => {
+      const holder = await holderOf(identity, account());
+      const past = parseInstant(new Date(Date.now() - MINUTE).toISOString()) as Instant;
+      const orphan = await expectOk(sessions.create(holder));
+      // The last one, because an adapter may delete expired sessions when another one starts.
+      const expired = await expectOk(sessions.create({ ...holder, expiresAt: past }));
+      await expectOk(identity.keys.revoke(holder.account, holder.credential.id));
+      for (const id of ["no-such-session", expired.session.id, orphan.session.id]) {
+        const refused = await expectError(sessions.revoke(holder.account, id));
+        expect(refused.kind).toBe("not_found");
+        expect(refused.message).toContain(id);
+      }
+    }),
+  },
+  {
+    group: "session lists",
+    name: "an account with several keys has each session once, with the key that started it",
+    run: withSessions(async ({ identity, sessions, account }) => {
+      const owner = account();
+      const holders = [await holderOf(identity, owner), await holderOf(identity, owner)];
+      const made = [];
+      for (const holder of [...holders, ...holders]) made.push(await expectOk(sessions.create(holder)));
+      const listed = await expectOk(sessions.list(owner));
+      expect(listed.map(({ id }) => id).sort()).toEqual(made.map(({ session }) => session.id).sort());
+      expect(new Map(listed.map(({ id, credential }) => [id, credential.id]))).toEqual(
+        new Map(made.map(({ session }) => [session.id, session.credential.id])),
+      );
+    }),
+  },
+  {
+    group: "session limits",
+    name: "a session beyond the maximum number ends an oldest one, and starts",
+    run: withSessions(async ({ identity, sessions, account }) => {
+      const holder = await holderOf(identity, account());
+      const made = [];
+      for (let count = 0; count <= sessionLimits.perAccount; count++)
+        made.push(await expectOk(sessions.create(holder)));
+      const listed = (await expectOk(sessions.list(holder.account))).map(({ id }) => id);
+      expect(listed).toHaveLength(sessionLimits.perAccount);
+      const [ended] = made.filter(({ session }) => !listed.includes(session.id));
+      const oldest = made.map(({ session }) => session.createdAt).sort()[0];
+      expect(ended?.session.createdAt).toBe(oldest);
+      expect((await expectError(sessions.authenticate(ended?.secrets as SessionSecrets))).kind).toBe("unauthenticated");
+      await expectOk(sessions.authenticate(made.at(-1)?.secrets as SessionSecrets));
     }),
   },
   {

@@ -78,6 +78,12 @@ export class SessionsFile implements SessionRecords {
     return row === undefined ? undefined : sessionRecordOf(row);
   }
 
+  async find(account: AccountId, id: string): Promise<SessionRecord | undefined> {
+    const sql = "SELECT * FROM sessions WHERE account = ? AND id = ?";
+    const row = this.#use((db) => db.prepare(sql).get(account, id));
+    return row === undefined ? undefined : sessionRecordOf(row);
+  }
+
   async ofAccount(account: AccountId): Promise<readonly SessionRecord[]> {
     const sql = "SELECT * FROM sessions WHERE account = ? ORDER BY created_at, id";
     return this.#use((db) => db.prepare(sql).all(account).map(sessionRecordOf));

@@ -5,6 +5,10 @@ import type { World } from "../world.ts";
 export const createMemorySessions = ({ sessions, links }: World): SessionRecords => ({
   insert: async (record) => void sessions.set(record.id, record),
   withCookie: async (cookieHash) => [...sessions.values()].find((record) => record.cookieHash === cookieHash),
+  find: async (account, id) => {
+    const record = sessions.get(id);
+    return record?.account === account ? record : undefined;
+  },
   ofAccount: async (account) => [...sessions.values()].filter((record) => record.account === account),
   remove: async (account, id) => sessions.get(id)?.account === account && sessions.delete(id),
   seen: async (id, at) => {

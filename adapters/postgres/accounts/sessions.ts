@@ -20,6 +20,10 @@ export const createSessionRecords = (client: PostgresClient): SessionRecords => 
     insert: (record) => insert("portside_sessions", sessionRowOf(record)),
     withCookie: async (cookieHash) =>
       (await rows("SELECT * FROM portside_sessions WHERE cookie_hash = $1", cookieHash)).map(sessionRecordOf)[0],
+    find: async (account, id) =>
+      (await rows("SELECT * FROM portside_sessions WHERE account = $1 AND id = $2", account, id)).map(
+        sessionRecordOf,
+      )[0],
     ofAccount: async (account) =>
       (await rows("SELECT * FROM portside_sessions WHERE account = $1 ORDER BY created_at, id", account)).map(
         sessionRecordOf,

@@ -24,6 +24,8 @@ export interface LinkRecord {
 export interface SessionRecords {
   insert(record: SessionRecord): Promise<void>;
   withCookie(cookieHash: string): Promise<SessionRecord | undefined>;
+  /** Returns a session of the account, by an index. */
+  find(account: AccountId, id: string): Promise<SessionRecord | undefined>;
   /** Returns the account's sessions, oldest first. */
   ofAccount(account: AccountId): Promise<readonly SessionRecord[]>;
   /** Deletes a session. Returns false if the account does not have it. */

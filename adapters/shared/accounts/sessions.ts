@@ -4,7 +4,14 @@
  * Nothing is cached, so that every replica rejects a session as soon as it or its key is revoked.
  */
 import { hash, timingSafeEqual } from "node:crypto";
-import { linkExpiry, principalOfSession, type Session, sessionExpiry } from "../../../core/domain/accounts/session.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import {
+  linkExpiry,
+  principalOfSession,
+  type Session,
+  sessionExpiry,
+  surplusSessions,
+} from "../../../core/domain/accounts/session.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import { forbidden, notFound, type Unavailable, unauthenticated } from "../../../core/errors.ts";
 import type { Sessions } from "../../../core/ports/sessions.ts";
@@ -52,8 +59,10 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
   const hasKey = ({ account, credential: { keyId } }: Pick<Session, "account" | "credential">) =>
     keyId === null ? okAsync<boolean, Unavailable>(true) : keys.has(account, keyId);
 
+  const hasExpired = ({ expiresAt }: Session): boolean => timeOf(expiresAt) <= clock.now();
+
   const isLive = (session: Session): ResultAsync<boolean, Unavailable> =>
-    timeOf(session.expiresAt) <= clock.now() ? okAsync(false) : hasKey(session);
+    hasExpired(session) ? okAsync(false) : hasKey(session);
 
   const noteUse = ({ id, lastSeenAt }: Session): void => {
     const now = clock.now();
@@ -62,6 +71,28 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
       .seen(id, timestampOf(now))
       .catch((cause) => logger.warn("could not record the last use of a session", { id, cause }));
   };
+
+  const listLive = (account: AccountId): ResultAsync<SessionRecord[], Unavailable> =>
+    stored(records.ofAccount(account)).andThen((own) => {
+      const isLiveByKey = new Map<string, ReturnType<typeof hasKey>>();
+      /** Reads each key once. */
+      const hasKeyOnce = (record: SessionRecord) => {
+        const { keyId } = record.credential;
+        const known = keyId === null ? undefined : isLiveByKey.get(keyId);
+        const check = known ?? hasKey(record);
+        if (keyId !== null) isLiveByKey.set(keyId, check);
+        return check;
+      };
+      const checks = own
+        .filter((record) => !hasExpired(record))
+        .map((record) => hasKeyOnce(record).map((there) => (there ? [record] : [])));
+      return ResultAsync.combine(checks).map((all) => all.flat());
+    });
+
+  const endSurplus = ({ account, id }: SessionRecord): Promise<unknown> =>
+    records
+      .ofAccount(account)
+      .then((own) => Promise.all(surplusSessions(own, id).map((surplus) => records.remove(account, surplus))));
 
   /** Called with each new record, so that the store does not grow. */
   const removeExpired = () => records.removeExpired(timestampOf(clock.now()));
@@ -103,7 +134,12 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
         cookieHash: digest(secrets.cookie),
         tokenHash: digest(secrets.requestToken),
       };
-      return stored(removeExpired().then(() => records.insert(record))).map(() => ({
+      const insert = async () => {
+        await removeExpired();
+        await records.insert(record);
+        await endSurplus(record);
+      };
+      return stored(insert()).map(() => ({
         session: listed(record),
         secrets,
       }));
@@ -120,21 +156,20 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
       }),
 
     isLive: (account, id) =>
-      stored(records.ofAccount(account)).andThen((own) => {
-        const record = own.find((one) => one.id === id);
-        return record === undefined ? okAsync<boolean, Unavailable>(false) : isLive(record);
-      }),
-
-    list: (account) =>
-      stored(records.ofAccount(account)).andThen((own) =>
-        ResultAsync.combine(own.map((record) => isLive(record).map((live) => (live ? [listed(record)] : [])))).map(
-          (sessions) => sessions.flat(),
-        ),
+      stored(records.find(account, id)).andThen((record) =>
+        record === undefined ? okAsync<boolean, Unavailable>(false) : isLive(record),
       ),
 
-    revoke: (account, id) =>
-      stored(records.remove(account, id)).andThen((had) =>
-        had ? okAsync(undefined) : errAsync(notFound(`Your account has no session '${id}'.`)),
-      ),
+    list: (account) => listLive(account).map((live) => live.map(listed)),
+
+    revoke: (account, id) => {
+      const missing = errAsync(notFound(`Your account has no session '${id}'. It may have ended.`));
+      return stored(records.find(account, id)).andThen((record) => {
+        if (record === undefined) return missing;
+        return isLive(record).andThen((live) =>
+          stored(records.remove(account, id)).andThen((removed) => (live && removed ? okAsync(undefined) : missing)),
+        );
+      });
+    },
   };
 };

@@ -96,7 +96,9 @@ export const sessionLimits = {
   linkMs: 60_000,
   /** Interval of the checks whether a session with an open stream has ended, and the deadline of each check. */
   checkMs: 4000,
-  /** Attempts to sign in per minute and network address. */
+  /** Maximum number of sessions of an account. */
+  perAccount: 100,
+  /** Failed attempts to sign in with a key per minute and network address. */
   signInsPerMinute: 20,
 } as const;
 

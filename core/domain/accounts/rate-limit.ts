@@ -17,6 +17,12 @@ const tokensAt = (bucket: Bucket | undefined, perMinute: number, now: Instant): 
 export const usedTokens = (bucket: Bucket | undefined, perMinute: number, now: Instant): number =>
   perMinute - Math.floor(tokensAt(bucket, perMinute, now));
 
+/** Returns a token to a bucket at `now`. */
+export const returnToken = (bucket: Bucket | undefined, perMinute: number, now: Instant): Bucket => ({
+  tokens: Math.min(perMinute, tokensAt(bucket, perMinute, now) + 1),
+  at: now,
+});
+
 /** Takes one token at `now`. If the bucket is empty, `retryAfterSeconds` is the wait in whole seconds, at least 1. */
 export const takeToken = (
   bucket: Bucket | undefined,

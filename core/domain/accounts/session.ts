@@ -47,6 +47,17 @@ const earlier = (time: Instant, limit: Instant | undefined): Instant =>
 export const sessionExpiry = (now: Instant, credentialExpiry: Instant | undefined): Instant =>
   earlier(plusMillis(now, sessionLimits.lifeMs), credentialExpiry);
 
+/**
+ * Returns the ids of the sessions that a new session ends, so that the account has at most `sessionLimits.perAccount`:
+ * the oldest ones.
+ *
+ * @param sessions the account's sessions including the new one, oldest first
+ */
+export const surplusSessions = (sessions: readonly Pick<Session, "id">[], created: string): readonly string[] => {
+  const others = sessions.map(({ id }) => id).filter((id) => id !== created);
+  return others.slice(0, Math.max(0, others.length + 1 - sessionLimits.perAccount));
+};
+
 /** Returns when a sign-in link that is created now becomes invalid. */
 export const linkExpiry = (now: Instant, credentialExpiry: Instant | undefined): Instant =>
   earlier(plusMillis(now, sessionLimits.linkMs), credentialExpiry);

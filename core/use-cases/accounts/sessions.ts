@@ -22,7 +22,7 @@ import {
 } from "../../errors.ts";
 import type { SessionHolder, SessionSecrets, Sessions } from "../../ports/sessions.ts";
 import type { CallOptions } from "../../ports/system.ts";
-import { err, ok, type Result, ResultAsync, safeTry } from "../../result.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync, safeTry } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
@@ -78,21 +78,45 @@ export const createConsoleLink = accountUseCase({
 const lifeOf = ({ createdAt, expiresAt }: Session): number =>
   millisOf(parseInstant(expiresAt) as Instant) - millisOf(parseInstant(createdAt) as Instant);
 
-/** Returns the holder that a link or a key names. */
-const holderOfSignIn = (
-  { ports }: Context,
-  sessions: Sessions,
-  { link, key }: { readonly link?: string | null | undefined; readonly key?: string | null | undefined },
+/**
+ * Authenticates a key. Only an invalid key counts as a failed attempt: an outage or a valid key does not help to guess
+ * keys.
+ */
+const principalOfKey = (
+  { ports, signIns }: Context,
+  key: string,
+  address: string,
   options: CallOptions,
-): ResultAsync<SessionHolder, ControlPlaneError> => {
-  if (typeof link === "string") return sessions.useLink(link, options);
-  return ports.identity.authenticator
-    .authenticate({ kind: "api_key", value: key ?? "" }, options)
-    .andThen((principal) => {
-      const holder = holderOf(principal);
-      return holder === undefined ? err(NO_SESSION) : ok(holder);
-    });
-};
+): ResultAsync<Principal, ControlPlaneError> =>
+  signIns.count(address).asyncAndThen(() =>
+    ports.identity.authenticator
+      .authenticate({ kind: "api_key", value: key }, options)
+      .andTee(() => signIns.forgive(address))
+      .orTee(({ kind }) => {
+        if (kind !== "unauthenticated") signIns.forgive(address);
+      }),
+  );
+
+/** Ends the session that a new session replaces, if it has not ended already. */
+const endReplaced = (
+  sessions: Sessions,
+  secrets: SessionSecrets,
+  options: CallOptions,
+): ResultAsync<void, ControlPlaneError> =>
+  sessions
+    .authenticate(secrets, options)
+    .andThen(({ account, sessionId }) =>
+      sessionId === undefined ? okAsync(undefined) : sessions.revoke(account, sessionId, options),
+    )
+    .orElse(
+      (error): ResultAsync<void, ControlPlaneError> => (error.kind === "unavailable" ? errAsync(error) : okAsync()),
+    );
+
+/** The client of a sign-in. */
+export interface SignInOptions extends CallOptions {
+  /** The session that the new session replaces. The cookie alone is not sufficient to end it. */
+  readonly replaces?: SessionSecrets | undefined;
+}
 
 /**
  * Starts a session for the holder of a link or a key.
@@ -102,19 +126,23 @@ export const signIn = (
   context: Context,
   request: RequestFields<typeof signInFields>,
   address: string,
-  options: CallOptions = {},
+  { replaces, ...options }: SignInOptions = {},
 ): ResultAsync<SignedIn, ControlPlaneError> => {
   const work = () =>
     safeTry<SignedIn, ControlPlaneError>(async function* () {
-      // A link cannot be guessed.
-      if (typeof request.link !== "string") yield* context.signIns.count(address);
       const parsed = parseFields(signInFields, { ...request }, () => {
         const issues = signInIssues(request);
         return issues.length === 0 ? ok({}) : err(issues);
       });
-      const input = yield* parsed.mapErr(invalidInput);
+      const { link, key } = yield* parsed.mapErr(invalidInput);
       const sessions = yield* sessionsOf(context);
-      const holder = yield* await holderOfSignIn(context, sessions, input, options);
+      // A link cannot be guessed, so attempts with links do not count.
+      const holder =
+        typeof link === "string"
+          ? yield* await sessions.useLink(link, options)
+          : holderOf(yield* await principalOfKey(context, key ?? "", address, options));
+      if (holder === undefined) return err(NO_SESSION);
+      if (replaces !== undefined) yield* await endReplaced(sessions, replaces, options);
       const { session, secrets } = yield* await sessions.create(holder, options);
       return ok({
         account: session.account,

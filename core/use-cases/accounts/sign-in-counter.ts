@@ -1,6 +1,6 @@
-/** Counts the attempts to sign in from each network address against a rate limit. */
+/** Counts the failed attempts to sign in with a key from each network address against a rate limit. */
 import { sessionLimits } from "../../domain/accounts/limits.ts";
-import { type Bucket, takeToken } from "../../domain/accounts/rate-limit.ts";
+import { type Bucket, returnToken, takeToken } from "../../domain/accounts/rate-limit.ts";
 import { type RateLimited, rateLimited } from "../../errors.ts";
 import type { Clock } from "../../ports/system.ts";
 import { err, ok, type Result } from "../../result.ts";
@@ -17,19 +17,34 @@ export class SignInCounter {
     this.#clock = clock;
   }
 
-  /** Counts an attempt. Fails if the address exceeds the limit. */
+  /**
+   * Counts an attempt as failed until `forgive`, so that concurrent attempts cannot exceed the limit together. Fails if
+   * the address exceeds the limit.
+   */
   count(address: string): Result<void, RateLimited> {
     const perMinute = sessionLimits.signInsPerMinute;
     const { bucket, retryAfterSeconds } = takeToken(this.#buckets.get(address), perMinute, this.#clock.now());
+    this.#store(address, bucket);
+    if (retryAfterSeconds === undefined) return ok(undefined);
+    return err(
+      rateLimited(`Your address has exceeded its limit of ${perMinute} failed sign-ins per minute.`, retryAfterSeconds),
+    );
+  }
+
+  /** Removes an attempt that did not fail because of its key from the count. */
+  forgive(address: string): void {
+    const bucket = this.#buckets.get(address);
+    // A forgotten address has no attempts.
+    if (bucket === undefined) return;
+    this.#store(address, returnToken(bucket, sessionLimits.signInsPerMinute, this.#clock.now()));
+  }
+
+  #store(address: string, bucket: Bucket): void {
     this.#buckets.delete(address);
     this.#buckets.set(address, bucket);
     for (const oldest of this.#buckets.keys()) {
       if (this.#buckets.size <= ADDRESSES) break;
       this.#buckets.delete(oldest);
     }
-    if (retryAfterSeconds === undefined) return ok(undefined);
-    return err(
-      rateLimited(`Your address has exceeded its limit of ${perMinute} sign-ins per minute.`, retryAfterSeconds),
-    );
   }
 }

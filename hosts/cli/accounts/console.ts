@@ -1,13 +1,22 @@
 /** `portside console` */
+import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import { flag } from "../arguments.ts";
-import { clientFor } from "../client.ts";
+import { clientOf } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { type Io, print, printJson, say } from "../terminal/io.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
+import { findAccount } from "./account.ts";
 
 /** Without a display, the opener starts and then fails, or opens a browser in the terminal. */
 const hasDisplay = ({ env }: Io): boolean =>
   process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
+
+/**
+ * Returns the link at the URL by which this machine reaches the API, because the server cannot know a prefix that a
+ * proxy removes. Keeps the server's URL if the console would reject the sign-in at the API's URL.
+ */
+const linkAt = (api: string, told: string): string =>
+  isSafeOrigin(api) ? `${api.replace(/\/+$/, "")}/console/${new URL(told).hash}` : told;
 
 export const command: Command = {
   usage: "console [--no-open] [--json]",
@@ -18,7 +27,9 @@ export const command: Command = {
     "there is no browser or no terminal.",
   ],
   run: async (input, io) => {
-    const { url, expires_at } = await clientFor(input, io).createConsoleLink();
+    const account = findAccount(io, input.text("url"));
+    const { url: told, expires_at } = await clientOf(account).createConsoleLink();
+    const url = linkAt(account.url, told);
     if (input.flag("json")) {
       printJson(io, { url, expires_at });
       return 0;

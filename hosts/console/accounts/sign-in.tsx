@@ -1,9 +1,25 @@
 /** Signs a user in with a key. `portside console` opens the page with a one-time link instead. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Client } from "../../client/index.ts";
 import { Command } from "../components/copy.tsx";
-import { signIn, signInNotice } from "../shell/session.ts";
+import { apiUrl, signIn, signInNotice } from "../shell/session.ts";
 
-export const SignIn = () => {
+type Method = Awaited<ReturnType<Client["capabilities"]>>["console"]["sign_in"][number];
+
+/** Returns the ways to sign in that the server supports. Until it responds, returns those of a server of Portside. */
+const useMethods = (): readonly Method[] => {
+  const [methods, setMethods] = useState<readonly Method[]>(["link", "key"]);
+  useEffect(() => {
+    const read = async (): Promise<void> => {
+      const response = await fetch(`${apiUrl}/console/sign-in.json`);
+      if (response.ok) setMethods(((await response.json()) as { sign_in: Method[] }).sign_in);
+    };
+    void read().catch(() => undefined);
+  }, []);
+  return methods;
+};
+
+const KeyForm = () => {
   const input = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -21,37 +37,52 @@ export const SignIn = () => {
     if (found !== undefined) input.current?.focus();
   };
   return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label for="key">API key</label>
+      <input
+        ref={input}
+        id="key"
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={problem !== ""}
+        aria-describedby="key-help key-problem"
+      />
+      <p id="key-help" class="help">
+        The page exchanges the key for a session and does not store the key.
+      </p>
+      <p id="key-problem" class="field-problem" role="alert">
+        {problem}
+      </p>
+      <button type="submit" class="primary" disabled={isBusy}>
+        {isBusy ? "Signing in…" : "Sign in"}
+      </button>
+    </form>
+  );
+};
+
+export const SignIn = () => {
+  const methods = useMethods();
+  const hasKeys = methods.includes("key");
+  return (
     <main id="main" class="sign-in" tabIndex={-1}>
       <h1>Sign in to Portside</h1>
       {signInNotice.value !== "" && <p role="status">{signInNotice.value}</p>}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <label for="key">API key</label>
-        <input
-          ref={input}
-          id="key"
-          type="password"
-          autocomplete="off"
-          spellcheck={false}
-          aria-invalid={problem !== ""}
-          aria-describedby="key-help key-problem"
-        />
-        <p id="key-help" class="help">
-          The page exchanges the key for a session and does not store the key.
-        </p>
-        <p id="key-problem" class="field-problem" role="alert">
-          {problem}
-        </p>
-        <button type="submit" class="primary" disabled={isBusy}>
-          {isBusy ? "Signing in…" : "Sign in"}
-        </button>
-      </form>
-      <p>Or let the command line open this page, already signed in:</p>
-      <Command text="portside console" />
+      {hasKeys && <KeyForm />}
+      {methods.includes("link") && (
+        <>
+          <p>{hasKeys ? "Or let" : "Let"} the command line open this page, already signed in:</p>
+          <Command text="portside console" />
+        </>
+      )}
+      {methods.includes("application") && (
+        <p>The application that contains this page also signs users in. Sign in there, and reload the page.</p>
+      )}
     </main>
   );
 };

@@ -12,7 +12,7 @@ import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
-import { account, apiUrl, isSignedIn, offeredLink, signIn, signOut } from "./session.ts";
+import { account, apiUrl, isSignedIn, offeredLink, signIn, signInNotice, signOut } from "./session.ts";
 
 const titleOf = (route: Route): string => {
   switch (route.page) {
@@ -153,7 +153,7 @@ export const App = () => (
     )}
     {offeredLink.value !== undefined && <OfferedLink link={offeredLink.value} />}
     <div class="announcement" role="status">
-      {announcement.value}
+      {announcement.value || (isSignedIn.value ? signInNotice.value : "")}
     </div>
   </>
 );

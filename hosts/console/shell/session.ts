@@ -3,13 +3,19 @@
  * `localStorage` and in a header of each request.
  */
 import { computed, signal } from "@preact/signals";
-import { type Client, createClient } from "../../client/index.ts";
+import { ApiError, type Client, createClient } from "../../client/index.ts";
 import { replaceRoute } from "./router.ts";
 
 /** The URL of the API: the folder above the console. */
 export const apiUrl = new URL("..", new URL(".", document.baseURI)).href.replace(/\/$/, "");
 const STORED = `portside-console ${new URL(apiUrl).pathname}`;
 const TOKEN_HEADER = "x-portside-console";
+/** Replaces the stored session when a user signs out, so that the other tabs of the browser can state the reason. */
+const SIGNED_OUT = JSON.stringify({ signed_out: true });
+/** Interval of the checks whether the session of an idle page has ended, and the deadline of each check. */
+const CHECK_MS = 4000;
+
+const SESSION_ENDED = "Your session ended. Sign in again.";
 
 /** A session that sign-in created, or the session of the application that embeds Portside. */
 type Session =
@@ -18,7 +24,7 @@ type Session =
 
 /** Undefined until the page knows whether there is a session; null if there is none. */
 const session = signal<Session | null | undefined>(undefined);
-/** Why the user must sign in again. */
+/** Why the user must sign in again, or why a link did not sign the user in. */
 export const signInNotice = signal("");
 /** The token of a link that would replace the session. The user must agree first, because anyone can create a link. */
 export const offeredLink = signal<string | undefined>(undefined);
@@ -36,10 +42,19 @@ const readStored = (): Session | null => {
   }
 };
 
-const forget = (notice: string): void => {
-  localStorage.removeItem(STORED);
+const begin = (started: Session | null): void => {
+  session.value = started;
+  signInNotice.value = "";
+};
+
+const end = (notice: string): void => {
   session.value = null;
   signInNotice.value = notice;
+};
+
+const forget = (notice: string): void => {
+  localStorage.removeItem(STORED);
+  end(notice);
 };
 
 const sendAuthorized: typeof fetch = async (input, init) => {
@@ -47,46 +62,42 @@ const sendAuthorized: typeof fetch = async (input, init) => {
   const current = session.value;
   if (current?.kind === "console") headers.set(TOKEN_HEADER, current.token);
   const response = await fetch(input, { ...init, headers, credentials: "same-origin" });
-  if (response.status === 401 && current && session.value === current) forget("Your session ended. Sign in again.");
+  if (response.status === 401 && current && session.value === current) forget(SESSION_ENDED);
   return response;
 };
 
 export const client: Client = createClient({ url: apiUrl, fetch: sendAuthorized });
 
-const post = (path: string, body: unknown): Promise<Response> =>
-  sendAuthorized(`${apiUrl}/v1/console/${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-
-const problemOf = async (response: Response): Promise<string> => {
-  const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown };
-  if (typeof detail === "string") return detail;
-  const first = Array.isArray(detail) ? (detail[0] as { msg?: unknown }) : undefined;
-  return typeof first?.msg === "string"
-    ? `The credential is not valid: ${first.msg}.`
-    : `The platform responded with status ${response.status}.`;
+const problemOf = (error: unknown): string => {
+  if (!(error instanceof ApiError)) return "The platform does not respond. Check that it runs, and try again.";
+  const [issue] = error.issues;
+  return issue === undefined ? error.message : `The credential is not valid: ${issue.message}.`;
 };
 
 /** Signs in with a key or a one-time link. Returns the problem, or undefined if the user is signed in. */
-export const signIn = async (credential: { readonly key: string } | { readonly link: string }) => {
-  const response = await post("sign-in", credential).catch(() => undefined);
-  if (response === undefined) return "The platform does not respond. Check that it runs, and try again.";
-  if (!response.ok) return problemOf(response);
-  const created = (await response.json()) as { request_token: string; expires_at: string; account: string };
-  localStorage.setItem(STORED, JSON.stringify(created));
-  signInNotice.value = "";
-  session.value = readStored();
-  return undefined;
+export const signIn = async (
+  credential: { readonly key: string } | { readonly link: string },
+): Promise<string | undefined> => {
+  try {
+    const created = await client.signIn(credential);
+    localStorage.setItem(STORED, JSON.stringify(created));
+    begin(readStored());
+    return undefined;
+  } catch (error) {
+    return problemOf(error);
+  }
 };
 
 /** Ends the session. Returns the problem, or undefined if the user is signed out. */
 export const signOut = async (): Promise<string | undefined> => {
-  const response = await post("sign-out", {}).catch(() => undefined);
-  if (response?.ok !== true && response?.status !== 401)
-    return `You are still signed in: ${response === undefined ? "the platform does not respond." : await problemOf(response)}`;
-  forget("You are signed out.");
+  try {
+    await client.signOut();
+  } catch (error) {
+    const hasEnded = error instanceof ApiError && error.status === 401;
+    if (!hasEnded) return `You are still signed in: ${problemOf(error)}`;
+  }
+  localStorage.setItem(STORED, SIGNED_OUT);
+  end("You are signed out.");
   return undefined;
 };
 
@@ -97,30 +108,55 @@ const takeLink = (): string | undefined => {
   return link;
 };
 
-/** Signs in with a link, or offers it if there is a session. */
+/** Returns whether the embedding application has signed the user in. */
+const hasApplicationSession = (): Promise<boolean> =>
+  client.capabilities().then(
+    () => true,
+    () => false,
+  );
+
+/** Signs in with a link, or offers it if there is a session. If the link fails, keeps the application's session. */
 const openLink = async (link: string): Promise<void> => {
   if (session.value?.kind === "console") {
     offeredLink.value = link;
     return;
   }
   const problem = await signIn({ link });
-  if (problem !== undefined) forget(problem);
+  if (problem === undefined) return;
+  signInNotice.value = problem;
+  session.value = (await hasApplicationSession()) ? { kind: "application" } : null;
+};
+
+/** Follows a sign-in or a sign-out of another tab. */
+const followStorage = ({ key, newValue }: StorageEvent): void => {
+  // The key is null if the browser's storage was cleared.
+  if (key !== STORED && key !== null) return;
+  const stored = readStored();
+  if (stored !== null) begin(stored);
+  else if (session.value?.kind === "console")
+    end(newValue === SIGNED_OUT ? "You signed out in another tab." : SESSION_ENDED);
+};
+
+/** Asks the platform whether the session of an idle page has ended. `sendAuthorized` handles a 401. */
+const checkSession = async (): Promise<void> => {
+  if (!isSignedIn.value) return;
+  await client.capabilities({ signal: AbortSignal.timeout(CHECK_MS) }).catch(() => undefined);
 };
 
 /** Finds the session: of an earlier visit, of a one-time link, or of the embedding application. */
 export const startSession = async (): Promise<void> => {
-  globalThis.addEventListener("storage", ({ key }) => {
-    if (key === STORED) session.value = readStored();
-  });
+  globalThis.addEventListener("storage", followStorage);
   globalThis.addEventListener("hashchange", () => {
     const link = takeLink();
     if (link !== undefined) void openLink(link);
   });
+  globalThis.setInterval(() => void checkSession(), CHECK_MS);
+  // Browsers delay the timers of hidden pages.
+  document.addEventListener("visibilitychange", () => void checkSession());
   const link = takeLink();
   const stored = readStored();
   if (stored !== null) session.value = stored;
   if (link !== undefined) return openLink(link);
   if (stored !== null) return;
-  const response = await sendAuthorized(`${apiUrl}/v1/capabilities`).catch(() => undefined);
-  session.value = response?.ok === true ? { kind: "application" } : null;
+  session.value = (await hasApplicationSession()) ? { kind: "application" } : null;
 };

@@ -1,5 +1,6 @@
 /** The sessions of the console. */
 import type { ConsoleLink, SignedIn } from "../../../core/control-plane.ts";
+import { sessionLimits } from "../../../core/domain/accounts/limits.ts";
 import { revokeSessionFields, signInFields } from "../../../core/domain/wire/requests.ts";
 import {
   consoleLinkSchema,
@@ -40,7 +41,9 @@ export const sessionEndpoints = [
       "Needs no credential. Send either `link` or `key`. Starts a session of at most 12 hours and sets its cookie. Later " +
       "requests need the cookie and the header `X-Portside-Console` with the `request_token`. A link that was used or is " +
       "older than 60 seconds fails with 403. Except on the server's machine, the connection must use HTTPS (403). An " +
-      "address may try 20 times per minute (429).",
+      `address may send ${sessionLimits.signInsPerMinute} invalid keys per minute (429). The new session replaces the ` +
+      "session whose cookie and `X-Portside-Console` the request has. An account has at most " +
+      `${sessionLimits.perAccount} sessions; a further sign-in ends the oldest one.`,
     fields: signInFields,
     needsOneOf: ["link", "key"],
     response: signInSchema,
@@ -48,7 +51,7 @@ export const sessionEndpoints = [
     headers: { "Set-Cookie": "The cookie of the session: HttpOnly, SameSite=Strict, and Secure over HTTPS." },
     run: (controlPlane, _nobody, request, { signal, visit }) =>
       visit.isEncrypted || visit.isLoopback
-        ? controlPlane.signIn(request, visit.address, { signal })
+        ? controlPlane.signIn(request, visit.address, { signal, replaces: visit.session })
         : errAsync(NEEDS_TLS),
     render: (result, visit) => {
       const { cookie, lifeMs, ...body } = result as SignedIn;
@@ -75,7 +78,9 @@ export const sessionEndpoints = [
   post("/v1/console/revoke", {
     operation: "revokeSession",
     summary: "End one of your account's sessions of the console.",
-    description: "The session and its open streams end within 10 seconds on every server of the platform.",
+    description:
+      "The session and its open streams end within 10 seconds on every server of the platform. Fails with 404 if the " +
+      "session has ended already.",
     fields: revokeSessionFields,
     response: detailSchema,
     run: (controlPlane, principal, request, { signal }) => controlPlane.revokeSession(principal, request, { signal }),

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
+import { isLoopbackHost } from "../../../core/domain/accounts/safe-origin.ts";
 import type { consoleSchema } from "../../../core/domain/wire/responses.ts";
 
 export interface Visit {
@@ -13,6 +14,8 @@ export interface Visit {
   readonly isEncrypted: boolean;
   /** True if the connection does not leave the browser's machine. */
   readonly isLoopback: boolean;
+  /** The session of the console whose secrets the request has. The secrets are not checked. */
+  readonly session: SessionSecrets | undefined;
   /** The console of this server, for `GET /v1/capabilities`. */
   readonly console: z.output<typeof consoleSchema>;
 }
@@ -33,10 +36,6 @@ const PLAIN_COOKIE = "portside_session";
 /** Browsers accept the prefix only for a cookie of this host that was set over TLS. */
 const ENCRYPTED_COOKIE = `__Host-${PLAIN_COOKIE}`;
 
-/** Returns whether only programs on the machine of the browser can answer for the host. */
-const isLoopbackHost = (hostname: string): boolean =>
-  hostname.toLowerCase() === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
-
 const originHost = (origin: string | undefined): readonly string[] =>
   origin !== undefined && URL.canParse(origin) ? [new URL(origin).hostname] : [];
 
@@ -52,6 +51,7 @@ export const visitOf = (
     base: `${configured ?? `${protocol}://${host}`}${prefix}`,
     isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
     // A proxy on this machine may send the loopback address as the host. Then the page's own origin decides.
+    session: sessionSecretsOf(headers),
     isLoopback: [hostname, ...originHost(headers.origin)].every(isLoopbackHost),
     console,
   };

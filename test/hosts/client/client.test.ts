@@ -46,6 +46,7 @@ test("each operation has the name of a method of the control plane, which the en
       base: "",
       isEncrypted: true,
       isLoopback: true,
+      session: undefined,
       console: { supported: true, sign_in: [] },
     };
     const run = (): unknown => {

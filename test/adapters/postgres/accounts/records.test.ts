@@ -6,6 +6,7 @@ import { createPostgresIdentity } from "../../../../adapters/postgres/index.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../../../core/domain/accounts/account.ts";
+import type { Sessions } from "../../../../core/ports/sessions.ts";
 import { createKeyInFolder } from "../../../../hosts/composition/accounts/bootstrap.ts";
 import { firstKey } from "../../../../hosts/composition/accounts/first-key.ts";
 import { buildPlatform, resolveSettings, SettingsError } from "../../../../hosts/composition/index.ts";
@@ -71,6 +72,27 @@ test("a token becomes invalid on every replica within ten seconds of its key's r
   expect((await first.keys.revoke(acme, id)).isOk()).toBe(true);
   await clock.advance(10_000);
   expect(new Set(await kinds())).toEqual(new Set(["unauthenticated"]));
+});
+
+test("a session ends on every replica with its key, and its link works on one replica only", async () => {
+  const replicas = await Promise.all(Array.from({ length: 2 }, replica));
+  const [first, second] = replicas.map(({ identity: { keys, sessions } }) => ({
+    keys,
+    sessions: sessions as Sessions,
+  }));
+  if (first === undefined || second === undefined) throw new Error("there are no replicas");
+  const { id } = (await first.keys.create(acme, "console"))._unsafeUnwrap();
+  const holder = { account: acme, credential: { kind: "key", id, keyId: id }, expiresAt: undefined } as const;
+  const { token } = (await first.sessions.createLink(holder))._unsafeUnwrap();
+  const uses = await Promise.all([first, second].map(({ sessions }) => sessions.useLink(token)));
+  expect(uses.filter((use) => use.isOk())).toHaveLength(1);
+  const { session, secrets } = (await first.sessions.create(holder))._unsafeUnwrap();
+  expect((await second.sessions.authenticate(secrets))._unsafeUnwrap().sessionId).toBe(session.id);
+  expect((await first.keys.revoke(acme, id)).isOk()).toBe(true);
+  for (const { sessions } of [first, second]) {
+    expect((await sessions.authenticate(secrets))._unsafeUnwrapErr().kind).toBe("unauthenticated");
+    expect((await sessions.isLive(acme, session.id))._unsafeUnwrap()).toBe(false);
+  }
 });
 
 test("a finished migration does not run again, and no key is lost", async () => {

@@ -6,7 +6,7 @@ import { createWorld } from "../../../../adapters/memory/world.ts";
 import type { SessionRecords } from "../../../../adapters/shared/accounts/session-record.ts";
 import { createSessions } from "../../../../adapters/shared/accounts/sessions.ts";
 import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
-import { accountOf } from "../../../../core/domain/accounts/account.ts";
+import { type AccountId, accountOf } from "../../../../core/domain/accounts/account.ts";
 import { okAsync } from "../../../../core/result.ts";
 
 const HOUR = 60 * 60_000;
@@ -17,7 +17,10 @@ const holder = {
   expiresAt: undefined,
 } as const;
 
-const setUp = (wrap: (records: SessionRecords) => SessionRecords = (records) => records) => {
+const setUp = (
+  wrap: (records: SessionRecords) => SessionRecords = (records) => records,
+  onKeyRead: (keyId: string) => void = () => {},
+) => {
   const world = createWorld();
   const clock = createManualClock();
   const warnings: unknown[] = [];
@@ -28,7 +31,11 @@ const setUp = (wrap: (records: SessionRecords) => SessionRecords = (records) => 
     error: () => {},
   };
   const records = wrap(createMemorySessions(world));
-  const sessions = createSessions({ records, keys: { has: () => okAsync(true) }, clock, ids: randomIds, logger });
+  const has = (_account: AccountId, keyId: string) => {
+    onKeyRead(keyId);
+    return okAsync(true);
+  };
+  const sessions = createSessions({ records, keys: { has }, clock, ids: randomIds, logger });
   const create = async () => (await sessions.create(holder))._unsafeUnwrap();
   return { world, clock, sessions, create, warnings };
 };
@@ -61,6 +68,55 @@ test("the store contains no secret, and drops what has expired", async () => {
   expect([world.sessions.size, world.links.size]).toEqual([1, 0]);
 });
 
+test("an account has at most 100 sessions: a further sign-in ends the oldest one, and none of another account", async () => {
+  const { sessions, clock, create } = setUp();
+  const beta = { ...holder, account: accountOf("beta") };
+  const other = (await sessions.create(beta))._unsafeUnwrap();
+  const made: string[] = [];
+  for (let count = 0; count < 101; count++) {
+    made.push((await create()).session.id);
+    await clock.advance(1);
+  }
+  expect((await sessions.list(acme))._unsafeUnwrap().map(({ id }) => id)).toEqual(made.slice(1));
+  expect((await sessions.isLive(beta.account, other.session.id))._unsafeUnwrap()).toBe(true);
+});
+
+test("checks one session by its id, without reading the account's other sessions", async () => {
+  let lists = 0;
+  const { sessions, create } = setUp((records) => ({
+    ...records,
+    ofAccount: async (account) => {
+      lists++;
+      return records.ofAccount(account);
+    },
+  }));
+  const { session } = await create();
+  const before = lists;
+  expect((await sessions.isLive(acme, session.id))._unsafeUnwrap()).toBe(true);
+  expect((await sessions.isLive(accountOf("beta"), session.id))._unsafeUnwrap()).toBe(false);
+  expect(lists).toBe(before);
+});
+
+test("reads each key once for a list", async () => {
+  const read: string[] = [];
+  const { sessions } = setUp(undefined, (keyId) => read.push(keyId));
+  for (const id of ["k1", "k2", "k1"])
+    (await sessions.create({ ...holder, credential: { kind: "key", id, keyId: id } }))._unsafeUnwrap();
+  expect((await sessions.list(acme))._unsafeUnwrap().map(({ credential }) => credential.id)).toEqual([
+    "k1",
+    "k2",
+    "k1",
+  ]);
+  expect(read.sort()).toEqual(["k1", "k2"]);
+});
+
+test("revoking a session that has expired fails with not_found", async () => {
+  const { sessions, clock, create } = setUp();
+  const { session } = await create();
+  await clock.advance(12 * HOUR);
+  expect((await sessions.revoke(acme, session.id))._unsafeUnwrapErr().kind).toBe("not_found");
+});
+
 test("lastSeenAt is written at most once a minute, and a failed write is only logged", async () => {
   const seen: string[] = [];
   const { sessions, clock, create, warnings } = setUp((records) => ({
@@ -85,7 +141,7 @@ test("a store that fails makes every call unavailable", async () => {
     throw new Error("connection refused");
   };
   const { sessions } = setUp(() => ({
-    ...{ insert: fail, withCookie: fail, ofAccount: fail, remove: fail, seen: fail },
+    ...{ insert: fail, withCookie: fail, find: fail, ofAccount: fail, remove: fail, seen: fail },
     ...{ insertLink: fail, takeLink: fail, removeExpired: fail },
   }));
   const answers = await Promise.all([

@@ -12,6 +12,7 @@ const withoutAccount = [
   "settings",
   "capabilities",
   "check",
+  "storageOrigins",
   "authenticate",
   "countRequest",
   "hasSessions",

@@ -4,6 +4,7 @@ import { createManualClock, createMemoryProvider } from "../../../../adapters/me
 import { createControlPlane } from "../../../../core/control-plane.ts";
 import { accountOf } from "../../../../core/domain/accounts/account.ts";
 import { unavailable } from "../../../../core/errors.ts";
+import type { Authenticator } from "../../../../core/ports/authenticator.ts";
 import type { Sessions } from "../../../../core/ports/sessions.ts";
 import { errAsync, okAsync, ResultAsync } from "../../../../core/result.ts";
 
@@ -24,7 +25,7 @@ const start = async (change: (sessions: Sessions) => Partial<Sessions> = () => (
   const ended = controlPlane.whenSignedOut(principal, { signal: closed.signal }).then(() => {
     hasEnded = true;
   });
-  return { clock, controlPlane, principal, closed, ended, hasEnded: () => hasEnded };
+  return { clock, controlPlane, key, session, principal, closed, ended, hasEnded: () => hasEnded };
 };
 
 test("an open response ends within four seconds after its session", async () => {
@@ -100,6 +101,48 @@ test("sign-ins of one address do not count against another's", async () => {
   for (let count = 0; count < 20; count++) expect(await kindAt("10.0.0.1")).toBe("unauthenticated");
   expect(await kindAt("10.0.0.1")).toBe("rate_limited");
   expect(await kindAt("10.0.0.2")).toBe("unauthenticated");
+});
+
+test("concurrent attempts with invalid keys do not exceed the limit together", async () => {
+  const { controlPlane } = await start();
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => controlPlane.signIn({ key: "psk_x" }, "10.0.0.1")),
+  );
+  expect(answers.filter((answer) => answer._unsafeUnwrapErr().kind === "unauthenticated")).toHaveLength(20);
+});
+
+test("valid keys, links, outages and invalid requests do not count as failed attempts", async () => {
+  const { ports } = createMemoryProvider({ clock: createManualClock() });
+  let down = false;
+  const authenticate: Authenticator["authenticate"] = (...args) =>
+    down ? errAsync(unavailable("down")) : ports.identity.authenticator.authenticate(...args);
+  const controlPlane = createControlPlane({
+    ...ports,
+    identity: { ...ports.identity, authenticator: { authenticate } },
+  });
+  const { key } = (await ports.identity.keys.create(acme, "page"))._unsafeUnwrap();
+  const kinds = async (request: object) =>
+    (await controlPlane.signIn(request, "10.0.0.1")).match(
+      () => "signed in",
+      ({ kind }) => kind,
+    );
+  for (let count = 0; count < 21; count++) {
+    expect(await kinds({ key })).toBe("signed in");
+    expect(await kinds({ link: "no-such-link" })).toBe("forbidden");
+    expect(await kinds({ key: "" })).toBe("invalid_input");
+  }
+  down = true;
+  for (let count = 0; count < 21; count++) expect(await kinds({ key })).toBe("unavailable");
+  down = false;
+  for (let count = 0; count < 20; count++) expect(await kinds({ key: "psk_x" })).toBe("unauthenticated");
+  expect(await kinds({ key })).toBe("rate_limited");
+});
+
+test("a sign-in fails while the session that it replaces cannot be ended", async () => {
+  const { controlPlane, session, key } = await start(() => ({ revoke: () => errAsync(unavailable("down")) }));
+  const again = await controlPlane.signIn({ key }, "::1", { replaces: session });
+  expect(again._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect((await controlPlane.authenticate({ session })).isOk()).toBe(true);
 });
 
 test("a key or a token of a request takes precedence over its session", async () => {

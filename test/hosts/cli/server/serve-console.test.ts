@@ -64,6 +64,15 @@ test("--console-origin is the origin of links, from which a page signs in throug
   expect(other.status).toBe(403);
 });
 
+test.each(["http://api.example.com", "http://10.0.0.7:8080", "http://localhost.example.com"])(
+  "--console-origin %s is a usage error, because sign-in needs HTTPS off this machine",
+  async (text) => {
+    const { code, stderr } = await portside(["serve", "--console-origin", text]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--console-origin must be an HTTPS origin, because sign-in needs HTTPS.");
+  },
+);
+
 test.each(["https://api.example.com/", "https://api.example.com/x", "api.example.com"])(
   "--console-origin %s is a usage error",
   async (text) => {

@@ -65,10 +65,12 @@ describe.each(privateEndpointNames)("%s", (endpoint) => {
 
 test("another site cannot sign the user in to its own account", async () => {
   const json = { key: await api.key("attacker") };
-  for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }] as Record<
-    string,
-    string
-  >[]) {
+  for (const headers of [
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+    { origin: "https://evil.example" },
+    { origin: "null" },
+  ] as Record<string, string>[]) {
     const answer = await api.call("POST", "/v1/console/sign-in", { key: null, json, headers });
     expect(detailOf(answer, 403)).toMatch(/^Cross-site/);
     expect(answer.headers.get("set-cookie")).toBeNull();

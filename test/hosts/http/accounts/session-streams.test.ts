@@ -107,6 +107,31 @@ test.each(["session", "key"])(
   },
 );
 
+test("a revoked key ends the session on another replica, with its open streams", async () => {
+  await using started = await start();
+  const { api, clock, held, keyId, page } = started;
+  held.release();
+  await api.deploy({ function_name: "quiet", volumes: "{}" }, sourceOf({ "index.js": "run()" }));
+  await using replica = await serveApi(held.ports);
+  const onReplica = (json: object) =>
+    replica.call("POST", "/v1/deployment/logs", { key: null, headers: page.headers, json }).then(
+      ({ status }) => status,
+      () => "disconnected",
+    );
+  const first = await replica.call("POST", "/v1/deployment/logs", {
+    ...{ key: null, headers: page.headers },
+    json: { deployment_name: "quiet" },
+  });
+  const before = clock.sleeping();
+  const json = { deployment_name: "quiet", since: first.json.cursor, wait: 25, query: "no such text" };
+  const waiting = onReplica(json);
+  await expect.poll(() => clock.sleeping()).toBe(before + 2);
+  await revoke(api, "key", page, keyId);
+  await clock.advance(LATEST_MS);
+  expect(await waiting).toBe(401);
+  expect(await onReplica({ deployment_name: "quiet" })).toBe(401);
+});
+
 test("an HTTP/2 request ends too, and its connection stays open", async () => {
   await using started = await start();
   const { api, clock, held, keyId, page } = started;

@@ -97,18 +97,48 @@ describe("a sign-in", () => {
     expect(problemsOf(answer)).toEqual(expected);
   });
 
-  test("is limited to 20 attempts per minute and address, also with valid keys", async () => {
+  test("is limited to 20 invalid keys per minute and address; valid keys do not count", async () => {
     await using started = await start();
     const { api, clock } = started;
     const key = await api.key();
     const attempt = (wrong: boolean) =>
       api.call("POST", "/v1/console/sign-in", { key: null, json: { key: wrong ? "psk_wrong" : key } });
-    for (let count = 0; count < 20; count++) expect((await attempt(count > 0)).status).toBe(count > 0 ? 401 : 200);
+    for (let count = 0; count < 20; count++) {
+      expect((await attempt(false)).status).toBe(200);
+      expect((await attempt(true)).status).toBe(401);
+    }
     const refused = await attempt(false);
-    expect(detailOf(refused, 429)).toContain("20 sign-ins per minute");
+    expect(detailOf(refused, 429)).toContain("20 failed sign-ins per minute");
     expect(refused.headers.get("retry-after")).toBe("3");
     await clock.advance(3000);
     expect((await attempt(false)).status).toBe(200);
+  });
+
+  test("ends the session that it replaces, of any account", async () => {
+    await using started = await start();
+    const { api } = started;
+    const page = await signIn(api, await api.key());
+    const { headers } = page;
+    const json = { key: await api.key("beta") };
+    const wrong = await api.call("POST", "/v1/console/sign-in", { key: null, headers, json: { key: "psk_wrong" } });
+    expect([wrong.status, (await page.call("GET", "/v1/deployment/list")).status]).toEqual([401, 200]);
+    expect((await api.call("POST", "/v1/console/sign-in", { key: null, headers, json })).status).toBe(200);
+    detailOf(await page.call("GET", "/v1/deployment/list"), 401);
+    expect((await api.call("GET", "/v1/console/sessions")).json).toEqual({ sessions: [] });
+    expect((await api.call("GET", "/v1/console/sessions", { account: "beta" })).json.sessions).toHaveLength(1);
+  });
+
+  test("with only the cookie of a session does not end the session", async () => {
+    await using started = await start();
+    const { api } = started;
+    const [page, other] = [await signIn(api, await api.key()), await signIn(api, await api.key("beta"))];
+    const json = { key: await api.key("beta") };
+    for (const token of [{}, { "x-portside-console": other.requestToken }] as Record<string, string>[]) {
+      const headers = { ...page.headers, "x-portside-console": "", ...token };
+      expect((await api.call("POST", "/v1/console/sign-in", { key: null, headers, json })).status).toBe(200);
+    }
+    expect((await page.call("GET", "/v1/deployment/list")).status).toBe(200);
+    expect((await other.call("GET", "/v1/deployment/list")).status).toBe(200);
   });
 });
 
