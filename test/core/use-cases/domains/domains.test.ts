@@ -254,7 +254,7 @@ describe("check", () => {
   });
 
   test("fails with conflict if the domain is removed meanwhile, and does not restore it", async () => {
-    let removed: PromiseLike<unknown> | undefined;
+    let removed: ReturnType<MemoryPlatform["controlPlane"]["removeDomain"]> | undefined;
     const platform: MemoryPlatform = await start({
       around: ({ domains }) => {
         if (domains === undefined) return {};
