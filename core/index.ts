@@ -119,6 +119,13 @@ export {
   type StoredDomain,
 } from "./domain/domains/domain.ts";
 export { type DomainName, parseDomainName, type RegisteredDomain } from "./domain/domains/domain-name.ts";
+export {
+  type CertificateOrder,
+  type OrderLimits,
+  orderLimits,
+  orderPermittedAt,
+} from "./domain/domains/order-budget.ts";
+export { type Period, renewalTime, retryDelayMs } from "./domain/domains/renewal.ts";
 export { comparePositions, cursorOf, justBefore, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";
 export {
   type HttpRequestLog,

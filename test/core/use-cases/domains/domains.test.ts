@@ -300,6 +300,35 @@ describe("remove", () => {
     expect(await list(platform, "other")).toHaveLength(1);
   });
 
+  test("does not miss a domain that is added during the deletion", async () => {
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const platform = await start({
+      around: ({ services }) => ({
+        services: {
+          ...services,
+          remove: (...args) =>
+            new ResultAsync(
+              (async () => {
+                reached.resolve();
+                await gate.promise;
+                return services.remove(...args);
+              })(),
+            ),
+        },
+      }),
+    });
+    const { controlPlane, principal } = platform;
+    const deleting = controlPlane.deleteDeployment(principal(), { name: "app" });
+    await reached.promise;
+    const added = adding(platform);
+    // Without the turn, the request would end before the deletion does.
+    await list(platform);
+    gate.resolve();
+    expect((await deleting).isOk()).toBe(true);
+    expect((await added)._unsafeUnwrapErr().kind).toBe("not_found");
+    expect(await list(platform)).toEqual([]);
+  });
+
   test("keeps the deployment if its domains cannot be removed", async () => {
     const platform = await start({
       around: ({ domains }) =>
