@@ -63,11 +63,15 @@ const storeMutants: Mutants<ProviderSubject> = {
     })),
     "store that removes any version": store((port) => ({
       remove: (domain) =>
-        current(port, domain).andThen((found) => (found === "absent" ? okAsync(undefined) : port.remove(domain, found))),
+        current(port, domain).andThen((found) =>
+          found === "absent" ? okAsync(undefined) : port.remove(domain, found),
+        ),
     })),
     "store that keeps the etag": store((port) => ({
       write: (domain, expected) =>
-        port.write(domain, expected).map((stored) => ({ ...stored, etag: expected === "absent" ? stored.etag : expected.etag })),
+        port
+          .write(domain, expected)
+          .map((stored) => ({ ...stored, etag: expected === "absent" ? stored.etag : expected.etag })),
     })),
     "store that creates a removed domain": store((port) => ({
       write: (domain, expected) =>
@@ -75,7 +79,9 @@ const storeMutants: Mutants<ProviderSubject> = {
     })),
   },
   "proofs of ownership": {
-    "store with one proof for all accounts": store((port) => ({ proof: (_owner, domain) => port.proof(shared, domain) })),
+    "store with one proof for all accounts": store((port) => ({
+      proof: (_owner, domain) => port.proof(shared, domain),
+    })),
     "store with one proof for all domains": store((port) => ({ proof: (owner) => port.proof(owner, fixed) })),
     "store with random proofs": store(() => ({ proof: () => okAsync(`portside-verification=${crypto.randomUUID()}`) })),
     "store with a plain hash as proof": store(() => ({
@@ -97,31 +103,33 @@ const storeMutants: Mutants<ProviderSubject> = {
   },
 };
 
-const resolver =
-  (change: (port: DnsResolver) => DnsResolver["resolve"]) =>
-  (): DnsSubject => {
-    const subject = memoryDns(createMemoryProvider());
-    return { ...subject, dns: { resolve: change(subject.dns) } };
-  };
+const resolver = (change: (port: DnsResolver) => DnsResolver["resolve"]) => (): DnsSubject => {
+  const subject = memoryDns(createMemoryProvider());
+  return { ...subject, dns: { resolve: change(subject.dns) } };
+};
 
 const resolverMutants: Mutants<DnsSubject> = {
   records: {
-    "resolver that returns one record": resolver((port) => (name, type) =>
-      port.resolve(name, type).map((values) => values.slice(0, 1)),
+    "resolver that returns one record": resolver(
+      (port) => (name, type) => port.resolve(name, type).map((values) => values.slice(0, 1)),
     ),
     "resolver that ignores the type": resolver((port) => (name) => port.resolve(name, "A")),
-    "resolver that splits a text": resolver((port) => (name, type) =>
-      port.resolve(name, type).map((values) => values.flatMap((value) => (type === "TXT" ? value.split(" ") : [value]))),
+    "resolver that splits a text": resolver(
+      (port) => (name, type) =>
+        port
+          .resolve(name, type)
+          .map((values) => values.flatMap((value) => (type === "TXT" ? value.split(" ") : [value]))),
     ),
-    "resolver that falls back to the parent": resolver((port) => (name, type) =>
-      port.resolve(name, type).andThen((values) =>
-        values.length > 0 ? okAsync(values) : port.resolve(name.slice(name.indexOf(".") + 1), type),
-      ),
+    "resolver that falls back to the parent": resolver(
+      (port) => (name, type) =>
+        port
+          .resolve(name, type)
+          .andThen((values) =>
+            values.length > 0 ? okAsync(values) : port.resolve(name.slice(name.indexOf(".") + 1), type),
+          ),
     ),
   },
-  aliases: resolver((port) => (name, type) =>
-    /^[ab]\./.test(name) ? okAsync([]) : port.resolve(name, type),
-  ),
+  aliases: resolver((port) => (name, type) => (/^[ab]\./.test(name) ? okAsync([]) : port.resolve(name, type))),
   "silent servers": resolver((port) => (name, type) => port.resolve(name, type).orElse(() => okAsync([]))),
 };
 

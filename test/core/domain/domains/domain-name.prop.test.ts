@@ -9,8 +9,8 @@ import {
   parseDomainName,
   type RegisteredDomain,
 } from "../../../../core/domain/domains/domain-name.ts";
-import { nastyString } from "../../../arbitraries/nasty-strings.ts";
 import { domainName } from "../../../arbitraries/domains.ts";
+import { nastyString } from "../../../arbitraries/nasty-strings.ts";
 
 const problemOf = (text: string): string => parseDomainName(text)._unsafeUnwrapErr();
 
