@@ -17,6 +17,7 @@ import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { DeploymentDetails } from "./domain/deploy/deployment-details.ts";
 import type { DeployEvent } from "./domain/deploy/events.ts";
 import type { ReleaseDiff } from "./domain/deploy/releases/diff.ts";
+import type { DomainRow } from "./domain/domains/domain.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
 import type { LogValues } from "./domain/logs/field-values.ts";
 import type { LogHistogram } from "./domain/logs/histogram.ts";
@@ -56,6 +57,7 @@ import { compareReleases, listReleases, type ReleasePage } from "./use-cases/dep
 import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/restart.ts";
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
+import * as domains from "./use-cases/domains/domains.ts";
 import { type FollowRequest, followLogs } from "./use-cases/logs/follow-logs.ts";
 import { getLogHistogram, listLogValues } from "./use-cases/logs/log-statistics.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
@@ -317,6 +319,30 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
 
+  /**
+   * Adds a domain to a deployment, or moves the account's domain to another of its deployments. Fails with `conflict`
+   * if the domain belongs to another account. The domain serves requests after a check succeeds.
+   */
+  addDomain(
+    principal: Principal,
+    request: RequestFields<typeof requests.addDomainFields>,
+    options?: CallOptions,
+  ): Outcome<DomainRow>;
+  /** Lists the account's domains with the DNS records that they need, sorted by domain. */
+  listDomains(principal: Principal, options?: CallOptions): Outcome<readonly DomainRow[]>;
+  /** Compares the DNS records of a domain with the expected ones, and updates its status. */
+  checkDomain(
+    principal: Principal,
+    request: RequestFields<typeof requests.domainFields>,
+    options?: CallOptions,
+  ): Outcome<DomainRow>;
+  /** Removes a domain. Requests for it no longer reach the deployment. */
+  removeDomain(
+    principal: Principal,
+    request: RequestFields<typeof requests.domainFields>,
+    options?: CallOptions,
+  ): Outcome<{ detail: string }>;
+
   /** Creates an API key. No later call returns the key's secret. */
   createKey(
     principal: Principal,
@@ -461,6 +487,10 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     setSecret: bind(secrets.setSecret),
     listSecrets: bind(secrets.listSecrets),
     deleteSecret: bind(secrets.deleteSecret),
+    addDomain: bind(domains.addDomain),
+    listDomains: bind(domains.listDomains),
+    checkDomain: bind(domains.checkDomain),
+    removeDomain: bind(domains.removeDomain),
     createKey: bind(credentials.createKey),
     listKeys: bind(credentials.listKeys),
     revokeKey: bind(credentials.revokeKey),

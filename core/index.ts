@@ -109,6 +109,23 @@ export {
   type ServiceTemplate,
   statusOf,
 } from "./domain/deploy/service-template.ts";
+export { addressRecords, type DomainTarget, type FoundRecords, recordProblems } from "./domain/domains/dns-records.ts";
+export {
+  type DomainRecord,
+  type DomainRow,
+  type DomainStatus,
+  domainSchema,
+  type OwnDomain,
+  type StoredDomain,
+} from "./domain/domains/domain.ts";
+export { type DomainName, parseDomainName, type RegisteredDomain } from "./domain/domains/domain-name.ts";
+export {
+  type CertificateOrder,
+  type OrderLimits,
+  orderLimits,
+  orderPermittedAt,
+} from "./domain/domains/order-budget.ts";
+export { type Period, renewalTime, retryDelayMs } from "./domain/domains/renewal.ts";
 export { comparePositions, cursorOf, justBefore, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";
 export {
   type HttpRequestLog,

@@ -59,6 +59,9 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   names: { remembers_freed: offered() },
   secrets: offered("in Secrets Manager, in the region of the services"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
+  domains: missing(
+    "on AWS, add a certificate of Certificate Manager to the listener of the load balancer, and a listener rule for the host name",
+  ),
   volumes: awsVolumes,
   cron: awsCron,
   logs: awsLogCapabilities(config),

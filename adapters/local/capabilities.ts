@@ -103,6 +103,9 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     dockerfile: dockerfiles(chosen),
   },
   names: { remembers_freed: offered() },
+  domains: missing(
+    "the local provider does not get certificates; put a reverse proxy with a certificate in front of the ingress",
+  ),
   secrets: offered("encrypted in the data folder, with a key in a separate file"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: {

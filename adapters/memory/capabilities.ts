@@ -33,6 +33,7 @@ export const memoryCapabilities: Capabilities = {
   names: { remembers_freed: offered() },
   releases: offered("the last 10 releases of a deployment"),
   secrets: offered("the values are not stored"),
+  domains: offered("checked against a simulated DNS; the platform gets no certificates"),
   volumes: {
     mounts: offered(),
     store: offered(),

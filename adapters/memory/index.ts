@@ -13,6 +13,7 @@ import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../.
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
 import { createIdentity, generateSigningKey } from "../jwt/index.ts";
+import { registeredDomain } from "../shared/domains/public-suffixes.ts";
 import { compileRe2 } from "../shared/logs/re2.ts";
 import { createSystemClock, randomIds } from "../shared/runtime/system.ts";
 import type { BillingRow } from "../shared/sql/tables/billing.ts";
@@ -21,6 +22,8 @@ import { createMemorySessions } from "./accounts/sessions.ts";
 import { memoryCapabilities } from "./capabilities.ts";
 import { createMemoryBuilder, createMemorySpool } from "./deploy/build.ts";
 import { createMemoryPlatform } from "./deploy/service-platform.ts";
+import { createMemoryDomains } from "./domains/domain-store.ts";
+import { createSimulatedDns, memoryTarget, type SimulatedDns } from "./domains/simulated-dns.ts";
 import { createMemoryLogs } from "./logs/log-store.ts";
 import { createMemoryScheduler } from "./schedules/scheduler.ts";
 import { createMemorySecrets } from "./secrets/secret-store.ts";
@@ -54,6 +57,8 @@ export interface MemoryProvider {
   measure(account: AccountId, deployment: string, activity: SimulatedActivity): void;
   /** The ports that `createControlPlane` needs. */
   readonly ports: Ports;
+  /** The DNS that checks of domains read. It is empty until records are added. */
+  readonly dns: SimulatedDns;
   /** Deletes all state. */
   reset(): void;
   /** Returns a copy of all state. */
@@ -73,6 +78,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   const storage = createMemoryStorage(world, clock, logger);
   const logs = createMemoryLogs(world, clock, compileRe2);
   const metrics = createMemoryMetrics(world, clock);
+  const { dns, controls } = createSimulatedDns(world);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: { ...memoryCapabilities, ...config.capabilities },
@@ -82,6 +88,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     scheduler: createMemoryScheduler(world, clock, logs),
     logs,
     secrets: createMemorySecrets(world, clock),
+    domains: { store: createMemoryDomains(world), dns, target: memoryTarget, registeredDomain },
     sql,
     metrics,
     spool: createMemorySpool(),
@@ -101,6 +108,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     identity,
     billing,
     ports: { provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 },
+    dns: controls,
     charge: (account, ...rows) => void world.charges.set(account, [...(world.charges.get(account) ?? []), ...rows]),
     measure: metrics.measure,
     reset: () => {
@@ -118,6 +126,7 @@ export { delayed, type Fault, faulty, type PortCall } from "../decorators/faulty
 export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../shared/archives/receive-archive.ts";
 export { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 export type { BillingRow } from "../shared/sql/tables/billing.ts";
+export type { SimulatedDns } from "./domains/simulated-dns.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
 export type { SimulatedActivity } from "./usage/metrics.ts";
-export type { World } from "./world.ts";
+export type { SimulatedRecord, World } from "./world.ts";

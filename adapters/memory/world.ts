@@ -1,6 +1,7 @@
 /** The in-memory cloud that the memory provider's ports share. Plain data, copied on read and write. */
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
+import type { DomainRecord, StoredDomain } from "../../core/domain/domains/domain.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
 import type { LastFire } from "../../core/domain/schedules/fire-policy.ts";
@@ -75,6 +76,11 @@ export interface StoredSecretRecord extends StoredSecret {
   readonly redeploying?: number | undefined;
 }
 
+/** A record of the simulated DNS. */
+export interface SimulatedRecord extends Pick<DomainRecord, "name" | "value"> {
+  readonly type: DomainRecord["type"] | "CAA";
+}
+
 /** The complete state of the provider. */
 export interface World {
   readonly services: Map<string, StoredService>;
@@ -94,6 +100,11 @@ export interface World {
   readonly volumes: Map<string, StoredBucket>;
   /** Secrets by account and name, including deleted ones. */
   readonly secrets: Map<string, StoredSecretRecord>;
+  readonly domains: Map<string, StoredDomain>;
+  /** The records of the simulated DNS by name. */
+  readonly dnsRecords: Map<string, readonly SimulatedRecord[]>;
+  /** The names whose simulated DNS servers do not respond. */
+  readonly silentNames: Set<string>;
   /** Schedules by account and name. */
   readonly schedules: Map<string, CronJob>;
   /** The latest requested fire of each schedule, by account and name. */
@@ -119,6 +130,9 @@ export const createWorld = (): World => ({
   links: new Map(),
   volumes: new Map(),
   secrets: new Map(),
+  domains: new Map(),
+  dnsRecords: new Map(),
+  silentNames: new Set(),
   schedules: new Map(),
   fires: new Map(),
   charges: new Map(),

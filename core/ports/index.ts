@@ -21,6 +21,9 @@ export type {
 export { keptImages, oldestRecorded, prunedImages } from "../domain/deploy/releases/retention.ts";
 export type { ResourceCatalogue, ResourceSize } from "../domain/deploy/resources.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/deploy/service-template.ts";
+export type { DomainTarget } from "../domain/domains/dns-records.ts";
+export type { DomainRecord, DomainStatus, OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
+export type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
 export {
   before,
   behind,
@@ -99,6 +102,7 @@ export {
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
 export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
 export type { Billing } from "./billing.ts";
+export type { DnsResolver, DnsType, DomainPorts, DomainStore } from "./domain-store.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type {
   EarlierFindings,

@@ -7,6 +7,7 @@ import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";
 import type { Billing } from "./billing.ts";
+import type { DomainPorts } from "./domain-store.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { LogStore } from "./log-store.ts";
 import type { MetricStore } from "./metric-store.ts";
@@ -33,6 +34,8 @@ export interface Provider {
   readonly volumes: VolumeStore;
   /** Must be present if the provider declares `secrets`. */
   readonly secrets?: SecretStore;
+  /** Must be present if the provider declares `domains`. */
+  readonly domains?: DomainPorts;
   readonly scheduler: Scheduler;
   readonly logs: LogStore;
   readonly sql: SqlEngine;

@@ -51,6 +51,7 @@ export const navigation: readonly Group[] = [
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",
     "docs/secrets": "Secrets",
+    "docs/domains": "Domains",
     "docs/guides/python": "Python",
     "docs/schedules": "Schedules",
     "docs/sql": "SQL",

@@ -35,6 +35,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Manage secrets",
     load: async (words) => (await import("./secrets/secret.ts")).secretCommand(words),
   },
+  domain: {
+    summary: "Manage your own domains",
+    load: async (words) => (await import("./domains/domain.ts")).domainCommand(words),
+  },
   metrics: entry("Show the metrics of a deployment", () => import("./usage/metrics.ts")),
   cost: entry("Show the cost of AI models and infrastructure", () => import("./usage/cost.ts")),
   sql: entry("Query your logs and billing with SQL", () => import("./sql/sql.ts")),

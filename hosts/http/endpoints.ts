@@ -4,6 +4,7 @@ import { sessionEndpoints } from "./accounts/session-endpoints.ts";
 import { deployEndpoints } from "./deploy/deploy-endpoints.ts";
 import { deploymentEndpoints } from "./deploy/deployment-endpoints.ts";
 import { releaseEndpoints } from "./deploy/release-endpoints.ts";
+import { domainEndpoints } from "./domains/endpoints.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { logEndpoints } from "./logs/endpoints.ts";
 import { secretEndpoints } from "./secrets/endpoints.ts";
@@ -48,6 +49,11 @@ const groups = [
     name: "Secrets",
     description: "Values that variables of your deployments refer to, such as passwords. No response contains them.",
     endpoints: secretEndpoints,
+  },
+  {
+    name: "Domains",
+    description: "Your own domains, which send requests to your deployments.",
+    endpoints: domainEndpoints,
   },
   { name: "SQL", description: "SQL over logs and billing.", endpoints: sqlEndpoints },
   {

@@ -12,6 +12,7 @@ export { refusedCrons } from "./broken-schedules.ts";
 export { refusedMountPaths } from "./broken-storage.ts";
 export { character } from "./characters.ts";
 export { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";
+export { domainName } from "./domains.ts";
 export { environment, variableName, variableValue } from "./environments.ts";
 export { hostileFilters } from "./hostile-filters.ts";
 export { firstInstant, instant, lastInstant, logPosition } from "./instants.ts";

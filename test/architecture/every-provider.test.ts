@@ -64,7 +64,7 @@ const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     busy_leases: 1,
   },
   local: {
-    ...{ runs: 1, "names.remembers_freed": 1, "volumes.flat_namespace": 1 },
+    ...{ runs: 1, "names.remembers_freed": 1, "volumes.flat_namespace": 1, domains: 13 },
     // Plain processes on this machine, because bubblewrap adds capabilities. A container engine is optional.
     ...{ "volumes.read_only": 1, isolation: 1 },
     ...(local.provider.capabilities.builders.dockerfile.supported ? { "builders.dockerfile": 1 } : {}),
@@ -73,13 +73,13 @@ const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
     ...{ "sql.lag_seconds": 1, "volumes.conditional_uploads": 1 },
     ...{ idle: 1, busy_leases: 1 },
-    ...{ instance_list: 3, "cron.fire": 1, "logs.histogram": 3 },
+    ...{ instance_list: 3, "cron.fire": 1, "logs.histogram": 3, domains: 13 },
   },
   aws: {
     ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
     ...{ "sql.lag_seconds": 1, "volumes.head_downloads": 1, "volumes.unsized_uploads": 1 },
     ...{ idle: 1, busy_leases: 1 },
-    ...{ instance_list: 3, "cron.fire": 1, "logs.histogram": 3 },
+    ...{ instance_list: 3, "cron.fire": 1, "logs.histogram": 3, domains: 13 },
   },
 };
 

@@ -101,7 +101,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|tar|jose|re2js|mime|fresh|range-parser|semver|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
+      /^(zod|tar|jose|re2js|tldts|mime|fresh|range-parser|semver|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
     ],
     why: "shared adapters import no provider",
   },

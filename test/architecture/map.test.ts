@@ -19,7 +19,7 @@ const tableWith = (header: string): (readonly string[])[] => {
   );
 };
 
-const capabilities = ["deploy", "logs", "volumes", "secrets", "schedules", "sql", "usage", "accounts"];
+const capabilities = ["deploy", "logs", "volumes", "secrets", "domains", "schedules", "sql", "usage", "accounts"];
 const map = tableWith("| deploy");
 const rooms = tableWith("folder").flat();
 

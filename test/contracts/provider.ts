@@ -1,4 +1,5 @@
 /** All suites of a provider's ports: suites that run services, and suites that only store data. */
+import { domainStoreCases } from "./domains.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { imageBuilderCases } from "./image-builder.ts";
 import { logSearchCases } from "./log-search.ts";
@@ -36,6 +37,7 @@ export const storedCases: Cases = [
   ...volumeObjectCases,
   ...volumeUploadCases,
   ...secretStoreCases,
+  ...domainStoreCases,
 ];
 
 /** All suites of a provider. */

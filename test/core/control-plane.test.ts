@@ -46,6 +46,7 @@ test("capabilities combine the provider's record and the account's limits", () =
       deployments: 50,
       instances: 7,
       volumes: 100,
+      domains: 50,
       builds_at_once: 2,
       uploads_at_once: 2,
       sql_at_once: 1,

@@ -1,5 +1,6 @@
 /** A span for each port call, such as `services.rollout` or `logs.after`. */
 
+import type { DomainPorts } from "../../../core/ports/domain-store.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
 import { wrapPort } from "../decorate-port.ts";
 import { withSpan } from "./span.ts";
@@ -8,6 +9,12 @@ const traced = <P extends object>(name: string, port: P): P =>
   wrapPort(port, (method, call, args) =>
     withSpan(`${name}.${method}`, { "portside.port": name, "portside.method": method }, () => call(...args)),
   );
+
+const tracedDomains = (domains: DomainPorts): DomainPorts => ({
+  ...domains,
+  store: traced("domains", domains.store),
+  dns: traced("dns", domains.dns),
+});
 
 /**
  * Returns the ports with a span around each call. Does not trace clocks, ids or loggers, which are called too often.
@@ -22,6 +29,7 @@ export const tracePorts = (ports: Ports): Ports => {
       builder: traced("builder", provider.builder),
       volumes: traced("volumes", provider.volumes),
       ...(provider.secrets === undefined ? {} : { secrets: traced("secrets", provider.secrets) }),
+      ...(provider.domains === undefined ? {} : { domains: tracedDomains(provider.domains) }),
       scheduler: traced("scheduler", provider.scheduler),
       logs: traced("logs", provider.logs),
       sql: traced("sql", provider.sql),

@@ -44,6 +44,7 @@ export const accountLimits = {
   deployments: 50,
   instances: 200,
   volumes: 100,
+  domains: 50,
   buildsAtOnce: 2,
   uploadsAtOnce: 2,
   sqlAtOnce: 1,

@@ -101,6 +101,7 @@ export const capabilitiesSchema = z
       description: "The platform keeps the releases of a deployment, so that a rollback can restore them.",
     }),
     secrets: feature.meta({ description: "The platform stores secrets, and a variable may refer to one." }),
+    domains: feature.meta({ description: "An account can use its own domains for deployments." }),
     volumes: z.object({
       mounts: feature.meta({ description: "Volumes appear as folders in services." }),
       store: feature,

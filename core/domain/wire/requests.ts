@@ -12,6 +12,7 @@ import {
 } from "../accounts/limits.ts";
 import { type DeclaredVariables, readEnvironment } from "../deploy/environment.ts";
 import { messageField, type VariableValues, variableShape } from "../deploy/fields.ts";
+import { type DomainName, domainShape, parseDomainName } from "../domains/domain-name.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
 import { parseSecretValue } from "../secrets/secret.ts";
 import { type CostKey, costKeys } from "../usage/cost.ts";
@@ -406,3 +407,22 @@ export const deleteSecretFields = {
   name: readField<SecretName>((name) => ({ value: name as SecretName }), "The secret.", ["STRIPE_KEY"]),
   version: optionalVersion,
 } as const;
+
+const domainField = (description: string) =>
+  readField<DomainName>(
+    (text) =>
+      parseDomainName(text).match(
+        (value) => ({ value }),
+        (problem) => ({ problem, type: "string_pattern_mismatch" as const }),
+      ),
+    description,
+    ["app.example.com"],
+    domainShape,
+  );
+
+export const addDomainFields = {
+  domain: domainField("The domain, without a scheme, port or path. Wildcards are not supported."),
+  name: anyName("The deployment that serves the domain."),
+} as const;
+
+export const domainFields = { domain: domainField("The domain.") } as const;

@@ -8,6 +8,7 @@ import { checkNameFields, deleteFields } from "../../domain/wire/requests.ts";
 import type { nameCheckSchema } from "../../domain/wire/responses.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
+import { detachDomains } from "../domains/domains.ts";
 import type { Permit } from "../pipeline/keyed-semaphore.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { ownService } from "./find-name.ts";
@@ -62,7 +63,10 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     const { etag, owner } = yield* await ownService(caller, name);
     // Remove the schedule first, so that it never calls a deleted service.
     yield* await scheduler.remove({ name, owner }, options);
-    yield* await services.remove(name, { etag, owner }, options);
+    const removed = await context.domains.run(owner, () =>
+      detachDomains(caller, name).andThen(() => services.remove(name, { etag, owner }, options)),
+    );
+    yield* removed;
     const json = { event: "delete", message: "The deployment was deleted" };
     const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);
     if (logged.isErr()) context.ports.logger.warn("the deletion of a deployment was not logged", { name });

@@ -48,6 +48,8 @@ export interface Context {
   readonly metricReads: KeyedSemaphore;
   /** Permits one change to the secrets of an account at a time. */
   readonly secrets: KeyedSemaphore;
+  /** Permits one change to the domains of an account at a time. */
+  readonly domains: KeyedSemaphore;
   /** Limits the requests per account and minute. */
   readonly requests: RequestCounter;
   /** Limits the attempts to sign in to the console per network address. */
@@ -91,6 +93,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
     metricReads: new KeyedSemaphore(1),
     secrets: new KeyedSemaphore(1),
+    domains: new KeyedSemaphore(1),
     signIns: new SignInCounter(ports.clock),
     requests: new RequestCounter(ports.clock, settings.accountLimits.requestsPerMinute),
   };

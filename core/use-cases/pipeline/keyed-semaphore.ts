@@ -47,8 +47,14 @@ export class KeyedSemaphore {
     return this.isAvailable(key) ? this.#runWith(this.acquire(key), work) : undefined;
   }
 
+  /** Runs `work` with a permit, after it waits for the permit. */
+  run<T>(key: string, work: () => PromiseLike<T>): Promise<T> {
+    return this.#runWith(this.acquire(key), work);
+  }
+
   async #runWith<T>(permit: Permit, work: () => PromiseLike<T>): Promise<T> {
     try {
+      await permit.whenGranted;
       return await work();
     } finally {
       permit.release();

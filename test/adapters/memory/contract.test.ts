@@ -9,6 +9,7 @@ import {
   billingCases,
   clockCases,
   contractTests,
+  dnsResolverCases,
   durableCases,
   freshNames,
   identityCases,
@@ -18,6 +19,7 @@ import {
   providerCases,
   type Started,
 } from "../../contracts/index.ts";
+import { memoryDns } from "../../support/providers/memory-dns.ts";
 import { nodeContractSources } from "../../support/providers/contract-sources.ts";
 
 const nothing = async () => undefined;
@@ -38,6 +40,11 @@ contractTests(
   },
   memoryCapabilities,
 );
+
+contractTests("memory DNS", dnsResolverCases, async () => ({
+  subject: memoryDns(createMemoryProvider()),
+  close: nothing,
+}));
 
 contractTests("memory metrics", metricStoreCases, async () => {
   const clock = createManualClock("2026-03-01T12:00:00Z");

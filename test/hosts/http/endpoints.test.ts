@@ -19,6 +19,7 @@ const contract = [
   "GET /v1/deployment/release-diff",
   "GET /v1/deployment/releases",
   "GET /v1/deploys",
+  "GET /v1/domain/list",
   "GET /v1/key/list",
   "GET /v1/metrics",
   "GET /v1/secret/list",
@@ -41,6 +42,9 @@ const contract = [
   "POST /v1/deployment/restart",
   "POST /v1/deployment/rollback",
   "POST /v1/deployment/rollback/plan",
+  "POST /v1/domain/add",
+  "POST /v1/domain/check",
+  "POST /v1/domain/remove",
   "POST /v1/key/create",
   "POST /v1/key/revoke",
   "POST /v1/logs/histogram",
@@ -111,13 +115,14 @@ describe("without a capability", () => {
   const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
     "/v1/volume/": ({ volumes }) => volumes.store,
     "/v1/secret/": ({ secrets }) => secrets,
+    "/v1/domain/": ({ domains }) => domains,
     "/v1/sql": ({ sql }) => sql.queries,
     "/v1/user/subscription": ({ subscription }) => subscription,
   };
-  const { volumes, cron, sql, secrets } = minimalCapabilities;
+  const { volumes, cron, sql, secrets, domains } = minimalCapabilities;
   const subscription = { supported: false, reason: "nothing is sold here" } as const;
-  const lackingAll = { volumes, cron, sql, secrets, subscription };
-  const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|secret|sql|user)/.test(endpoint));
+  const lackingAll = { volumes, cron, sql, secrets, domains, subscription };
+  const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|secret|domain|sql|user)/.test(endpoint));
 
   test.each(missing)("%s returns 501 with the reason", async (endpoint) => {
     await using api = await serveMemory({ capabilities: lackingAll });

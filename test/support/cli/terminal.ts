@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly columns?: number;
   /** Called with every chunk of standard output. */
   readonly onOutput?: (text: string) => void;
+  /** Called with every chunk of standard error. */
+  readonly onError?: (text: string) => void;
 }
 
 const sink = (columns: number | undefined, onOutput?: (text: string) => void) => {
@@ -42,7 +44,7 @@ const stdinOf = ({ stdin, typed }: RunOptions): NodeJS.ReadStream => {
 /** A terminal, or a pipe if it has no width, and its recorded output. */
 export const terminal = (options: RunOptions = {}) => {
   const stdout = sink(options.columns, options.onOutput);
-  const stderr = sink(options.columns);
+  const stderr = sink(options.columns, options.onError);
   const io: Io = {
     stdout,
     stderr,

@@ -70,6 +70,13 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
   "POST /v1/secret/set": () => ({ path: "/v1/secret/set", json: { name: "STRIPE_KEY", value: "sk_1" } }),
   "GET /v1/secret/list": () => ({ path: "/v1/secret/list" }),
   "POST /v1/secret/delete": () => ({ path: "/v1/secret/delete", json: { name: "STRIPE_KEY" } }),
+  "POST /v1/domain/add": ({ name }) => ({
+    path: "/v1/domain/add",
+    json: { domain: "app.example.com", name },
+  }),
+  "GET /v1/domain/list": () => ({ path: "/v1/domain/list" }),
+  "POST /v1/domain/check": () => ({ path: "/v1/domain/check", json: { domain: "app.example.com" } }),
+  "POST /v1/domain/remove": () => ({ path: "/v1/domain/remove", json: { domain: "app.example.com" } }),
   "POST /v1/logs/histogram": ({ name }) => ({ path: "/v1/logs/histogram", json: { deployment_name: name } }),
   "POST /v1/logs/values": ({ name }) => ({ path: "/v1/logs/values", json: { deployment_name: name } }),
   "POST /v1/sql": () => ({ path: "/v1/sql", json: { query: "SELECT COUNT(*) AS n FROM logs" } }),

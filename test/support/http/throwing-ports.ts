@@ -42,6 +42,15 @@ export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string
       builder: wrap(provider.builder, "builder"),
       volumes: wrap(provider.volumes, "volumes"),
       ...(provider.secrets === undefined ? {} : { secrets: wrap(provider.secrets, "secrets") }),
+      ...(provider.domains === undefined
+        ? {}
+        : {
+            domains: {
+              ...provider.domains,
+              store: wrap(provider.domains.store, "domains"),
+              dns: wrap(provider.domains.dns, "dns"),
+            },
+          }),
       scheduler: wrap(provider.scheduler, "scheduler"),
       logs: wrap(provider.logs, "logs"),
       sql: wrap(provider.sql, "sql"),

@@ -31,6 +31,7 @@ export const minimalCapabilities: Capabilities = {
   idle: missing("no choice of idle here"),
   releases: missing("no releases here"),
   secrets: missing("no secrets here"),
+  domains: missing("no domains here"),
   memory_limit: missing("no memory limit here"),
   cpu_limit: missing("no CPU limit here"),
   busy_leases: missing("no busy leases here"),

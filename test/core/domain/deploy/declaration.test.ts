@@ -193,6 +193,7 @@ describe("rejects", () => {
       deployments: 50,
       instances: 3,
       volumes: 1,
+      domains: 1,
       buildsAtOnce: 1,
       uploadsAtOnce: 1,
       sqlAtOnce: 1,

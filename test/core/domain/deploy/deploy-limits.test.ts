@@ -10,6 +10,7 @@ const limits = {
   deployments: 1,
   instances: 1000,
   volumes: 1,
+  domains: 1,
   buildsAtOnce: 1,
   uploadsAtOnce: 1,
   sqlAtOnce: 1,

@@ -22,6 +22,7 @@ test("an account without resources has a usage of 0 for each quota", async () =>
     deployments: { limit: accountLimits.deployments, used: 0 },
     instances: { limit: accountLimits.instances, used: 0 },
     volumes: { limit: accountLimits.volumes, used: 0 },
+    domains: { limit: accountLimits.domains, used: 0 },
     builds_at_once: { limit: accountLimits.buildsAtOnce, used: 0 },
     uploads_at_once: { limit: accountLimits.uploadsAtOnce, used: 0 },
     sql_at_once: { limit: accountLimits.sqlAtOnce, used: 0 },

@@ -183,6 +183,22 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   deleteSecret: async (controlPlane, other) => {
     expect((await controlPlane.deleteSecret(other, { name: "API_KEY" }))._unsafeUnwrapErr().kind).toBe("not_found");
   },
+  addDomain: async (controlPlane, other) => {
+    const domain = "app.example.com";
+    const taken = await controlPlane.addDomain(other, { domain, name: "app" });
+    expect(taken._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  listDomains: async (controlPlane, other) => {
+    expect((await controlPlane.listDomains(other))._unsafeUnwrap()).toEqual([]);
+  },
+  checkDomain: async (controlPlane, other) => {
+    const checked = await controlPlane.checkDomain(other, { domain: "app.example.com" });
+    expect(checked._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  removeDomain: async (controlPlane, other) => {
+    const removed = await controlPlane.removeDomain(other, { domain: "app.example.com" });
+    expect(removed._unsafeUnwrapErr().kind).toBe("not_found");
+  },
   setSecret: async (controlPlane, other) => {
     const set = (await controlPlane.setSecret(other, { name: "API_KEY", value: "s3cret" }))._unsafeUnwrap();
     expect(set).toMatchObject({ version: 1, deploys: [] });
@@ -232,6 +248,7 @@ const prepare = async () => {
   const records = await deployed(platform, { env: { TOKEN: "s3cret", API_KEY: { secret: "API_KEY" } } });
   const key = (await platform.controlPlane.createKey(platform.principal(), { label: "acme's" }))._unsafeUnwrap();
   const { controlPlane, principal, memory } = platform;
+  (await controlPlane.addDomain(principal(), { domain: "app.example.com", name: "app" }))._unsafeUnwrap();
   memory.billing.subscribe(principal().account, { ...freeSubscription("any"), plan: "pro" });
   for (const name of ["old", "data"]) (await controlPlane.createVolume(principal(), { name }))._unsafeUnwrap();
   const put = (await controlPlane.grantUpload(principal(), { volume: "data", object: "a.txt" }))._unsafeUnwrap();
@@ -275,6 +292,7 @@ test.each(tried)("%s reveals and changes nothing of another account", async (_me
     objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
     trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
     secrets: (await controlPlane.listSecrets(principal()))._unsafeUnwrap(),
+    domains: (await controlPlane.listDomains(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
     sessions: (await controlPlane.listSessions(principal()))._unsafeUnwrap(),
     usage: (await controlPlane.getAccountUsage(principal()))._unsafeUnwrap(),

@@ -25,12 +25,7 @@ test("prints a table on a terminal, and tab-separated lines in a pipe", async ()
   expect([piped.code, piped.stderr]).toEqual([0, ""]);
   const lines = piped.stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(Object.keys(accountLimits).length);
-  expect(lines.slice(0, 4)).toEqual([
-    "deployments\t1\t50",
-    "instances\t3\t200",
-    "volumes\t1\t100",
-    "builds_at_once\t0\t2",
-  ]);
+  expect(lines.slice(0, 4)).toEqual(["deployments\t1\t50", "instances\t3\t200", "volumes\t1\t100", "domains\t0\t50"]);
 });
 
 test("prints the response with --json, which counts the request itself", async () => {

@@ -1,6 +1,6 @@
 /**
  * No account can see or change another account's resources. Requests for its deployments, deploys and volumes fail
- * with 403, requests for its keys, secrets and sessions fail with 404, and lists omit them. Every endpoint needs a case here.
+ * with 403, requests for its keys, secrets, domains and sessions fail with 404, and lists omit them. Every endpoint needs a case here.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
@@ -58,6 +58,11 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/secret/delete": refused(404),
   // Each account has its own secret names, so this creates a secret of the caller. Must follow the other secret cases.
   "POST /v1/secret/set": { own: (answer) => expect(answer).toMatchObject({ version: 1, deploys: [] }) },
+  // Names the other account's deployment.
+  "POST /v1/domain/add": refused(403),
+  "GET /v1/domain/list": nothingOfOthers,
+  "POST /v1/domain/check": refused(404),
+  "POST /v1/domain/remove": refused(404),
   "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
   "GET /v1/cost": { own: (answer) => expect(answer).toMatchObject({ total: { turns: 0 }, groups: [] }) },
   "GET /v1/metrics": { own: (answer) => expect(answer).toMatchObject({ series: [] }) },
@@ -91,6 +96,8 @@ beforeAll(async () => {
   const fields = { function_name: "taken", volumes: "{}", env };
   const records = recordsOf(await api.deploy(fields, archive, { account: "owner" }));
   for (const name of ["data", "old"]) await api.call("POST", "/v1/volume/create", { json: { name }, account: "owner" });
+  const domain = { domain: "app.example.com", name: "taken" };
+  await api.call("POST", "/v1/domain/add", { json: domain, account: "owner" });
   const upload = await callEndpoint(api, "POST /v1/volume/upload", {}, { account: "owner" });
   await fetch(upload.json.url, { method: "PUT", body: "hunter2" });
   const parts = { volume: "data", object: "large", resumable: true, size: 1 };
@@ -113,6 +120,7 @@ const ownView = async () => {
     "GET /v1/deploy/:deploy_id",
     "POST /v1/deployment/logs",
     "GET /v1/secret/list",
+    "GET /v1/domain/list",
     "GET /v1/volume/list",
     "GET /v1/volume/objects",
     "GET /v1/volume/trash",

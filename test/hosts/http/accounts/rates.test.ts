@@ -47,6 +47,7 @@ test("returns the limits, which are settings", async () => {
     deployments: 50,
     instances: 200,
     volumes: 100,
+    domains: 50,
     builds_at_once: 2,
     uploads_at_once: 2,
     sql_at_once: 1,

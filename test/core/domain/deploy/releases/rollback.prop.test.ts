@@ -1,6 +1,7 @@
 /** Which release a rollback restores, and that it restores exactly that release. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { accountLimits } from "../../../../../core/domain/accounts/limits.ts";
 import { planDeploy } from "../../../../../core/domain/deploy/plan.ts";
 import type { Release, StoredRelease } from "../../../../../core/domain/deploy/releases/release.ts";
 import {
@@ -98,8 +99,8 @@ const capabilities = {
   ...fullCapabilities,
   resources: [{ cpu: 64, memory: { min: 1, max: Number.MAX_SAFE_INTEGER, step: 1 } }],
 };
-const limits = { deployments: 1, volumes: 1, buildsAtOnce: 1, uploadsAtOnce: 1, sqlAtOnce: 1, requestsPerMinute: 1 };
-const context = { capabilities, limits: { ...limits, instances: 1000 }, reserved: [] };
+const limits = { ...accountLimits, instances: 1000 };
+const context = { capabilities, limits, reserved: [] };
 
 /** Templates with the only size of the provider, without names that are invalid in a request. */
 const fitting = serviceTemplate()

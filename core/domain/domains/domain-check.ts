@@ -1,0 +1,43 @@
+/** The states of a domain: how a check changes them, and when another account may take a domain over. */
+import type { Timestamp } from "../wire/instant.ts";
+import type { DomainStatus, OwnDomain } from "./domain.ts";
+
+/** The outcome of a check. */
+export type CheckOutcome =
+  /** The problems of the records; empty if the records are correct. */
+  | { readonly kind: "found"; readonly problems: readonly string[] }
+  /** The DNS servers of the domain did not respond. */
+  | { readonly kind: "no_response" };
+
+const afterProblems = (status: DomainStatus): DomainStatus => (status === "pending" ? "pending" : "failing");
+
+/**
+ * Returns the domain after a check. A domain that was active never becomes pending again. If the DNS servers do not
+ * respond, the status remains.
+ */
+export const afterCheck = <D extends OwnDomain>(stored: D, outcome: CheckOutcome, checkedAt: Timestamp): D => {
+  const { domain, name, status } = stored;
+  if (outcome.kind === "no_response")
+    return { ...stored, checkedAt, detail: `The DNS servers of '${domain}' did not respond. Check the domain again.` };
+  return outcome.problems.length === 0
+    ? { ...stored, checkedAt, status: "active", detail: `Requests to '${domain}' reach '${name}'.` }
+    : { ...stored, checkedAt, status: afterProblems(status), detail: outcome.problems.join(" ") };
+};
+
+/** Returns the domain for another deployment of its account. The proof of ownership remains valid. */
+export const mapTo = <D extends OwnDomain>(stored: D, name: OwnDomain["name"]): D => ({
+  ...stored,
+  name,
+  detail: stored.status === "active" ? `Requests to '${stored.domain}' reach '${name}'.` : stored.detail,
+});
+
+/**
+ * Returns whether an account may take over a domain of another account: DNS must have the proof of the new account, and
+ * must no longer have the proof of the present owner. So a claim without control of the domain cannot block its owner.
+ *
+ * @param found the TXT records of `ownershipName`
+ */
+export const mayTakeOver = (
+  found: readonly string[],
+  proofs: { readonly present: string; readonly next: string },
+): boolean => found.includes(proofs.next) && !found.includes(proofs.present);

@@ -1,0 +1,100 @@
+/** Own domains of an account: what the platform stores, and what clients see. */
+import { z } from "zod";
+import type { AccountId } from "../accounts/account.ts";
+import type { Timestamp } from "../wire/instant.ts";
+import type { DeploymentName } from "../wire/names.ts";
+import type { DomainName } from "./domain-name.ts";
+
+/**
+ * `pending`: no check has succeeded yet. `active`: the last check succeeded. `failing`: a check succeeded earlier, but
+ * the last one found a problem. Requests reach the deployment while the domain is `active` or `failing`, because a
+ * mistake in DNS must not take a site down.
+ */
+export const domainStatuses = ["pending", "active", "failing"] as const;
+export type DomainStatus = (typeof domainStatuses)[number];
+
+/** A domain, and the deployment that serves it. */
+export interface OwnDomain {
+  readonly domain: DomainName;
+  readonly owner: AccountId;
+  readonly name: DeploymentName;
+  readonly status: DomainStatus;
+  /** The state in words: what is missing, or that requests reach the deployment. */
+  readonly detail: string;
+  readonly createdAt: Timestamp;
+  /** The time of the last check; null before the first one. */
+  readonly checkedAt: Timestamp | null;
+}
+
+/** A domain as its store returns it. */
+export interface StoredDomain extends OwnDomain {
+  /** Changes with each write of the domain. */
+  readonly etag: string;
+}
+
+const DNS_EXAMPLE = "203.0.113.10";
+
+const recordSchema = z.object({
+  type: z.enum(["TXT", "A", "AAAA", "CNAME", "ALIAS"]).meta({
+    description: "The type of the record. `ALIAS` stands for the type that your DNS provider offers at a zone's apex.",
+  }),
+  name: z.string().meta({ description: "The full name of the record.", examples: ["app.example.com"] }),
+  value: z.string().meta({ description: "The value of the record.", examples: [DNS_EXAMPLE] }),
+  purpose: z.enum(["ownership", "address"]).meta({
+    description: "`ownership`: proves that you control the domain. `address`: sends requests to the platform.",
+  }),
+});
+
+/** A DNS record that the owner of a domain must create. */
+export type DomainRecord = z.output<typeof recordSchema>;
+
+/** The schema of a domain in the responses of `/v1/domain/add`, `list` and `check`. */
+export const domainSchema = z
+  .object({
+    domain: z.string().meta({ description: "The domain in ASCII.", examples: ["app.example.com"] }),
+    name: z.string().meta({ description: "The deployment that serves the domain." }),
+    status: z.enum(domainStatuses).meta({
+      description:
+        "`pending`: no check has succeeded yet. `active`: the last check succeeded. `failing`: a check succeeded " +
+        "earlier, but the last one found a problem; requests still reach the deployment.",
+    }),
+    detail: z.string().meta({ description: "The state in words, with the next step." }),
+    records: z.array(recordSchema).meta({ description: "The DNS records that the domain needs." }),
+    created_at: z.string().meta({ format: "date-time" }),
+    checked_at: z
+      .string()
+      .nullable()
+      .meta({ format: "date-time", description: "The last check; null before the first one." }),
+  })
+  .readonly();
+
+/** A domain as clients see it. */
+export type DomainRow = z.output<typeof domainSchema>;
+
+/** Returns a new domain without a check. */
+export const newDomain = (
+  domain: DomainName,
+  owner: AccountId,
+  name: DeploymentName,
+  createdAt: Timestamp,
+): OwnDomain => ({
+  ...{ domain, owner, name, createdAt },
+  status: "pending",
+  detail: "Create the DNS records, then check the domain.",
+  checkedAt: null,
+});
+
+/** Converts a domain to its client view. */
+export const domainRowOf = (stored: OwnDomain, records: readonly DomainRecord[]): DomainRow => ({
+  domain: stored.domain,
+  name: stored.name,
+  status: stored.status,
+  detail: stored.detail,
+  records: [...records],
+  created_at: stored.createdAt,
+  checked_at: stored.checkedAt,
+});
+
+/** Returns a message if an account with `count` domains would exceed the quota. */
+export const domainQuotaProblem = (count: number, max: number): string | undefined =>
+  count > max ? `your account may have at most ${max} domains; remove one first` : undefined;

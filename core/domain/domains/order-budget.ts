@@ -1,0 +1,72 @@
+/**
+ * The budget of certificate orders. Authorities limit the certificates of a registered domain per week, for all
+ * accounts of the platform together. The budget reserves a part of the limit for renewals, so that new domains cannot
+ * cause a certificate to expire, and limits the new orders of each account, so that one account cannot use up the rest.
+ */
+import type { AccountId } from "../accounts/account.ts";
+import { type Instant, plusMillis } from "../wire/instant.ts";
+import type { DomainName } from "./domain-name.ts";
+
+/** An order of a certificate. */
+export interface CertificateOrder {
+  readonly account: AccountId;
+  readonly registeredDomain: DomainName;
+  /** `renewal`: replaces a certificate for the same domain that is still valid. */
+  readonly kind: "new" | "renewal";
+  readonly at: Instant;
+}
+
+/**
+ * Orders of a registered domain in any period of `windowMs` milliseconds. The defaults share the 50 certificates per
+ * week of Let's Encrypt: https://letsencrypt.org/docs/rate-limits/
+ */
+export interface OrderLimits {
+  readonly windowMs: number;
+  readonly renewals: number;
+  readonly newOrders: number;
+  /** New orders of one account. At most `newOrders`. */
+  readonly newOrdersPerAccount: number;
+}
+
+/** The default limits. */
+export const orderLimits: OrderLimits = {
+  windowMs: 7 * 24 * 60 * 60_000,
+  renewals: 25,
+  newOrders: 25,
+  newOrdersPerAccount: 10,
+};
+
+/** Returns when fewer than `max` of the orders are in the window, or undefined if that is the case now. */
+const freeAt = (
+  orders: readonly CertificateOrder[],
+  max: number,
+  { windowMs }: OrderLimits,
+  now: Instant,
+): Instant | undefined => {
+  const ends = orders
+    .map(({ at }) => plusMillis(at, windowMs))
+    .filter((end) => end > now)
+    .sort((a, b) => (a < b ? -1 : 1));
+  return ends[ends.length - max];
+};
+
+/**
+ * Returns undefined if the order is permitted at `order.at`, or the earliest time at which it is permitted without
+ * further orders. New orders never delay a renewal.
+ *
+ * @param earlier the earlier orders, including failed ones, because authorities count them, too
+ */
+export const orderPermittedAt = (
+  order: CertificateOrder,
+  earlier: readonly CertificateOrder[],
+  limits: OrderLimits = orderLimits,
+): Instant | undefined => {
+  const alike = earlier.filter((one) => one.registeredDomain === order.registeredDomain && one.kind === order.kind);
+  if (order.kind === "renewal") return freeAt(alike, limits.renewals, limits, order.at);
+  const own = alike.filter(({ account }) => account === order.account);
+  const free = [
+    freeAt(alike, limits.newOrders, limits, order.at),
+    freeAt(own, limits.newOrdersPerAccount, limits, order.at),
+  ].filter((one) => one !== undefined);
+  return free.length === 0 ? undefined : free.reduce((a, b) => (a > b ? a : b));
+};

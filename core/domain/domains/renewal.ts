@@ -1,0 +1,42 @@
+/** When a certificate is renewed, and when a failed order is tried again. */
+import { type Instant, millisOf, plusMillis } from "../wire/instant.ts";
+
+/** The validity of a certificate, or the window in which its authority suggests to renew it (RFC 9773). */
+export interface Period {
+  readonly start: Instant;
+  readonly end: Instant;
+}
+
+const millisIn = ({ start, end }: Period): number => millisOf(end) - millisOf(start);
+
+/** Returns the instant at a fraction of a period: 0 for its start, 1 for its end. */
+const within = (period: Period, fraction: number): Instant =>
+  plusMillis(period.start, Math.round(millisIn(period) * fraction));
+
+/** The part of a certificate's life after which it is renewed without information from the authority. */
+const USED_LIFE = 2 / 3;
+
+/**
+ * Returns when to renew a certificate: at a random point of the suggested window (RFC 9773, section 4.2), or after two
+ * thirds of its life if the authority suggests none. A window without length is not valid. A renewal is never later than
+ * two thirds of the life, so that a late window leaves time for failures.
+ *
+ * @param random from 0 to less than 1; the caller must keep it for as long as the window stays the same
+ * @param suggested undefined if the authority has no renewal information
+ */
+export const renewalTime = (life: Period, suggested: Period | undefined, random: number): Instant => {
+  const latest = within(life, USED_LIFE);
+  if (suggested === undefined || suggested.end <= suggested.start) return latest;
+  const chosen = within(suggested, random);
+  return chosen < latest ? chosen : latest;
+};
+
+/** The delays after failed orders, in milliseconds: they double from the first to the longest. */
+export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as const;
+
+/**
+ * Returns the milliseconds to wait after a failed order.
+ * @param failures the consecutive failures; at least 1
+ */
+export const retryDelayMs = (failures: number): number =>
+  Math.min(retryLimits.firstMs * 2 ** (failures - 1), retryLimits.longestMs);

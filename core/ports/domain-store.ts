@@ -1,0 +1,77 @@
+/**
+ * Ports for own domains. The core validates domains, compares DNS records and decides about states; the store keeps the
+ * domains, and the resolver reads DNS.
+ */
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { DomainTarget } from "../domain/domains/dns-records.ts";
+import type { OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
+import type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
+import type { Conflict, Unavailable } from "../errors.ts";
+import type { ResultAsync } from "../result.ts";
+import type { CallOptions } from "./system.ts";
+
+/**
+ * Stores the domains of all accounts. A domain has at most one owner.
+ *
+ * A provider that runs services must send requests for a domain to the deployment while its status is not `pending` and
+ * the deployment belongs to the owner of the domain.
+ */
+export interface DomainStore {
+  /** Returns a domain of any account, or null. Must see every write of this port that ended before the call. */
+  find(domain: DomainName, options?: CallOptions): ResultAsync<StoredDomain | null, Unavailable>;
+
+  /** Returns the account's domains, sorted by domain. Must see every write of this port that ended before the call. */
+  list(owner: AccountId, options?: CallOptions): ResultAsync<readonly StoredDomain[], Unavailable>;
+
+  /**
+   * Writes a domain, and returns it with its new etag. `owner` may differ from the present owner.
+   *
+   * Fails with `conflict` and changes nothing if the stored domain does not have the etag `expected`, or, for
+   * `expected: "absent"`, if the domain exists. Of several concurrent writes with the same `expected`, exactly one
+   * succeeds.
+   */
+  write(
+    domain: OwnDomain,
+    expected: { readonly etag: string } | "absent",
+    options?: CallOptions,
+  ): ResultAsync<StoredDomain, Conflict | Unavailable>;
+
+  /** Removes a domain. Fails with `conflict` and changes nothing if the stored domain does not have the etag. */
+  remove(
+    domain: DomainName,
+    expected: { readonly etag: string },
+    options?: CallOptions,
+  ): ResultAsync<void, Conflict | Unavailable>;
+
+  /**
+   * Returns the value of the TXT record that proves the account's control of the domain: at most 255 printable ASCII
+   * characters without spaces. Must be the same in every call, and must differ for another account, another domain or
+   * another installation. Others must not be able to compute it.
+   */
+  proof(owner: AccountId, domain: DomainName, options?: CallOptions): ResultAsync<string, Unavailable>;
+}
+
+/** The record types that a check reads. */
+export type DnsType = "A" | "AAAA" | "TXT" | "CAA";
+
+/** Reads DNS records. */
+export interface DnsResolver {
+  /**
+   * Returns the values of a name's records, in any order. Follows CNAME records. Returns an empty array if the name
+   * does not exist or has no such records. A CAA record has the form `0 issue "example.net"`. The strings of a TXT
+   * record are joined.
+   *
+   * Must ask the authoritative servers of the name, because a cache may have records that the owner has replaced. Fails
+   * with `unavailable` if the servers do not respond.
+   */
+  resolve(name: string, type: DnsType, options?: CallOptions): ResultAsync<readonly string[], Unavailable>;
+}
+
+/** The ports of a provider that supports own domains. */
+export interface DomainPorts {
+  readonly store: DomainStore;
+  readonly dns: DnsResolver;
+  /** Must not change while the control plane runs. */
+  readonly target: DomainTarget;
+  readonly registeredDomain: RegisteredDomain;
+}

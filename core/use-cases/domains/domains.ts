@@ -1,0 +1,173 @@
+/** Adds, lists, checks and removes the own domains of an account. */
+import { addressRecords, ownershipName, ownershipRecord } from "../../domain/domains/dns-records.ts";
+import {
+  type DomainRow,
+  domainQuotaProblem,
+  domainRowOf,
+  newDomain,
+  type OwnDomain,
+  type StoredDomain,
+} from "../../domain/domains/domain.ts";
+import { afterCheck, mapTo, mayTakeOver } from "../../domain/domains/domain-check.ts";
+import { type DomainName, domainProblem } from "../../domain/domains/domain-name.ts";
+import type { Capabilities, Feature } from "../../domain/wire/capabilities.ts";
+import { timestampOf } from "../../domain/wire/instant.ts";
+import { issue } from "../../domain/wire/issue.ts";
+import type { DeploymentName } from "../../domain/wire/names.ts";
+import { addDomainFields, domainFields } from "../../domain/wire/requests.ts";
+import { type ControlPlaneError, conflict, internal, invalidInput, notFound } from "../../errors.ts";
+import type { DomainPorts } from "../../ports/domain-store.ts";
+import { err, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../result.ts";
+import { ownService } from "../deploy/find-name.ts";
+import type { Context } from "../pipeline/context.ts";
+import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
+import { checkRecords } from "./check-records.ts";
+
+type Outcome<T> = ResultAsync<T, ControlPlaneError>;
+
+const ownDomains = ({ domains }: Capabilities): Feature => domains;
+
+const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> => {
+  const { domains } = context.ports.provider;
+  return domains === undefined
+    ? err(internal("The provider declares the capability `domains`, but has no ports for domains."))
+    : ok(domains);
+};
+
+const rowOf = (caller: Caller, ports: DomainPorts, stored: OwnDomain): Outcome<DomainRow> => {
+  const { domain } = stored;
+  const isApex = ports.registeredDomain(domain) === domain;
+  return ports.store
+    .proof(stored.owner, domain, caller.options)
+    .map((proof) =>
+      domainRowOf(stored, [ownershipRecord(domain, proof), ...addressRecords(domain, isApex, ports.target)]),
+    );
+};
+
+/** Returns the account's domain. Does not reveal whether another account has it. */
+const findOwn = (caller: Caller, { store }: DomainPorts, domain: DomainName): Outcome<StoredDomain> =>
+  store
+    .find(domain, caller.options)
+    .andThen((found) =>
+      found === null || found.owner !== caller.principal.account
+        ? err(notFound(`Your account has no domain '${domain}'. Run 'portside domain list' to list your domains.`))
+        : ok(found),
+    );
+
+const checkQuota = ({ context, principal, options }: Caller, { store }: DomainPorts): Outcome<void> =>
+  store.list(principal.account, options).andThen((own) => {
+    const problem = domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains);
+    return problem === undefined ? ok(undefined) : err(invalidInput([issue(["domain"], problem, "quota_exceeded")]));
+  });
+
+/** Fails with `conflict` unless DNS shows that the account, and not the present owner, controls the domain. */
+const checkTakeOver = (
+  { principal, options }: Caller,
+  { store, dns }: DomainPorts,
+  stored: StoredDomain,
+): Outcome<void> =>
+  safeTry(async function* () {
+    const { domain, owner } = stored;
+    const next = yield* await store.proof(principal.account, domain, options);
+    const present = yield* await store.proof(owner, domain, options);
+    const found = yield* await dns.resolve(ownershipName(domain), "TXT", options);
+    return mayTakeOver(found, { present, next })
+      ? ok(undefined)
+      : err(
+          conflict(
+            `Another account has added '${domain}'. If you control the domain, replace the TXT records of '${ownershipName(domain)}' with '${next}', and add the domain again.`,
+          ),
+        );
+  });
+
+const add = (caller: Caller, domain: DomainName, name: DeploymentName): Outcome<DomainRow> =>
+  safeTry(async function* () {
+    const ports = yield* portsOf(caller);
+    const { context, principal, options } = caller;
+    const service = yield* await ownService(caller, name);
+    const stored = yield* await ports.store.find(domain, options);
+    if (stored?.owner === principal.account) {
+      const mapped =
+        stored.name === service.name
+          ? stored
+          : yield* await ports.store.write(mapTo(stored, service.name), stored, options);
+      return rowOf(caller, ports, mapped);
+    }
+    if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
+    yield* await checkQuota(caller, ports);
+    const created = newDomain(domain, principal.account, service.name, timestampOf(context.ports.clock.now()));
+    return rowOf(caller, ports, yield* await ports.store.write(created, stored ?? "absent", options));
+  });
+
+export const addDomain = useCase({
+  fields: addDomainFields,
+  check: ({ domain }, { ports: { provider } }: Context) => {
+    if (domain === undefined) return err([]);
+    if (provider.domains === undefined) return ok({});
+    const { target, registeredDomain } = provider.domains;
+    const problem = domainProblem(domain, target.platformDomains, registeredDomain);
+    return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
+  },
+  requires: ownDomains,
+  // One change per account at a time, so that concurrent requests cannot exceed the quota, and so that a deletion of
+  // the deployment does not miss a new domain.
+  run: (call) => call.context.domains.run(call.principal.account, () => add(call, call.input.domain, call.input.name)),
+});
+
+/** Lists the account's domains, sorted by domain. */
+export const listDomains = accountUseCase({
+  requires: ownDomains,
+  run: (caller) =>
+    safeTry(async function* () {
+      const ports = yield* portsOf(caller);
+      const stored = yield* await ports.store.list(caller.principal.account, caller.options);
+      const rows: DomainRow[] = [];
+      for (const one of stored) rows.push(yield* await rowOf(caller, ports, one));
+      return ok<readonly DomainRow[]>(rows);
+    }),
+});
+
+export const checkDomain = useCase({
+  fields: domainFields,
+  requires: ownDomains,
+  run: (call) =>
+    safeTry(async function* () {
+      const { context, input, options } = call;
+      const ports = yield* portsOf(call);
+      const stored = yield* await findOwn(call, ports, input.domain);
+      const outcome = yield* await checkRecords(ports, stored, options);
+      const checked = afterCheck(stored, outcome, timestampOf(context.ports.clock.now()));
+      return rowOf(call, ports, yield* await ports.store.write(checked, stored, options));
+    }),
+});
+
+export const removeDomain = useCase({
+  fields: domainFields,
+  requires: ownDomains,
+  run: (call) =>
+    safeTry(async function* () {
+      const { input, options } = call;
+      const ports = yield* portsOf(call);
+      const stored = yield* await findOwn(call, ports, input.domain);
+      yield* await ports.store.remove(stored.domain, stored, options);
+      return ok({ detail: `'${stored.domain}' was removed. You can delete its DNS records.` });
+    }),
+});
+
+/** Returns the number of the account's domains. Returns 0 if the provider does not support domains. */
+export const countDomains = ({ context, principal, options }: Caller): Outcome<number> => {
+  const { domains } = context.ports.provider;
+  return domains === undefined ? okAsync(0) : domains.store.list(principal.account, options).map((own) => own.length);
+};
+
+/** Removes the domains of a deployment, because another account may later use its name. */
+export const detachDomains = (caller: Caller, name: DeploymentName): Outcome<void> =>
+  safeTry(async function* () {
+    const { context, principal, options } = caller;
+    const { domains } = context.ports.provider;
+    if (domains === undefined) return ok(undefined);
+    const own = yield* await domains.store.list(principal.account, options);
+    for (const stored of own)
+      if (stored.name === name) yield* await domains.store.remove(stored.domain, stored, options);
+    return ok(undefined);
+  });

@@ -1,0 +1,48 @@
+/** Prints a domain with its DNS records, and waits until it is active. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DomainRow } from "../../../core/domain/domains/domain.ts";
+import type { Client } from "../../client/client.ts";
+import { flag } from "../arguments.ts";
+import { Spinner } from "../deploy/progress.ts";
+import { paint } from "../terminal/colour.ts";
+import { type Io, print, say } from "../terminal/io.ts";
+import { printTable } from "../terminal/table.ts";
+
+const colours = { active: "green", pending: "yellow", failing: "red" } as const;
+
+/** `active`, in the colour of the status. */
+export const formatStatus = (io: Io, { status }: DomainRow): string => paint(io, colours[status], status);
+
+/** Prints the state of a domain, and its records unless they are correct. */
+export const printDomain = async (io: Io, row: DomainRow): Promise<void> => {
+  print(io, `${row.domain} is ${formatStatus(io, row)}. ${row.detail}`);
+  if (row.status === "active") return;
+  print(io);
+  await printTable(
+    io,
+    ["TYPE", "NAME", "VALUE", "PURPOSE"],
+    row.records.map(({ type, name, value, purpose }) => [type, name, value, purpose]),
+  );
+};
+
+export const waitOption = { wait: flag("Check until the domain is active; Ctrl-C ends the wait") };
+
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 30_000;
+
+/** Checks the domain until it is active. Prints each new detail. Throws if the signal aborts. */
+export const waitUntilActive = async (io: Io, client: Client, domain: string): Promise<DomainRow> => {
+  using spinner = new Spinner(io);
+  let shown = "";
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+    const row = await client.checkDomain({ domain }, { signal: io.signal });
+    if (row.status === "active") return row;
+    if (row.detail !== shown) {
+      spinner.clear();
+      say(io, row.detail);
+      shown = row.detail;
+    }
+    spinner.begin(`Waiting for the DNS records of ${domain}`);
+    await sleep(pause, undefined, { signal: io.signal });
+  }
+};

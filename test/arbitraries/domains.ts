@@ -1,0 +1,10 @@
+/** Generators of own domains. */
+import fc from "fast-check";
+import { type DomainName, domainLimits } from "../../core/domain/domains/domain-name.ts";
+
+/** A valid domain in its normal form. */
+export const domainName = (): fc.Arbitrary<DomainName> =>
+  fc
+    .domain()
+    .filter((domain) => domain.length <= domainLimits.chars)
+    .map((domain) => domain.toLowerCase() as DomainName);

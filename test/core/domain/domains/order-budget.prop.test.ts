@@ -1,0 +1,115 @@
+/** The budget of certificate orders, over any sequence of orders of several accounts. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import {
+  type CertificateOrder,
+  type OrderLimits,
+  orderLimits,
+  orderPermittedAt,
+} from "../../../../core/domain/domains/order-budget.ts";
+import { type Instant, instantOfSeconds, plusMillis } from "../../../../core/domain/wire/instant.ts";
+
+const limits: OrderLimits = { windowMs: 100_000, renewals: 3, newOrders: 4, newOrdersPerAccount: 2 };
+
+const order = (second: number, kind: CertificateOrder["kind"], account = "a", domain = "example.com") => ({
+  kind,
+  account: account as AccountId,
+  registeredDomain: domain as DomainName,
+  at: instantOfSeconds(1_800_000_000 + second),
+});
+
+/** Orders in the order of their time. */
+const history = () =>
+  fc
+    .array(
+      fc.record({
+        second: fc.integer({ min: 0, max: 400 }),
+        kind: fc.constantFrom("new" as const, "renewal" as const),
+        account: fc.constantFrom("a", "b", "c"),
+        domain: fc.constantFrom("example.com", "example.net"),
+      }),
+      { maxLength: 60 },
+    )
+    .map((all) =>
+      all
+        .sort((a, b) => a.second - b.second)
+        .map(({ second, kind, account, domain }) => order(second, kind, account, domain)),
+    );
+
+/** The orders that the budget permits, one after another. */
+const permitted = (wanted: readonly CertificateOrder[]): readonly CertificateOrder[] => {
+  const made: CertificateOrder[] = [];
+  for (const one of wanted) if (orderPermittedAt(one, made, limits) === undefined) made.push(one);
+  return made;
+};
+
+/** The largest number of the orders in one window. */
+const mostInWindow = (orders: readonly CertificateOrder[]): number =>
+  Math.max(
+    0,
+    ...orders.map(({ at }) => {
+      const end = plusMillis(at, limits.windowMs);
+      return orders.filter((other) => other.at >= at && other.at < end).length;
+    }),
+  );
+
+const by = <K>(orders: readonly CertificateOrder[], key: (one: CertificateOrder) => K) =>
+  [...Map.groupBy(orders, key).values()].map(mostInWindow);
+
+describe("the budget", () => {
+  test("keeps every registered domain within its limits, and every account within its share", () => {
+    fc.assert(
+      fc.property(history(), (wanted) => {
+        const made = permitted(wanted);
+        const created = made.filter(({ kind }) => kind === "new");
+        const renewed = made.filter(({ kind }) => kind === "renewal");
+        for (const most of by(made, ({ registeredDomain }) => registeredDomain))
+          expect(most).toBeLessThanOrEqual(limits.renewals + limits.newOrders);
+        for (const most of by(created, ({ registeredDomain }) => registeredDomain))
+          expect(most).toBeLessThanOrEqual(limits.newOrders);
+        for (const most of by(created, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
+          expect(most).toBeLessThanOrEqual(limits.newOrdersPerAccount);
+        for (const most of by(renewed, ({ registeredDomain }) => registeredDomain))
+          expect(most).toBeLessThanOrEqual(limits.renewals);
+      }),
+    );
+  });
+
+  test("never refuses or delays a renewal because of new orders", () => {
+    fc.assert(
+      fc.property(history(), fc.integer({ min: 0, max: 500 }), (earlier, second) => {
+        const renewal = order(second, "renewal");
+        const renewals = earlier.filter(({ kind }) => kind === "renewal");
+        expect(orderPermittedAt(renewal, earlier, limits)).toBe(orderPermittedAt(renewal, renewals, limits));
+      }),
+    );
+  });
+
+  test("permits a refused order at the time that it returns, and not before", () => {
+    fc.assert(
+      fc.property(history(), fc.constantFrom("new" as const, "renewal" as const), (earlier, kind) => {
+        const wanted = order(400, kind);
+        const free = orderPermittedAt(wanted, earlier, limits);
+        if (free === undefined) return;
+        expect(free > wanted.at).toBe(true);
+        expect(orderPermittedAt({ ...wanted, at: free }, earlier, limits)).toBeUndefined();
+        const before = { ...wanted, at: (free - 1n) as Instant };
+        expect(orderPermittedAt(before, earlier, limits)).toBe(free);
+      }),
+    );
+  });
+
+  test("leaves new orders for other accounts when one account has used its share", () => {
+    const earlier = [order(0, "new"), order(1, "new")];
+    expect(orderPermittedAt(order(2, "new"), earlier, limits)).toBe(order(100, "new").at);
+    expect(orderPermittedAt(order(2, "new", "b"), earlier, limits)).toBeUndefined();
+    expect(orderPermittedAt(order(2, "new", "a", "example.net"), earlier, limits)).toBeUndefined();
+  });
+});
+
+test("the default limits share 50 certificates per week, with more than one account's share for new orders", () => {
+  expect(orderLimits.renewals + orderLimits.newOrders).toBe(50);
+  expect(orderLimits.newOrders).toBeGreaterThan(orderLimits.newOrdersPerAccount);
+});

@@ -1,0 +1,352 @@
+/** Own domains through the control plane: add, check, list and remove, with the ownership of accounts. */
+import { describe, expect, test } from "vitest";
+import { faulty } from "../../../../adapters/memory/index.ts";
+import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
+import { missing } from "../../../../core/domain/wire/capabilities.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import type { DnsResolver, DomainPorts } from "../../../../core/ports/domain-store.ts";
+import { ResultAsync } from "../../../../core/result.ts";
+import {
+  deployed,
+  type MemoryOptions,
+  type MemoryPlatform,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+const DOMAIN = "app.example.com";
+
+/** A platform on which `acme` has the deployment `app`, and `other` has `theirs`. */
+const start = async (options: MemoryOptions = {}): Promise<MemoryPlatform> => {
+  const platform = startMemory(options);
+  await deployed(platform);
+  await deployed(platform, { function_name: "theirs" }, "other");
+  return platform;
+};
+
+const adding = ({ controlPlane, principal }: MemoryPlatform, domain = DOMAIN, name = "app", account?: string) =>
+  controlPlane.addDomain(principal(account), { domain, name });
+
+const add = async (...args: Parameters<typeof adding>) => (await adding(...args))._unsafeUnwrap();
+
+const checking = ({ controlPlane, principal }: MemoryPlatform, domain = DOMAIN, account?: string) =>
+  controlPlane.checkDomain(principal(account), { domain });
+
+const check = async (...args: Parameters<typeof checking>) => (await checking(...args))._unsafeUnwrap();
+
+const list = async ({ controlPlane, principal }: MemoryPlatform, account?: string) =>
+  (await controlPlane.listDomains(principal(account)))._unsafeUnwrap();
+
+const proofOf = ({ records }: DomainRow) => records.find(({ type }) => type === "TXT")?.value ?? "";
+
+const activate = async (platform: MemoryPlatform) => {
+  const added = await add(platform);
+  platform.memory.dns.add(...added.records);
+  return check(platform);
+};
+
+describe("add", () => {
+  test("returns the DNS records to create, and the domain is pending", async () => {
+    const platform = await start();
+    const added = await add(platform, "App.Example.COM.");
+    expect(added).toEqual({
+      domain: DOMAIN,
+      name: "app",
+      status: "pending",
+      detail: "Create the DNS records, then check the domain.",
+      records: [
+        {
+          type: "TXT",
+          name: "_portside.app.example.com",
+          value: expect.stringMatching(/^portside-verification=[\w-]{43}$/),
+          purpose: "ownership",
+        },
+        { type: "CNAME", name: DOMAIN, value: "ingress.memory.invalid", purpose: "address" },
+      ],
+      created_at: expect.any(String),
+      checked_at: null,
+    });
+    expect(await list(platform)).toEqual([added]);
+  });
+
+  test("returns address records for a registered domain, which cannot have a CNAME record", async () => {
+    const platform = await start();
+    for (const domain of ["example.co.uk", "acme.github.io"]) {
+      const { records } = await add(platform, domain);
+      expect(records.map(({ type }) => type)).toEqual(["TXT", "A", "AAAA"]);
+    }
+  });
+
+  test.each([
+    ["co.uk", "value_error"],
+    ["github.io", "value_error"],
+    ["memory.invalid", "value_error"],
+    ["app.memory.invalid", "value_error"],
+    ["*.example.com", "string_pattern_mismatch"],
+    ["localhost", "string_pattern_mismatch"],
+  ])("refuses '%s'", async (domain, type) => {
+    const refused = (await adding(await start(), domain))._unsafeUnwrapErr();
+    expect(refused).toMatchObject({ kind: "invalid_input", issues: [{ path: ["domain"], type }] });
+  });
+
+  test("fails for a missing deployment and for another account's", async () => {
+    const platform = await start();
+    expect((await adding(platform, DOMAIN, "none"))._unsafeUnwrapErr().kind).toBe("not_found");
+    expect((await adding(platform, DOMAIN, "theirs"))._unsafeUnwrapErr().kind).toBe("forbidden");
+    expect(await list(platform)).toEqual([]);
+  });
+
+  test("again changes nothing, and for another deployment keeps the status", async () => {
+    const platform = await start();
+    const active = await activate(platform);
+    expect(await add(platform)).toEqual(active);
+    await deployed(platform, { function_name: "second" });
+    expect(await add(platform, DOMAIN, "second")).toMatchObject({
+      name: "second",
+      status: "active",
+      detail: "Requests to 'app.example.com' reach 'second'.",
+    });
+    expect(await list(platform)).toHaveLength(1);
+  });
+
+  test("accepts domains up to the quota, and a domain that the account has", async () => {
+    const platform = await start({ settings: { accountLimits: { domains: 2 } } });
+    await add(platform, "a.example.com");
+    await add(platform, "b.example.com");
+    expect((await adding(platform))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["domain"], type: "quota_exceeded", message: expect.stringContaining("at most 2 domains") }],
+    });
+    await add(platform, "a.example.com");
+    await add(platform, DOMAIN, "theirs", "other");
+  });
+
+  test("of two new domains for the last place, accepts one", async () => {
+    const platform = await start({ settings: { accountLimits: { domains: 1 } } });
+    const both = await Promise.all(["a.example.com", "b.example.com"].map((domain) => adding(platform, domain)));
+    expect(both.filter((one) => one.isOk())).toHaveLength(1);
+  });
+
+  test("is unsupported if the provider does not offer domains", async () => {
+    const platform = await start({ capabilities: { domains: missing("none are served here") } });
+    const { controlPlane, principal } = platform;
+    const refused = { kind: "unsupported", message: "none are served here" };
+    expect((await adding(platform))._unsafeUnwrapErr()).toMatchObject(refused);
+    expect((await controlPlane.listDomains(principal()))._unsafeUnwrapErr()).toMatchObject(refused);
+  });
+});
+
+describe("a domain of another account", () => {
+  test("cannot be added, checked, removed or listed", async () => {
+    const platform = await start();
+    await activate(platform);
+    const { controlPlane, principal } = platform;
+    const refused = (await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr();
+    expect(refused).toMatchObject({ kind: "conflict", message: expect.not.stringContaining("acme") });
+    expect((await checking(platform, DOMAIN, "other"))._unsafeUnwrapErr().kind).toBe("not_found");
+    const removed = await controlPlane.removeDomain(principal("other"), { domain: DOMAIN });
+    expect(removed._unsafeUnwrapErr().kind).toBe("not_found");
+    expect(await list(platform, "other")).toEqual([]);
+    expect(await list(platform)).toMatchObject([{ status: "active", name: "app" }]);
+  });
+
+  test("cannot be taken over with the proof of the present owner", async () => {
+    const platform = await start();
+    // The domain points to the platform and has the owner's proof, which everyone can read.
+    await activate(platform);
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr().kind).toBe("conflict");
+    await platform.controlPlane.removeDomain(platform.principal(), { domain: DOMAIN });
+    const added = await add(platform, DOMAIN, "theirs", "other");
+    expect(await check(platform, DOMAIN, "other")).toMatchObject({
+      status: "pending",
+      detail: expect.stringContaining(
+        `has another value. Create the record TXT '_portside.${DOMAIN}' with the value '${proofOf(added)}'`,
+      ),
+    });
+  });
+
+  test("is taken over by the account that controls DNS, with the record that the refusal names", async () => {
+    const platform = await start();
+    const squatter = await add(platform);
+    const { message } = (await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr();
+    const [proof = ""] = /portside-verification=[\w-]+/.exec(message) ?? [];
+    expect(proof).not.toBe(proofOf(squatter));
+    const name = `_portside.${DOMAIN}`;
+    platform.memory.dns.add({ type: "TXT", name, value: proofOf(squatter) }, { type: "TXT", name, value: proof });
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr().kind).toBe("conflict");
+    platform.memory.dns.remove(name);
+    platform.memory.dns.add({ type: "TXT", name, value: proof });
+    expect(proofOf(await add(platform, DOMAIN, "theirs", "other"))).toBe(proof);
+    expect(await list(platform)).toEqual([]);
+    expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("not_found");
+  });
+
+  test("is added by one of two accounts that race for it", async () => {
+    const platform = await start();
+    const both = await Promise.all([adding(platform), adding(platform, DOMAIN, "theirs", "other")]);
+    expect(both.filter((one) => one.isOk())).toHaveLength(1);
+    expect(both.find((one) => one.isErr())?._unsafeUnwrapErr().kind).toBe("conflict");
+  });
+});
+
+describe("check", () => {
+  test("activates a domain whose records are correct, and reports each problem until then", async () => {
+    const platform = await start();
+    const { records } = await add(platform);
+    expect(await check(platform)).toMatchObject({
+      status: "pending",
+      detail: expect.stringMatching(/TXT record .* is missing.* has no address/),
+      checked_at: expect.any(String),
+    });
+    const [txt, cname] = records;
+    if (txt !== undefined) platform.memory.dns.add(txt);
+    expect(await check(platform)).toMatchObject({ status: "pending", detail: expect.not.stringContaining("TXT") });
+    if (cname !== undefined) platform.memory.dns.add(cname);
+    const active = await check(platform);
+    expect(active).toMatchObject({ status: "active", detail: "Requests to 'app.example.com' reach 'app'." });
+    expect(await list(platform)).toEqual([active]);
+  });
+
+  test("reads the CAA records of the nearest parent", async () => {
+    const platform = await start();
+    await activate(platform);
+    const { dns } = platform.memory;
+    dns.add({ type: "CAA", name: "example.com", value: '0 issue "other.example"' });
+    expect(await check(platform)).toMatchObject({ status: "failing", detail: expect.stringContaining("CAA") });
+    dns.remove("example.com");
+    dns.add({ type: "CAA", name: "example.com", value: '0 issue "ca.memory.invalid"' });
+    expect(await check(platform)).toMatchObject({ status: "active" });
+  });
+
+  test("marks an active domain as failing when its records change, and as active when they are correct again", async () => {
+    const platform = await start();
+    const { records } = await activate(platform);
+    platform.memory.dns.remove(`_portside.${DOMAIN}`);
+    expect(await check(platform)).toMatchObject({ status: "failing" });
+    platform.memory.dns.add(...records.filter(({ type }) => type === "TXT"));
+    expect(await check(platform)).toMatchObject({ status: "active" });
+  });
+
+  test.each([DOMAIN, `_portside.${DOMAIN}`, "example.com"])(
+    "keeps the status if the DNS servers of '%s' do not respond",
+    async (name) => {
+      const platform = await start();
+      await activate(platform);
+      platform.memory.dns.respond(name, false);
+      expect(await check(platform)).toMatchObject({
+        status: "active",
+        detail: expect.stringContaining("did not respond"),
+      });
+      platform.memory.dns.respond(name, true);
+      expect(await check(platform)).toMatchObject({ detail: "Requests to 'app.example.com' reach 'app'." });
+    },
+  );
+
+  test("compares with the addresses of the platform's host if its addresses change", async () => {
+    const targeting = (domains: DomainPorts) => ({ ...domains, target: { ...domains.target, addresses: [] } });
+    const platform = await start({
+      around: ({ domains }) => (domains === undefined ? {} : { domains: targeting(domains) }),
+    });
+    await add(platform, "example.com");
+    const { records } = await add(platform);
+    platform.memory.dns.add(...records);
+    expect(await check(platform)).toMatchObject({ status: "active" });
+    platform.memory.dns.respond("ingress.memory.invalid", false);
+    expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("unavailable");
+  });
+
+  test("fails with conflict if the domain is removed meanwhile, and does not restore it", async () => {
+    let removed: ReturnType<MemoryPlatform["controlPlane"]["removeDomain"]> | undefined;
+    const platform: MemoryPlatform = await start({
+      around: ({ domains }) => {
+        if (domains === undefined) return {};
+        const resolve: DnsResolver["resolve"] = (name, type) =>
+          new ResultAsync(
+            (async () => {
+              removed ??= platform.controlPlane.removeDomain(platform.principal(), { domain: DOMAIN });
+              await removed;
+              return domains.dns.resolve(name, type);
+            })(),
+          );
+        return { domains: { ...domains, dns: { resolve } } };
+      },
+    });
+    await add(platform);
+    expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("conflict");
+    expect(await list(platform)).toEqual([]);
+  });
+});
+
+describe("remove", () => {
+  test("removes a domain once", async () => {
+    const platform = await start();
+    await activate(platform);
+    const { controlPlane, principal } = platform;
+    const remove = () => controlPlane.removeDomain(principal(), { domain: "APP.example.com" });
+    expect((await remove())._unsafeUnwrap()).toEqual({
+      detail: "'app.example.com' was removed. You can delete its DNS records.",
+    });
+    expect((await remove())._unsafeUnwrapErr().kind).toBe("not_found");
+    expect(await list(platform)).toEqual([]);
+  });
+
+  test("happens with the deletion of the deployment, for its own domains only", async () => {
+    const platform = await start();
+    await deployed(platform, { function_name: "second" });
+    await add(platform, "a.example.com");
+    await add(platform, "b.example.com", "second");
+    await add(platform, "c.example.com", "app");
+    await add(platform, "d.example.com", "theirs", "other");
+    (await platform.controlPlane.deleteDeployment(platform.principal(), { name: "app" }))._unsafeUnwrap();
+    expect((await list(platform)).map(({ domain }) => domain)).toEqual(["b.example.com"]);
+    expect(await list(platform, "other")).toHaveLength(1);
+  });
+
+  test("does not miss a domain that is added during the deletion", async () => {
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const platform = await start({
+      around: ({ services }) => ({
+        services: {
+          ...services,
+          remove: (...args) =>
+            new ResultAsync(
+              (async () => {
+                reached.resolve();
+                await gate.promise;
+                return services.remove(...args);
+              })(),
+            ),
+        },
+      }),
+    });
+    const { controlPlane, principal } = platform;
+    const deleting = controlPlane.deleteDeployment(principal(), { name: "app" });
+    await reached.promise;
+    const added = adding(platform);
+    // Without the turn, the request would end before the deletion does.
+    await list(platform);
+    gate.resolve();
+    expect((await deleting).isOk()).toBe(true);
+    expect((await added)._unsafeUnwrapErr().kind).toBe("not_found");
+    expect(await list(platform)).toEqual([]);
+  });
+
+  test("keeps the deployment if its domains cannot be removed", async () => {
+    const platform = await start({
+      around: ({ domains }) =>
+        domains === undefined
+          ? {}
+          : {
+              domains: {
+                ...domains,
+                store: faulty(domains.store, ({ method }) =>
+                  method === "remove" ? { error: unavailable("down") } : undefined,
+                ),
+              },
+            },
+    });
+    await add(platform);
+    const { controlPlane, principal } = platform;
+    const deleted = await controlPlane.deleteDeployment(principal(), { name: "app" });
+    expect(deleted._unsafeUnwrapErr().kind).toBe("unavailable");
+    expect((await controlPlane.listDeployments(principal()))._unsafeUnwrap()).toHaveLength(1);
+  });
+});
