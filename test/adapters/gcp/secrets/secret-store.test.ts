@@ -3,7 +3,12 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OWNER_LABEL } from "../../../../adapters/cloud/deploy/labels.ts";
 import { secretIdOf, secretNameOf } from "../../../../adapters/gcp/secrets/names.ts";
-import { MAX_VERSIONS, parseVersions, renderRedeploys, renderVersion } from "../../../../adapters/gcp/secrets/versions.ts";
+import {
+  MAX_VERSIONS,
+  parseVersions,
+  renderRedeploys,
+  renderVersion,
+} from "../../../../adapters/gcp/secrets/versions.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../../core/domain/wire/names.ts";
