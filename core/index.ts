@@ -151,6 +151,7 @@ export { readLine } from "./domain/logs/line.ts";
 export type { LastFire } from "./domain/schedules/fire-policy.ts";
 export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";
 export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedules/schedule.ts";
+export type { PendingRedeploys } from "./domain/secrets/redeploys.ts";
 export type { PinnedSecret, PinnedSecrets, SecretReference, SecretReferences } from "./domain/secrets/references.ts";
 export {
   type SecretRow,

@@ -51,6 +51,7 @@ export { bucketOf, type SeverityCounts } from "../domain/logs/histogram.ts";
 export { fitting } from "../domain/logs/page-size.ts";
 export { type CronJob, cronJobOf } from "../domain/schedules/cron-job.ts";
 export type { Schedule } from "../domain/schedules/schedule.ts";
+export type { PendingRedeploys } from "../domain/secrets/redeploys.ts";
 export type { PinnedSecret, PinnedSecrets } from "../domain/secrets/references.ts";
 export type { SecretVersion, StoredSecret } from "../domain/secrets/secret.ts";
 export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";

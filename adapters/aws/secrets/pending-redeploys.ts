@@ -1,6 +1,6 @@
 /**
- * The redeploys for new values of secrets that have not ended. Each is an empty object in the state bucket, and its key
- * names the account, the secret and the version. No write replaces the object of another version, so no write needs a
+ * The redeploys for new values of secrets that have not ended. Each is an object in the state bucket, and its key names
+ * the account, the secret and the version. No write replaces the object of another version, so no write needs a
  * condition, and one listing returns all of them.
  */
 import { isAccount } from "../../../core/domain/accounts/account.ts";
@@ -41,7 +41,7 @@ export const createPendingRedeploys = (
 ): Pick<SecretStore, "beginRedeploys" | "endRedeploys" | "pendingRedeploys"> => ({
   beginRedeploys: (pending, options = {}) =>
     bucket
-      .put(keyOf(pending), "", "any", "", options)
+      .put(keyOf(pending), "{}", "any", "", options)
       .map(() => undefined)
       .mapErr(throwState),
 

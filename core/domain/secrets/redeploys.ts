@@ -12,9 +12,8 @@ export interface PendingRedeploys {
 }
 
 /**
- * Returns the deployments to redeploy, in the order of `services`: those that follow the secret and have an older
- * version than `version`. A version that was set without redeploys has no record, so no later call returns the
- * deployments that lack only that version.
+ * Returns the deployments to redeploy, in the order of `services`. They follow the secret and have an older version
+ * than `version`. The caller must not pass a version that was set without redeploys.
  */
 export const deploymentsToRedeploy = (
   services: readonly Service[],

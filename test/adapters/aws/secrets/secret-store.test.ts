@@ -47,6 +47,17 @@ test("the name of a secret is valid, and differs for each account, installation,
   expect(idOf(999_999, "a".repeat(63) as SecretName)).toMatch(/^portside\/[\w/.]{1,500}$/);
 });
 
+test("pending redeploys of an account with special characters are visible to another process, and end there", async () => {
+  const owner = accountOf("team:a/b@c|d+e-1");
+  const { version } = (await run.secretStore.set(owner, KEY, VALUE))._unsafeUnwrap();
+  const pending = { owner, name: KEY, version };
+  (await run.secretStore.beginRedeploys(pending))._unsafeUnwrap();
+  const next = run.otherSecretStore();
+  expect((await next.pendingRedeploys())._unsafeUnwrap()).toEqual([pending]);
+  (await next.endRedeploys(pending))._unsafeUnwrap();
+  expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
+});
+
 test("each version is a secret with the account's tag, and no list contains a value", async () => {
   await set(VALUE);
   await set("two");

@@ -3,7 +3,12 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OWNER_LABEL } from "../../../../adapters/cloud/deploy/labels.ts";
 import { secretIdOf, secretNameOf } from "../../../../adapters/gcp/secrets/names.ts";
-import { MAX_VERSIONS, parseVersions, renderVersion } from "../../../../adapters/gcp/secrets/versions.ts";
+import {
+  MAX_VERSIONS,
+  parseVersions,
+  renderRedeploys,
+  renderVersion,
+} from "../../../../adapters/gcp/secrets/versions.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../../core/domain/wire/names.ts";
@@ -48,9 +53,20 @@ test("the id of a secret shows its account and name, and names that differ in ca
   expect(secretIdOf(acme, "a".repeat(63) as SecretName).length).toBeLessThanOrEqual(255);
 });
 
+test("pending redeploys of an account with special characters are visible to another process, and end there", async () => {
+  const owner = accountOf("team:a/b@c|d+e-1");
+  const { version } = (await run.secretStore.set(owner, KEY, VALUE))._unsafeUnwrap();
+  const pending = { owner, name: KEY, version };
+  (await run.secretStore.beginRedeploys(pending))._unsafeUnwrap();
+  const next = run.otherSecretStore();
+  expect((await next.pendingRedeploys())._unsafeUnwrap()).toEqual([pending]);
+  (await next.endRedeploys(pending))._unsafeUnwrap();
+  expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
+});
+
 test("the maximum number of versions fits into the annotations of a secret", () => {
   const annotations = Object.assign(
-    {},
+    renderRedeploys({ owner: accountOf("a".repeat(255)), version: 1_000_000 }),
     ...Array.from({ length: MAX_VERSIONS }, (_, at) =>
       renderVersion(1_000_000 + at, `hmac:${"f".repeat(32)}`, 9_999_999_999_999),
     ),
