@@ -269,6 +269,14 @@ const uploads = (change: (port: UploadsInParts) => Partial<UploadsInParts>) =>
 const uploadMutants: Mutants<ProviderSubject> = {
   "uploads in parts": {
     "store that lists no parts": uploads((port) => ({ stored: (...args) => port.stored(...args).map(() => []) })),
+    "store that counts no upload": uploads((port) => ({ pending: (...args) => port.pending(...args).map(() => 0) })),
+    "store that counts complete uploads": uploads((port) => {
+      let begun = 0;
+      return {
+        begin: (...args) => port.begin(...args).andTee(() => begun++),
+        pending: (...args) => port.pending(...args).map(() => begun),
+      };
+    }),
     "store that lists a part twice": uploads((port) => ({
       stored: (...args) => port.stored(...args).map((parts) => [...parts, ...parts]),
     })),

@@ -154,7 +154,7 @@ export class StorageApi {
 
   /**
    * Calls the XML API, because only this API has uploads in parts. Returns the XML of the response.
-   * `invalid`: a parameter is malformed, such as the id of an upload. The empty name stands for the bucket itself.
+   * `invalid`: a parameter is malformed, such as the id of an upload. With an empty name, calls the bucket itself.
    * https://cloud.google.com/storage/docs/xml-api/overview
    */
   xml(

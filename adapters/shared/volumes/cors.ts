@@ -19,7 +19,7 @@ export interface CorsRule {
   readonly origins: readonly string[];
   /** `*` allows any method. */
   readonly methods: readonly string[];
-  /** Headers that a page may send. `*` stands for any characters. */
+  /** Headers that a page may send. `*` matches any characters. */
   readonly requestHeaders: readonly string[];
   /** Headers of a response that a page may read. */
   readonly exposedHeaders: readonly string[];
