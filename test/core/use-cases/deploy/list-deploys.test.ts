@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createManualClock, delayed } from "../../../../adapters/memory/index.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
-import { unavailable } from "../../../../core/errors.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import { unavailable } from "../../../../core/errors.ts";
 import type { ServicePlatform } from "../../../../core/ports/service-platform.ts";
 import { errAsync } from "../../../../core/result.ts";
 import {
