@@ -36,7 +36,6 @@ test("signs in with a key, and sends it in one body only: no URL, storage or doc
     document: document.documentElement.outerHTML,
     values: [...document.querySelectorAll("input")].map(({ value }) => value),
     session: { ...sessionStorage },
-    name: globalThis.name,
     history: JSON.stringify(history.state),
   }));
   const storage = await page.context().storageState({ indexedDB: true });

@@ -7,6 +7,7 @@ import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
 import { accountOf } from "../../../core/domain/accounts/account.ts";
 import { checkOrigins, crossSiteError } from "../../../hosts/http/cross-site.ts";
+import { endpoints, needsCredential } from "../../../hosts/http/endpoints.ts";
 import { type PortsideOptions, portside } from "../../../hosts/http/index.ts";
 import { sourceOf } from "../../support/archives/archives.ts";
 import { field, file, formOf, formType } from "../../support/http/multipart.ts";
@@ -128,6 +129,18 @@ test.each([
   expect((await list({ ...SESSION, ...headers })).statusCode).toBe(403);
   const put = await app.inject({ method: "PUT", url: "/platform/v1/volume/list", headers: { ...SESSION, ...headers } });
   expect(put.statusCode).toBe(403);
+});
+
+test("rejects another site for every endpoint that needs a credential, and changes nothing", async () => {
+  const { memory } = await embed();
+  const before = JSON.stringify(memory.snapshot());
+  for (const { method, path } of endpoints.filter(needsCredential))
+    for (const site of ["cross-site", "same-site"]) {
+      const headers = { ...SESSION, "sec-fetch-site": site };
+      const { statusCode } = await app.inject({ method, url: `/platform${path}`, headers });
+      expect([method, path, site, statusCode]).toEqual([method, path, site, 403]);
+    }
+  expect(JSON.stringify(memory.snapshot())).toBe(before);
 });
 
 test("allows a client other than a browser, and a page that the user opens", async () => {
