@@ -141,11 +141,16 @@ const rules: readonly Rule[] = [
     from: /^hosts\/console\//,
     may: [
       /^hosts\/console\//,
-      /^hosts\/client\/index\.ts$/,
+      /^hosts\/(client\/index|packer\/[a-z-]+)\.ts$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
     ],
-    why: "the console uses the public API, through the client",
+    why: "the console uses the public API, through the client, and packs sources like the command line",
+  },
+  {
+    from: /^hosts\/packer\//,
+    may: [/^hosts\/packer\//, /^core\/domain\//, /^ignore$/],
+    why: "the packer runs in browsers and in Node, and imports the rules of sources",
   },
   {
     from: /^hosts\/cli\//,
@@ -155,7 +160,7 @@ const rules: readonly Rule[] = [
       /^core\/control-plane\.ts$/,
       /^adapters\/shared\/runtime\/(loopback|packaged-script)\.ts$/,
       node,
-      /^(tar|ignore|cli-table3)$/,
+      /^cli-table3$/,
     ],
     why: "the command line uses the API, and composition for local commands",
   },
