@@ -91,7 +91,7 @@ const streamOf = (parts: AsyncGenerator<Uint8Array<ArrayBuffer>>): ReadableStrea
   });
 
 /** Yields the chunks of a stream. Not every browser can iterate a stream. */
-async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
+export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
   const reader = stream.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
@@ -106,6 +106,14 @@ export interface PackProgress {
   /** The number of files of the source. */
   readonly total: number;
 }
+
+/** Throws a `PackError` if an archive is larger than the limit. */
+export const checkArchiveSize = (bytes: number): void => {
+  if (bytes > archiveLimits.fileBytes)
+    throw new PackError(
+      `The packed source is larger than the limit of ${formatMemory(archiveLimits.fileBytes)}. ${EXCLUDE}`,
+    );
+};
 
 /**
  * Yields the tar.gz of a source. Fails with a `PackError` if the source has no files or exceeds the limits of an
@@ -124,10 +132,7 @@ export async function* packSource(
   let bytes = 0;
   for await (const chunk of chunksOf(streamOf(inChunks(tar)).pipeThrough(new CompressionStream("gzip")))) {
     bytes += chunk.length;
-    if (bytes > archiveLimits.fileBytes)
-      throw new PackError(
-        `The packed source is larger than the limit of ${formatMemory(archiveLimits.fileBytes)}. ${EXCLUDE}`,
-      );
+    checkArchiveSize(bytes);
     yield chunk as Uint8Array<ArrayBuffer>;
   }
 }

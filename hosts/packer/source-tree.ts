@@ -140,3 +140,13 @@ export const walkSource = async (tree: SourceTree): Promise<WalkedSource> => {
   await walk.folder("", []);
   return walk;
 };
+
+/** Returns a folder of a source as a source. */
+export const folderOf = (tree: SourceTree, folder: string): SourceTree => {
+  const { resolveLink } = tree;
+  return {
+    readFolder: (path) => tree.readFolder(path === "" ? folder : joinPath(folder, path)),
+    openFile: (path) => tree.openFile(joinPath(folder, path)),
+    ...(resolveLink && { resolveLink: (path: string) => resolveLink(joinPath(folder, path)) }),
+  };
+};

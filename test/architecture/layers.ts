@@ -134,7 +134,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^hosts\/console\/vite\.config\.ts$/,
-    may: [node, /^vite$/],
+    may: [node, /^vite$/, /^hosts\/http\/docs\/openapi\.ts$/],
     why: "the build of the console is a script",
   },
   {
@@ -142,6 +142,8 @@ const rules: readonly Rule[] = [
     may: [
       /^hosts\/console\//,
       /^hosts\/(client\/index|packer\/[a-z-]+)\.ts$/,
+      /^core\/domain\/(wire\/names|deploy\/source\/packing)\.ts$/,
+      /^virtual:deploy-schema$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
     ],

@@ -1,5 +1,5 @@
 /** The service that a run deploys: one file for Node without dependencies, packed in memory. */
-import { treeOfTexts } from "../../packer/memory-tree.ts";
+import { treeOfTexts } from "../../packer/file-tree.ts";
 import { packSource } from "../../packer/pack.ts";
 import type { Packed } from "../deploy/pack.ts";
 

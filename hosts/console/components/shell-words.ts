@@ -10,14 +10,18 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly json?: unknown;
+  /** The fields of a form, such as `volumes`. A value that begins with `@` is the path of a file. */
+  readonly form?: Readonly<Record<string, string>>;
 }
 
 /** Returns a `curl` command that reads the key from the variable `PORTSIDE_API_KEY`. */
-export const curlOf = (apiUrl: string, { method, path, query = {}, json }: ApiRequest): string => {
+export const curlOf = (apiUrl: string, { method, path, query = {}, json, form }: ApiRequest): string => {
   const search = new URLSearchParams(query).toString();
   const words = ["curl", quote(`${apiUrl}${path}${search === "" ? "" : `?${search}`}`)];
   words.push("-H", '"x-api-key: $PORTSIDE_API_KEY"');
-  if (method === "POST")
+  if (form !== undefined)
+    words.push(...Object.entries(form).flatMap(([name, value]) => ["-F", quote(`${name}=${value}`)]));
+  else if (method === "POST")
     words.push("-H", quote("content-type: application/json"), "-d", quote(JSON.stringify(json ?? {})));
   return words.join(" ");
 };

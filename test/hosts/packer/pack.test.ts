@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { Parser, type ReadEntry } from "tar";
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../core/domain/accounts/limits.ts";
-import { treeOfTexts } from "../../../hosts/packer/memory-tree.ts";
+import { treeOfTexts } from "../../../hosts/packer/file-tree.ts";
 import { packSource } from "../../../hosts/packer/pack.ts";
 import { PackError, type SourceTree } from "../../../hosts/packer/source-tree.ts";
 
