@@ -78,17 +78,24 @@ async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   if (length > 0) yield chunk.subarray(0, length);
 }
 
-const streamOf = (parts: AsyncGenerator<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> =>
-  new ReadableStream({
-    pull: async (controller) => {
-      const { done, value } = await parts.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => {
-      await parts.return(undefined);
-    },
+/**
+ * Compresses with one implementation everywhere: the implementations of `CompressionStream` in browsers and in Node
+ * produce different bytes. Expects chunks of equal length.
+ */
+async function* gzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { Gzip } = await import("fflate");
+  let ready: Uint8Array[] = [];
+  const compressor = new Gzip({ level: 6, mtime: 0 }, (chunk) => {
+    ready.push(chunk);
   });
+  for await (const chunk of chunks) {
+    compressor.push(chunk);
+    yield* ready;
+    ready = [];
+  }
+  compressor.push(new Uint8Array(), true);
+  yield* ready;
+}
 
 /** Yields the chunks of a stream. Not every browser can iterate a stream. */
 export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
@@ -130,7 +137,7 @@ export async function* packSource(
   progress({ done, total: files.length });
   const tar = tarOf(tree, files, () => progress({ done: ++done, total: files.length }));
   let bytes = 0;
-  for await (const chunk of chunksOf(streamOf(inChunks(tar)).pipeThrough(new CompressionStream("gzip")))) {
+  for await (const chunk of gzip(inChunks(tar))) {
     bytes += chunk.length;
     checkArchiveSize(bytes);
     yield chunk as Uint8Array<ArrayBuffer>;

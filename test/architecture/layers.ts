@@ -151,7 +151,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^hosts\/packer\//,
-    may: [/^hosts\/packer\//, /^core\/domain\//, /^ignore$/],
+    may: [/^hosts\/packer\//, /^core\/domain\//, /^(fflate|ignore)$/],
     why: "the packer runs in browsers and in Node, and imports the rules of sources",
   },
   {
