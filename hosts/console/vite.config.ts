@@ -19,13 +19,14 @@ const compress: Plugin = {
   },
 };
 
+const { $schema: _schema, ...properties } = projectSchema()["properties"] as Readonly<Record<string, unknown>>;
 const SCHEMA = "virtual:deploy-schema";
 
-/** The module with the JSON Schema of `portside.json`, from which the page makes the form of a deploy. */
+/** The module with the JSON Schemas of the fields of `portside.json`, from which the page makes the form of a deploy. */
 const deploySchema: Plugin = {
   name: "deploy-schema",
   resolveId: (id) => (id === SCHEMA ? `\0${SCHEMA}` : undefined),
-  load: (id) => (id === `\0${SCHEMA}` ? `export default ${JSON.stringify(projectSchema())}` : undefined),
+  load: (id) => (id === `\0${SCHEMA}` ? `export const properties = ${JSON.stringify(properties)}` : undefined),
 };
 
 export default defineConfig({

@@ -7,6 +7,7 @@ import { packFolder } from "../../hosts/cli/deploy/pack.ts";
 import { sourceOf } from "../support/archives/archives.ts";
 import { type Folder, folderWith } from "../support/archives/folders.ts";
 import { type ConsolePage, openConsole } from "../support/console/browser.ts";
+import { dropFiles } from "../support/console/drop-files.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
 
@@ -39,17 +40,6 @@ const open = async (fragment: string): Promise<ConsolePage> => {
   return opened;
 };
 
-/** Drops files of the disk on an element, as a file manager does. */
-const drop = async (page: Page, selector: string, paths: readonly string[]): Promise<void> => {
-  await page.locator(selector).scrollIntoViewIfNeeded();
-  const box = await page.locator(selector).boundingBox();
-  const [x, y] = [(box?.x ?? 0) + 40, (box?.y ?? 0) + 20];
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files: [...paths], dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const)
-    await session.send("Input.dispatchDragEvent", { type, x, y, data });
-};
-
 const finished = async (page: Page, name: string): Promise<void> => {
   await page.getByRole("heading", { name: `Deploy of ${name}` }).waitFor();
   await page.getByText("serves all traffic").first().waitFor();
@@ -60,7 +50,7 @@ const newestRelease = async (name: string) => (await served.client.listReleases(
 test("deploys a folder that is dropped on the deployments, with the bytes that the command line sends", async () => {
   await using opened = await open("#/");
   const { page } = opened;
-  await drop(page, ".page-drop", [folder.path]);
+  await dropFiles(page, ".page-drop", [folder.path]);
   await page.getByText(`${basename(folder.path)}, 4 files`).waitFor();
   await page.getByLabel("Name").fill("dropped-app");
   await page.getByRole("button", { name: "Deploy", exact: true }).click();
@@ -172,7 +162,7 @@ test("shows the problems of the settings at their fields, and the plan of the co
   expect(await dialog.getByRole("button", { name: "Deploy" }).isDisabled()).toBe(true);
   await dialog.getByRole("button", { name: "Cancel" }).click();
 
-  await drop(page, ".source-drop", [folder.path]);
+  await dropFiles(page, ".source-drop", [folder.path]);
   await page.getByText(", 4 files").waitFor();
   await page.getByRole("button", { name: "Show the plan" }).click();
   await dialog.getByRole("button", { name: "Deploy" }).click();
@@ -239,5 +229,7 @@ test("copies a deploy as curl, as a command and as portside.json", async () => {
   };
   expect(await copied("CLI")).toBe("portside deploy . --name copied-app");
   expect(JSON.parse(await copied("portside.json"))).toMatchObject({ name: "copied-app", memory: "1Gi", volumes: {} });
-  expect(await copied("curl")).toMatch(/-F memory=1Gi .*-F 'volumes=\{\}' .*-F source_archive=@source\.tar\.gz$/);
+  expect(await copied("curl")).toMatch(
+    /--form-string memory=1Gi .*--form-string 'volumes=\{\}' .*-F source_archive=@source\.tar\.gz$/,
+  );
 });

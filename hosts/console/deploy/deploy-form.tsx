@@ -1,7 +1,7 @@
 /** Deploys a source with settings: a new deployment, or a new release of an existing one. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-import schema from "virtual:deploy-schema";
+import { properties } from "virtual:deploy-schema";
 import { ApiError } from "../../client/index.ts";
 import { deploymentNameFrom } from "../../../core/domain/wire/names.ts";
 import { CopyButton, CopyCommands } from "../components/copy.tsx";
@@ -24,8 +24,6 @@ type Details = Awaited<ReturnType<typeof client.getDeployment>>;
 type Plan = Awaited<ReturnType<typeof client.plan>>;
 type DeployRequest = Parameters<typeof client.deploy>[0];
 type Issue = ApiError["issues"][number];
-
-const { properties } = schema;
 
 /** The API never returns the values of variables, so a deploy of an existing deployment keeps them. */
 const shownGroups = (current: Details | undefined) =>
@@ -112,7 +110,8 @@ const Commands = ({ name, fields }: CommandsProps) => (
       request={{
         method: "POST",
         path: "/v1/deploy",
-        form: { ...formOf({ function_name: name, ...fields }), source_archive: "@source.tar.gz" },
+        form: formOf({ function_name: name, ...fields }),
+        files: { source_archive: "source.tar.gz" },
       }}
       cli={cliOf("deploy", ".", "--name", name)}
     />
@@ -134,6 +133,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
   const error = useSignal<unknown>(undefined);
   const planned = useSignal<PlannedDeploy | undefined>(undefined);
   const progress = useSignal("");
+  const showsSettings = useSignal(false);
   const name = current?.name ?? typedName.value;
   const shown = shownGroups(current);
   const fieldNames = ["function_name", ...shown.flatMap(([, names]) => names)];
@@ -153,8 +153,13 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
     return { ...others, ...(declaresEnv ? { env } : {}) };
   };
 
+  const showIssues = (found: readonly Issue[]): void => {
+    issues.value = found;
+    if (otherIssues(found, ["function_name"]).length > 0) showsSettings.value = true;
+  };
+
   const fail = (problem: unknown): void => {
-    issues.value = issuesOf(problem);
+    showIssues(issuesOf(problem));
     error.value = otherIssues(issues.value, fieldNames).length > 0 || issues.value.length === 0 ? problem : undefined;
   };
 
@@ -171,7 +176,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
 
   const submit = async (): Promise<void> => {
     error.value = undefined;
-    issues.value = repetitions(values.value).map((one) => ({ ...one, type: "value_error" }));
+    showIssues(repetitions(values.value).map((one) => ({ ...one, type: "value_error" })));
     if (issues.value.length > 0) return;
     const fields = readFields();
     const request = requestOf(name, fields);
@@ -189,6 +194,27 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
   };
 
   const isBusy = progress.value !== "";
+  const settings = (
+    <div class="cards">
+      {shown.map(([title, names]) => (
+        <section key={title} class="card settings">
+          <h2>{title}</h2>
+          {names.map((field) => (
+            <SchemaField
+              key={field}
+              name={field}
+              schema={properties[field] ?? {}}
+              value={values.value[field]}
+              problems={problemsOf(issues.value, field)}
+              change={(value) => {
+                values.value = { ...values.value, [field]: value };
+              }}
+            />
+          ))}
+        </section>
+      ))}
+    </div>
+  );
   return (
     <div class="deploy-form">
       <form
@@ -214,25 +240,20 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
             />
           </section>
         )}
-        <div class="cards">
-          {shown.map(([title, names]) => (
-            <section key={title} class="card settings">
-              <h2>{title}</h2>
-              {names.map((field) => (
-                <SchemaField
-                  key={field}
-                  name={field}
-                  schema={properties[field] ?? {}}
-                  value={values.value[field]}
-                  problems={problemsOf(issues.value, field)}
-                  change={(value) => {
-                    values.value = { ...values.value, [field]: value };
-                  }}
-                />
-              ))}
-            </section>
-          ))}
-        </div>
+        {current === undefined ? (
+          <details
+            class="more"
+            open={showsSettings.value}
+            onToggle={({ currentTarget }) => {
+              showsSettings.value = currentTarget.open;
+            }}
+          >
+            <summary>Settings</summary>
+            {settings}
+          </details>
+        ) : (
+          settings
+        )}
         {error.value !== undefined && <Problem error={error.value} />}
         <div class="buttons form-end">
           <button type="submit" class="primary" disabled={isBusy || name === ""}>

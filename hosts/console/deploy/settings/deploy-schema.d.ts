@@ -1,5 +1,4 @@
 /** The build of the page generates this module from the schema of `portside.json`. */
 declare module "virtual:deploy-schema" {
-  const schema: { readonly properties: Readonly<Record<string, import("./fields.ts").Schema>> };
-  export default schema;
+  export const properties: import("./fields.ts").Properties;
 }

@@ -42,6 +42,16 @@ export const labelOf = (name: string): string => {
   return labels[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+/**
+ * Returns the description of a field without the sentences about the format of a request, which the form writes itself:
+ * those with `null`, with an object, or about omitting the field.
+ */
+export const helpOf = ({ description = "" }: Schema): string =>
+  description
+    .split(/(?<=\.) /)
+    .filter((sentence) => !/`null`|[{}]|^Omit the field|^They replace/.test(sentence))
+    .join(" ");
+
 /** Returns whether the schema describes an object with any keys, which the form shows as rows. */
 export const isMap = ({ additionalProperties: values }: Schema): boolean => typeof values === "object";
 

@@ -1,7 +1,7 @@
 /** The controls of a form, made from JSON Schema. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { defaultsOf, type FieldProblem, isMap, labelOf, type Rows, type Schema, typeOf, type Values } from "./fields.ts";
+import { defaultsOf, type FieldProblem, helpOf, isMap, labelOf, type Rows, type Schema, typeOf, type Values } from "./fields.ts";
 
 interface FieldProps {
   readonly name: string;
@@ -19,7 +19,7 @@ const suggestions: Readonly<Record<string, string>> = {
 };
 
 /** Renders text, with the parts between backticks as code. */
-export const Prose = ({ text }: { readonly text: string }) => (
+const Prose = ({ text }: { readonly text: string }) => (
   <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
 );
 
@@ -105,7 +105,7 @@ const Simple = ({ name, schema, value, problems, change }: FieldProps) => {
       <label for={id}>{labelOf(name)}</label>
       {input}
       <p id={`${id}-help`} class="help">
-        <Prose text={schema.description ?? ""} />
+        <Prose text={helpOf(schema)} />
         {rangeOf(schema)}
       </p>
       <Problems id={`${id}-problem`} problems={problems} />
@@ -133,7 +133,7 @@ const Optional = ({ name, schema, value, problems, change }: FieldProps) => {
           onChange={({ currentTarget }) => change(currentTarget.checked ? defaultsOf(schema) : null)}
         />
         <p id={`${id}-help`} class="help">
-          <Prose text={schema.description ?? ""} />
+          <Prose text={helpOf(schema)} />
         </p>
       </div>
       {values !== null &&
@@ -163,11 +163,15 @@ interface RowWords {
   readonly example: string;
   /** The label of a value that is a text. */
   readonly text: string;
+  /** The help, if the schema has none for a form. */
+  readonly help: string;
 }
 
+const VOLUMES = "The volumes of the service, by their paths in its file system. The deploy creates missing volumes.";
+
 const rowWords: Readonly<Record<string, RowWords>> = {
-  volumes: { key: "Mount path", add: "Add a mount", example: "/data", text: "Volume" },
-  env: { key: "Variable", add: "Add a variable", example: "LOG_LEVEL", text: "Value" },
+  volumes: { key: "Mount path", add: "Add a mount", example: "/data", text: "Volume", help: VOLUMES },
+  env: { key: "Variable", add: "Add a variable", example: "LOG_LEVEL", text: "Value", help: "" },
 };
 
 const variantsOf = ({ additionalProperties: values }: Schema): readonly Schema[] =>
@@ -255,7 +259,7 @@ const MapField = ({ name, schema, value, problems, change }: FieldProps) => {
     <fieldset class="map" aria-describedby={`${id}-help ${id}-problem`}>
       <legend class="hidden">{labelOf(name)}</legend>
       <p id={`${id}-help`} class="help">
-        <Prose text={schema.description ?? ""} />
+        <Prose text={helpOf(schema) || words.help} />
       </p>
       <ul class="plain">
         {rows.map((row, at) => (

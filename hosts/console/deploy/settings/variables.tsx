@@ -1,6 +1,6 @@
 /** Changes some variables of a deployment. The API never returns their values, so the other variables keep theirs. */
 import { useSignal } from "@preact/signals";
-import schema from "virtual:deploy-schema";
+import { properties } from "virtual:deploy-schema";
 import { ApiError } from "../../../client/index.ts";
 import { CopyCommands } from "../../components/copy.tsx";
 import { Confirm } from "../../components/dialog.tsx";
@@ -52,7 +52,7 @@ export const Variables = ({ name, names }: VariablesProps) => {
       throw problem;
     }
   };
-  const { env } = schema.properties;
+  const { env } = properties;
   return (
     <section class="card settings" aria-labelledby="variables-title">
       <h2 id="variables-title">Variables</h2>
