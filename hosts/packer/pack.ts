@@ -118,7 +118,7 @@ export interface PackProgress {
 export const checkArchiveSize = (bytes: number): void => {
   if (bytes > archiveLimits.fileBytes)
     throw new PackError(
-      `The packed source is larger than the limit of ${formatMemory(archiveLimits.fileBytes)}. ${EXCLUDE}`,
+      `The packed source is larger than the limit of ${formatMemory(archiveLimits.fileBytes)}. ${EXCLUDE} Or upload the tar.gz to a volume, and deploy it with the field source_object.`,
     );
 };
 

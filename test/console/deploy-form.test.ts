@@ -111,6 +111,18 @@ test("fills in the settings of portside.json, and packs the folder that it names
   });
 });
 
+test("rejects an invalid portside.json with its fields, and chooses nothing", async () => {
+  const project = { name: "invalid-app", memmory: "1Gi", volumes: { "/data": null }, timeout: 0 };
+  using folder = folderWith({ "portside.json": JSON.stringify(project), "server.js": "" });
+  await using opened = await open("#/deploy");
+  const { page } = opened;
+  await page.getByLabel("Folder").setInputFiles(folder.path);
+  const alert = page.getByRole("alert").filter({ hasText: "portside.json is invalid." });
+  for (const field of ["memmory: ", "volumes./data: ", "timeout: "]) await alert.getByText(field).waitFor();
+  await page.getByText("Drop a folder or a tar.gz here.").waitFor();
+  expect(await page.getByLabel("Name").inputValue()).toBe("");
+});
+
 test("deploys the example from the empty list, with the keyboard only", async () => {
   await using empty = await serveMemoryConsole();
   await using opened = await openConsole(browser(), empty);

@@ -2,6 +2,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Problem } from "../../components/resource.tsx";
+import { checkProject } from "./check-project.ts";
 import {
   type ChosenSource,
   examine,
@@ -40,7 +41,9 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
     error.value = undefined;
     isReading.value = true;
     try {
-      choose(await examine(find()));
+      const examined = await examine(find());
+      if (examined.project !== undefined) await checkProject(examined.project);
+      choose(examined);
     } catch (problem) {
       error.value = problem;
     }
