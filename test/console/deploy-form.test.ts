@@ -82,7 +82,9 @@ test("deploys a folder and a tar.gz that are chosen by file inputs", async () =>
 test("states why a file cannot be deployed", async () => {
   await using opened = await open("#/deploy");
   const { page } = opened;
-  await page.getByLabel("Archive").setInputFiles({ name: "a.zip", mimeType: "application/zip", buffer: Buffer.from("") });
+  await page
+    .getByLabel("Archive")
+    .setInputFiles({ name: "a.zip", mimeType: "application/zip", buffer: Buffer.from("") });
   await page.getByRole("alert").getByText("'a.zip' is not a tar.gz. Choose a folder or a tar.gz.").waitFor();
   using empty = folderWith({ "node_modules/x.js": "" });
   await page.getByLabel("Folder").setInputFiles(empty.path);
@@ -235,7 +237,10 @@ test("copies a deploy as curl, as a command and as portside.json", async () => {
   await using opened = await open("#/deployments/copied-app/settings");
   const { page } = opened;
   const copied = async (label: string): Promise<string> => {
-    await page.getByRole("button", { name: `Copy ${label}` }).first().click();
+    await page
+      .getByRole("button", { name: `Copy ${label}` })
+      .first()
+      .click();
     await page.getByRole("status").getByText(`Copied: ${label}`).waitFor();
     return page.evaluate("navigator.clipboard.readText()");
   };

@@ -17,7 +17,12 @@ createServer((_request, response) => response.end("hello")).listen(process.env.P
 
 /** The files of a Node service. */
 const filesOf = (code: string) => ({
-  "package.json": JSON.stringify({ name: "story", private: true, type: "module", scripts: { start: "node server.js" } }),
+  "package.json": JSON.stringify({
+    name: "story",
+    private: true,
+    type: "module",
+    scripts: { start: "node server.js" },
+  }),
   "server.js": code,
 });
 

@@ -1,9 +1,10 @@
 /** Deploys a source with settings: a new deployment, or a new release of an existing one. */
+
+import { properties } from "virtual:deploy-schema";
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-import { properties } from "virtual:deploy-schema";
-import { ApiError } from "../../client/index.ts";
 import { deploymentNameFrom } from "../../../core/domain/wire/names.ts";
+import { ApiError } from "../../client/index.ts";
 import { CopyButton, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { formatBytes } from "../components/format.ts";
@@ -13,7 +14,16 @@ import { location } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
 import { openDeploy } from "./actions.tsx";
 import { PlanSummary } from "./plan-summary.tsx";
-import { fieldsOf, formOf, groups, otherIssues, problemsOf, repetitions, type Values, valuesOf } from "./settings/fields.ts";
+import {
+  fieldsOf,
+  formOf,
+  groups,
+  otherIssues,
+  problemsOf,
+  repetitions,
+  type Values,
+  valuesOf,
+} from "./settings/fields.ts";
 import { SchemaField } from "./settings/schema-field.tsx";
 import { Suggestions } from "./settings/suggestions.tsx";
 import { Variables } from "./settings/variables.tsx";

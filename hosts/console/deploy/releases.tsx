@@ -76,9 +76,7 @@ const Rollback = ({ name, release, close }: RollbackProps) => {
       close={close}
     >
       <Loaded resource={plan} waiting="Computing the plan…">
-        {({ summary, changes }) => (
-          <PlanSummary summary={summary} changes={changes} to={`Release ${release}`} />
-        )}
+        {({ summary, changes }) => <PlanSummary summary={summary} changes={changes} to={`Release ${release}`} />}
       </Loaded>
       <CopyCommands
         request={{ method: "POST", path: "/v1/deployment/rollback", json: { name, release } }}

@@ -1,7 +1,17 @@
 /** The controls of a form, made from JSON Schema. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { defaultsOf, type FieldProblem, helpOf, isMap, labelOf, type Rows, type Schema, typeOf, type Values } from "./fields.ts";
+import {
+  defaultsOf,
+  type FieldProblem,
+  helpOf,
+  isMap,
+  labelOf,
+  type Rows,
+  type Schema,
+  typeOf,
+  type Values,
+} from "./fields.ts";
 
 interface FieldProps {
   readonly name: string;
@@ -264,7 +274,6 @@ const MapField = ({ name, schema, value, problems, change }: FieldProps) => {
       <ul class="plain">
         {rows.map((row, at) => (
           <Row
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity, and their inputs are controlled
             key={at}
             {...{ row, words, text, object }}
             change={(next) => change(rows.map((one, index) => (index === at ? next : one)))}

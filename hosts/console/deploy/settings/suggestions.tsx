@@ -3,10 +3,11 @@ import { useResource } from "../../components/resource.tsx";
 import { client } from "../../shell/session.ts";
 
 /** A platform without secrets or volumes has no suggestions. */
-const namesOf = (list: (typeof client)["listSecrets"] | (typeof client)["listVolumes"]) => async (signal: AbortSignal) => {
-  const found = await list({ signal }).catch(() => []);
-  return found.map(({ name }) => name);
-};
+const namesOf =
+  (list: (typeof client)["listSecrets"] | (typeof client)["listVolumes"]) => async (signal: AbortSignal) => {
+    const found = await list({ signal }).catch(() => []);
+    return found.map(({ name }) => name);
+  };
 
 interface ListProps {
   readonly id: string;

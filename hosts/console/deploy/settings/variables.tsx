@@ -1,6 +1,7 @@
 /** Changes some variables of a deployment. The API never returns their values, so the other variables keep theirs. */
-import { useSignal } from "@preact/signals";
+
 import { properties } from "virtual:deploy-schema";
+import { useSignal } from "@preact/signals";
 import { ApiError } from "../../../client/index.ts";
 import { CopyCommands } from "../../components/copy.tsx";
 import { Confirm } from "../../components/dialog.tsx";
@@ -8,7 +9,7 @@ import { cliOf } from "../../components/shell-words.ts";
 import { Text } from "../../components/text.tsx";
 import { client } from "../../shell/session.ts";
 import { openDeploy } from "../actions.tsx";
-import { type FieldProblem, fieldsOf, problemsOf, repetitions, type Rows, type Values } from "./fields.ts";
+import { type FieldProblem, fieldsOf, problemsOf, type Rows, repetitions, type Values } from "./fields.ts";
 import { SchemaField } from "./schema-field.tsx";
 
 type Request = Parameters<typeof client.setEnvironment>[0];

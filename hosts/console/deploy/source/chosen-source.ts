@@ -2,7 +2,14 @@
 import { PROJECT_FILE } from "../../../../core/domain/deploy/source/packing.ts";
 import { treeOfFiles, treeOfTexts } from "../../../packer/file-tree.ts";
 import { checkArchiveSize, chunksOf, type PackProgress, packSource } from "../../../packer/pack.ts";
-import { type FileContent, folderOf, PackError, readText, type SourceTree, walkSource } from "../../../packer/source-tree.ts";
+import {
+  type FileContent,
+  folderOf,
+  PackError,
+  readText,
+  type SourceTree,
+  walkSource,
+} from "../../../packer/source-tree.ts";
 import { templates } from "../../../packer/templates.ts";
 import type { DroppedItem } from "./dropped.ts";
 import { treeOfEntries } from "./entry-tree.ts";

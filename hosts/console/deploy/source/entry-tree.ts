@@ -48,9 +48,7 @@ export const treeOfEntries = (root: FileSystemDirectoryEntry | readonly FileSyst
     openFile: async (path) => {
       const entry = await find(path);
       if (entry === undefined || isFolder(entry)) return undefined;
-      const file = await new Promise<File>((resolve, reject) =>
-        (entry as FileSystemFileEntry).file(resolve, reject),
-      );
+      const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
       return { size: file.size, read: () => chunksOf(file.stream()) };
     },
   };

@@ -1,5 +1,6 @@
 /** The values of a deploy's form, and the request that they become. */
 import { describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../../../../adapters/memory/index.ts";
 import { declareDeploy } from "../../../../../core/domain/deploy/declaration.ts";
 import { projectFields } from "../../../../../core/domain/deploy/project-file.ts";
 import {
@@ -16,7 +17,6 @@ import {
   valuesOf,
 } from "../../../../../hosts/console/deploy/settings/fields.ts";
 import { projectSchema } from "../../../../../hosts/http/docs/openapi.ts";
-import { createMemoryProvider } from "../../../../../adapters/memory/index.ts";
 
 const { properties } = projectSchema() as unknown as { readonly properties: Properties };
 
@@ -38,10 +38,21 @@ test("the form has every field of a deploy in one group", () => {
 describe("values", () => {
   test("of a new deployment are the defaults, which the platform accepts", () => {
     const fields = fieldsOf(valuesOf(properties, {}));
-    expect(fields).toMatchObject({ memory: "1Gi", cpu: 1, timeout: 600, volumes: {}, env: {}, health: null, idle: null });
+    expect(fields).toMatchObject({
+      memory: "1Gi",
+      cpu: 1,
+      timeout: 600,
+      volumes: {},
+      env: {},
+      health: null,
+      idle: null,
+    });
     expect(fields).not.toHaveProperty("schedule");
     const { capabilities } = createMemoryProvider().ports.provider;
-    const declared = declareDeploy({ ...fields, function_name: "my-app" }, { capabilities, sourceOptional: true } as never);
+    const declared = declareDeploy({ ...fields, function_name: "my-app" }, {
+      capabilities,
+      sourceOptional: true,
+    } as never);
     expect(declared.isOk()).toBe(true);
   });
 
@@ -116,7 +127,9 @@ describe("problems", () => {
 });
 
 test("the help of a field omits the sentences about the format of a request", () => {
-  expect(helpOf({ description: "Uses A. `null` removes it. Omit the field to keep it. See B." })).toBe("Uses A. See B.");
+  expect(helpOf({ description: "Uses A. `null` removes it. Omit the field to keep it. See B." })).toBe(
+    "Uses A. See B.",
+  );
   for (const name of ["min_instances", "health", "idle", "memory"])
     expect(helpOf(properties[name] as Schema), name).toMatch(/^[A-Z][^{}]+\.$/);
 });
