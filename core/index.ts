@@ -76,7 +76,7 @@ export {
   type Ruling,
   veto,
 } from "./domain/deploy/policy.ts";
-export { PROJECT_FILE, type Project, readProject } from "./domain/deploy/project-file.ts";
+export { type Project, readProject } from "./domain/deploy/project-file.ts";
 export { type DeployFailure, type DeployReason, deployReasonSchema, deployReasons } from "./domain/deploy/reason.ts";
 export { diffReleases, type ReleaseDiff, releaseDiffSchema } from "./domain/deploy/releases/diff.ts";
 export {
@@ -109,6 +109,7 @@ export {
   type ServiceTemplate,
   statusOf,
 } from "./domain/deploy/service-template.ts";
+export { PROJECT_FILE } from "./domain/deploy/source/packing.ts";
 export { addressRecords, type DomainTarget, type FoundRecords, recordProblems } from "./domain/domains/dns-records.ts";
 export {
   type DomainRecord,

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+import { projectSchema } from "../http/docs/openapi.ts";
 
 const folder = import.meta.dirname;
 const outDir = join(folder, "../../dist/console");
@@ -18,12 +19,22 @@ const compress: Plugin = {
   },
 };
 
+const { $schema: _schema, ...properties } = projectSchema()["properties"] as Readonly<Record<string, unknown>>;
+const SCHEMA = "virtual:deploy-schema";
+
+/** The module with the JSON Schemas of the fields of `portside.json`, from which the page makes the form of a deploy. */
+const deploySchema: Plugin = {
+  name: "deploy-schema",
+  resolveId: (id) => (id === SCHEMA ? `\0${SCHEMA}` : undefined),
+  load: (id) => (id === `\0${SCHEMA}` ? `export const properties = ${JSON.stringify(properties)}` : undefined),
+};
+
 export default defineConfig({
   root: folder,
   // Relative URLs work under any prefix, also behind a proxy that removes one.
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [compress],
+  plugins: [deploySchema, compress],
   build: {
     outDir,
     emptyOutDir: true,

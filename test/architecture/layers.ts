@@ -134,18 +134,25 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^hosts\/console\/vite\.config\.ts$/,
-    may: [node, /^vite$/],
+    may: [node, /^vite$/, /^hosts\/http\/docs\/openapi\.ts$/],
     why: "the build of the console is a script",
   },
   {
     from: /^hosts\/console\//,
     may: [
       /^hosts\/console\//,
-      /^hosts\/client\/index\.ts$/,
+      /^hosts\/(client\/index|packer\/[a-z-]+)\.ts$/,
+      /^core\/domain\/(wire\/names|deploy\/source\/packing)\.ts$/,
+      /^virtual:deploy-schema$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
     ],
-    why: "the console uses the public API, through the client",
+    why: "the console uses the public API, through the client, and packs sources like the command line",
+  },
+  {
+    from: /^hosts\/packer\//,
+    may: [/^hosts\/packer\//, /^core\/domain\//, /^(fflate|ignore)$/],
+    why: "the packer runs in browsers and in Node, and imports the rules of sources",
   },
   {
     from: /^hosts\/cli\//,
@@ -155,7 +162,7 @@ const rules: readonly Rule[] = [
       /^core\/control-plane\.ts$/,
       /^adapters\/shared\/runtime\/(loopback|packaged-script)\.ts$/,
       node,
-      /^(tar|ignore|cli-table3)$/,
+      /^cli-table3$/,
     ],
     why: "the command line uses the API, and composition for local commands",
   },

@@ -29,6 +29,8 @@ const pages: Readonly<Record<string, readonly [fragment: () => string, text: str
   releases: [() => "#/deployments/shop-api/releases", "Add the cache"],
   "a comparison": [() => "#/deployments/shop-api/releases?from=1&to=3", "env.PAYMENT_URL"],
   "the deploys of a deployment": [() => "#/deployments/shop-api/deploys", "serves all traffic"],
+  "the settings of a deployment": [() => "#/deployments/shop-api/settings", "Remove CACHE"],
+  "a new deployment": [() => "#/deploy?source=example", "hello, 2 files"],
   logs: [() => "#/deployments/shop-api/logs", "order placed"],
   "a rejected filter": [() => "#/deployments/shop-api/logs?query=severity%3E%3D%3DERROR", "At character 11"],
   deploys: [() => "#/deploys", "build_failed"],
@@ -71,6 +73,19 @@ describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
     expect(await violationsOf(opened)).toEqual([]);
     await opened.page.keyboard.press("Escape");
     await opened.page.getByRole("button", { name: "Delete" }).click();
+    expect(await violationsOf(opened)).toEqual([]);
+    await opened.page.keyboard.press("Escape");
+    await opened.open("#/deployments/shop-api/settings");
+    await opened.page.getByLabel("Memory").fill("much");
+    await opened.page.getByRole("button", { name: "Add a mount" }).click();
+    await opened.page.getByRole("button", { name: "Add a variable" }).click();
+    await opened.page.getByRole("button", { name: "Show the plan" }).click();
+    await opened.page.getByText("must be a quantity").waitFor();
+    expect(await violationsOf(opened)).toEqual([]);
+    await opened.page.getByLabel("Memory").fill("2Gi");
+    await opened.page.getByRole("button", { name: "Remove the row" }).first().click();
+    await opened.page.getByRole("button", { name: "Show the plan" }).click();
+    await opened.page.getByText("A deploy needs the source").waitFor();
     expect(await violationsOf(opened)).toEqual([]);
     await using first = await openConsole(browser(), empty, { colorScheme });
     await first.page.getByText("No deployments yet").waitFor();

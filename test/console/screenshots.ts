@@ -16,6 +16,8 @@ const pages: Readonly<Record<string, string>> = {
   deployment: "#/deployments/shop-api",
   releases: "#/deployments/shop-api/releases",
   "release-diff": "#/deployments/shop-api/releases?from=1&to=3",
+  settings: "#/deployments/shop-api/settings",
+  "new-deployment": "#/deploy?source=example",
   logs: "#/deployments/shop-api/logs",
   "filter-error": "#/deployments/shop-api/logs?query=severity%3E%3D%3DERROR",
   deploys: "#/deploys",
@@ -55,6 +57,10 @@ for (const { width, height, colorScheme } of views) {
   await opened.open("#/deployments/shop-api/releases");
   await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();
   await take(opened, "rollback");
+  await opened.open("#/deployments/shop-api/settings");
+  await opened.page.getByLabel("Memory").fill("4Gi");
+  await opened.page.getByRole("button", { name: "Show the plan" }).click();
+  await take(opened, "plan");
   await take(first, "empty");
   await first.page.getByRole("button", { name: "Sign out" }).click();
   await take(first, "sign-in");

@@ -102,6 +102,8 @@ test("shows the plan of a rollback, rolls back and follows the deploy", async ()
     .getByRole("cell", { name: /LOG_LEVEL/ })
     .first()
     .waitFor();
+  // The table has the changes, so the sentences do not repeat them.
+  expect(await dialog.getByText(/^Replace /).count()).toBe(0);
   await dialog.getByRole("button", { name: "Roll back" }).click();
   await page.getByRole("heading", { name: "Deploy of shop-api" }).waitFor();
   await page.getByText("serves all traffic").first().waitFor();

@@ -5,9 +5,6 @@ import { parsedField, parseFields } from "../wire/fields.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { deployFields, serviceFields } from "./fields.ts";
 
-/** The name of the project file. */
-export const PROJECT_FILE = "portside.json";
-
 const schedule = parsedField(parseScheduleField, {
   description: "When the platform calls the service.",
   type: "object",

@@ -73,6 +73,15 @@ export const parseDeploymentName = (text: string, reserved?: readonly string[]):
   return deploymentNameProblem(name, reserved) === undefined ? (name as DeploymentName) : undefined;
 };
 
+/** Derives a valid deployment name from the name of a folder or a file. Returns undefined if that is not possible. */
+export const deploymentNameFrom = (text: string): DeploymentName | undefined =>
+  parseDeploymentName(
+    text
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^[^a-z]+|-+$/g, ""),
+  );
+
 /** Returns the rule that a volume name breaks, as a message, or undefined if the name is valid. */
 export const volumeNameProblem = (name: string): string | undefined =>
   nameProblem(name, "a volume name", VOLUME_NAME_MAX, { allowed: /^[a-z0-9]/, rule: "a letter or a digit" });

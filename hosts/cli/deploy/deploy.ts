@@ -3,7 +3,7 @@
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
-import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/source/packing.ts";
 import type { Client } from "../../client/client.ts";
 import { flag, option } from "../arguments.ts";
 import { clientFor } from "../client.ts";

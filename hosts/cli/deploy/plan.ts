@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import { type Change, formatValue } from "../../../core/domain/deploy/plan.ts";
-import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/source/packing.ts";
 import { formatNextFires } from "../schedules/fires.ts";
 
 const SCHEDULED = "Scheduled: ";

@@ -3,9 +3,10 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { DeployFields } from "../../../core/control-plane.ts";
 import { idleModes } from "../../../core/domain/deploy/idle.ts";
-import { PROJECT_FILE, readProject } from "../../../core/domain/deploy/project-file.ts";
+import { readProject } from "../../../core/domain/deploy/project-file.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/source/packing.ts";
 import type { Issue } from "../../../core/domain/wire/issue.ts";
-import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
+import { deploymentNameFrom } from "../../../core/domain/wire/names.ts";
 import { parseStrictJson } from "../../../core/domain/wire/strict-json.ts";
 import { formatFileError } from "../../composition/file-error.ts";
 import { type Options, option } from "../arguments.ts";
@@ -121,13 +122,9 @@ const readEnvFile = (path: string): [string, string][] => {
   });
 };
 
-/** Derives a valid deployment name from a folder's name, if possible. */
 const nameFromFolder = (folder: string): string => {
-  const name = basename(folder)
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^[^a-z]+|-+$/g, "");
-  if (deploymentNameProblem(name) !== undefined)
+  const name = deploymentNameFrom(basename(folder));
+  if (name === undefined)
     throw new UsageError(`'${basename(folder)}' is not a valid deployment name. Set one with --name.`);
   return name;
 };

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
-import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/source/packing.ts";
 import { option } from "../arguments.ts";
 import type { Command, Input } from "../command.ts";
 import { followLog, LOG_PAGE } from "../logs/follow.ts";

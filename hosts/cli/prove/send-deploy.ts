@@ -36,7 +36,7 @@ const fieldsOf = ({ run, token, state }: Proof, { volumes = state.volumes, sched
 /** Returns the last record of a deploy. Adds messages that are not routine to the notes. */
 export const sendDeploy = async (proof: Proof, change: DeployChange): Promise<DeployEvent> => {
   const { client, io, run, state } = proof;
-  const source = packService({ run, version: change.version ?? state.version });
+  const source = await packService({ run, version: change.version ?? state.version });
   const request = { ...requestOf(fieldsOf(proof, change)), source_archive: sourceArchive(source) };
   const records = await retry(io.signal, () => client.deploy(request, { signal: io.signal }));
   let last: DeployEvent | undefined;

@@ -1,6 +1,6 @@
 /** The service that a run deploys: one file for Node without dependencies, packed in memory. */
-import { gzipSync } from "node:zlib";
-import { Header } from "tar";
+import { treeOfTexts } from "../../packer/file-tree.ts";
+import { packSource } from "../../packer/pack.ts";
 import type { Packed } from "../deploy/pack.ts";
 
 /** Where the service mounts the run's volume. */
@@ -80,21 +80,11 @@ else {
 process.on("SIGTERM", () => server.close(() => process.exit(0)));
 `;
 
-const BLOCK = 512;
-
-const entryOf = (path: string, text: string): Buffer[] => {
-  const content = Buffer.from(text);
-  const header = Buffer.alloc(BLOCK);
-  new Header({ path, mode: 0o644, size: content.length, type: "File", mtime: new Date(0) }).encode(header, 0);
-  return [header, content, Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK)];
-};
-
 /** Returns the source as a tar.gz. Writes nothing to disk, so that a killed run leaves no files on this machine. */
-export const packService = (source: ServiceSource): Packed => {
+export const packService = async (source: ServiceSource): Promise<Packed> => {
   const project = { name: "portside-prove", private: true, type: "module", scripts: { start: "node server.js" } };
   const files = { "package.json": JSON.stringify(project), "server.js": serverOf(source) };
-  const entries = Object.entries(files).flatMap(([path, text]) => entryOf(path, text));
-  const bytes = gzipSync(Buffer.concat([...entries, Buffer.alloc(2 * BLOCK)]));
+  const bytes = Buffer.concat(await Array.fromAsync(packSource(treeOfTexts(files))));
   async function* open(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }

@@ -22,11 +22,11 @@ export const CopyButton = ({ text, label }: { readonly text: string; readonly la
   </button>
 );
 
-/** Copies an action of the page as a `curl` command and as a command of `portside`. */
-export const CopyCommands = ({ request, cli }: { readonly request: ApiRequest; readonly cli: string }) => (
+/** Copies an action of the page as a `curl` command and as a command of `portside`, if the action has one. */
+export const CopyCommands = ({ request, cli }: { readonly request: ApiRequest; readonly cli?: string }) => (
   <span class="copies">
     <CopyButton text={curlOf(apiUrl, request)} label="curl" />
-    <CopyButton text={cli} label="CLI" />
+    {cli !== undefined && <CopyButton text={cli} label="CLI" />}
   </span>
 );
 

@@ -10,14 +10,24 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly json?: unknown;
+  /** The texts of a form's fields. */
+  readonly form?: Readonly<Record<string, string>>;
+  /** The paths of a form's files, by their fields. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Returns a `curl` command that reads the key from the variable `PORTSIDE_API_KEY`. */
-export const curlOf = (apiUrl: string, { method, path, query = {}, json }: ApiRequest): string => {
+export const curlOf = (apiUrl: string, { method, path, query = {}, json, form, files = {} }: ApiRequest): string => {
   const search = new URLSearchParams(query).toString();
   const words = ["curl", quote(`${apiUrl}${path}${search === "" ? "" : `?${search}`}`)];
   words.push("-H", '"x-api-key: $PORTSIDE_API_KEY"');
-  if (method === "POST")
+  if (form !== undefined)
+    // With `-F`, curl would interpret characters such as `@` and `;` in a text.
+    words.push(
+      ...Object.entries(form).flatMap(([name, text]) => ["--form-string", quote(`${name}=${text}`)]),
+      ...Object.entries(files).flatMap(([name, file]) => ["-F", quote(`${name}=@${file}`)]),
+    );
+  else if (method === "POST")
     words.push("-H", quote("content-type: application/json"), "-d", quote(JSON.stringify(json ?? {})));
   return words.join(" ");
 };

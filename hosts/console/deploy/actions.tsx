@@ -4,6 +4,7 @@ import { announcement, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { navigate } from "../shell/router.ts";
+import { fragmentOf } from "../shell/routes.ts";
 import { client } from "../shell/session.ts";
 
 type Stream = Awaited<ReturnType<typeof client.restartDeployment>>;
@@ -99,6 +100,9 @@ export const Actions = ({ name, hasSchedule }: { readonly name: string; readonly
   const Open = open === undefined ? undefined : actions[open];
   return (
     <div class="buttons">
+      <a class="button" href={fragmentOf({ page: "deployment", name, section: "settings" })}>
+        Deploy
+      </a>
       {hasSchedule && (
         <button type="button" onClick={() => setOpen("fire")}>
           Run schedule

@@ -1,5 +1,6 @@
 /** One deployment: its state, its releases, its deploys and its log. */
 import { CopyCommands } from "../components/copy.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { Status } from "../components/status.tsx";
@@ -11,6 +12,8 @@ import { DeployTable } from "./deploys-page.tsx";
 import { Overview } from "./overview.tsx";
 import { Releases } from "./releases.tsx";
 
+const DeployForm = lazy(() => import("./deploy-form.tsx").then((module) => module.DeployForm));
+
 const REFRESH_MS = 5000;
 
 const labels: Readonly<Record<Section, string>> = {
@@ -18,6 +21,7 @@ const labels: Readonly<Record<Section, string>> = {
   releases: "Releases",
   deploys: "Deploys",
   logs: "Logs",
+  settings: "Settings",
 };
 
 const Sections = ({ name, current }: { readonly name: string; readonly current: Section }) => (
@@ -66,6 +70,11 @@ export const DeploymentPage = ({ name, section }: { readonly name: string; reado
       {section === "releases" && <Releases name={name} serving={details?.release ?? null} />}
       {section === "deploys" && <DeployTable name={name} />}
       {section === "logs" && <LogsPage name={name} />}
+      {section === "settings" && (
+        <Loaded resource={deployment} waiting="Loading the deployment…">
+          {(loaded) => <DeployForm current={loaded} />}
+        </Loaded>
+      )}
     </>
   );
 };

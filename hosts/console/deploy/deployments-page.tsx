@@ -9,9 +9,11 @@ import { sumSeries, totalOf } from "../components/sparkline-path.ts";
 import { Status } from "../components/status.tsx";
 import { Table } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
-import { location, replaceQuery } from "../shell/router.ts";
+import { location, navigate, replaceQuery } from "../shell/router.ts";
 import { fragmentOf } from "../shell/routes.ts";
 import { apiUrl, client } from "../shell/session.ts";
+import { DropZone } from "./source/drop-zone.tsx";
+import { type DroppedItem, dropped } from "./source/dropped.ts";
 
 type Deployment = Awaited<ReturnType<typeof client.listDeployments>>[number];
 type Details = Awaited<ReturnType<typeof client.getDeployment>>;
@@ -96,7 +98,7 @@ const Row = ({ deployment, details, series }: RowProps) => {
       </td>
       <td data-label="Release">{details?.release ?? "–"}</td>
       <td data-label="Instances">{details?.instances?.length ?? "–"}</td>
-      <td data-label="Requests, last hour">
+      <td data-label="Requests">
         <Traffic name={name} series={series} />
       </td>
       <td data-label="Last deploy">
@@ -109,7 +111,16 @@ const Row = ({ deployment, details, series }: RowProps) => {
 const Empty = () => (
   <section class="empty">
     <h2>No deployments yet</h2>
-    <p>Sign the command line in once, and deploy a folder:</p>
+    <p>Drop a folder on this page, or start from a small example:</p>
+    <div class="buttons">
+      <a class="button primary" href={fragmentOf({ page: "new-deploy" })}>
+        Deploy a folder
+      </a>
+      <a class="button" href={fragmentOf({ page: "new-deploy" }, { source: "example" })}>
+        Deploy the example
+      </a>
+    </div>
+    <p>Or sign the command line in once, and deploy a folder:</p>
     <Command text={`portside login --url ${apiUrl}`} />
     <Command text="portside init my-app && portside deploy my-app" />
   </section>
@@ -152,12 +163,18 @@ const DeploymentTable = ({ deployments, series }: TableProps) => {
   );
 };
 
+/** Opens the form of a deploy with what the user dropped. */
+const openDropped = (items: readonly DroppedItem[]): void => {
+  dropped.value = items;
+  navigate({ page: "new-deploy" });
+};
+
 export const DeploymentsPage = () => {
   const list = useResource("deployments", (signal) => client.listDeployments({ signal }), REFRESH_MS);
   // A platform without metrics still has deployments, so the page does not show this error.
   const series = useResource("series", loadSeries, METRICS_REFRESH_MS);
   return (
-    <>
+    <DropZone class="page-drop" drop={openDropped}>
       <div class="title">
         <h1>Deployments</h1>
         <label class="search">
@@ -169,6 +186,9 @@ export const DeploymentsPage = () => {
             onInput={({ currentTarget }) => replaceQuery({ q: currentTarget.value })}
           />
         </label>
+        <a class="button primary" href={fragmentOf({ page: "new-deploy" })}>
+          Deploy
+        </a>
       </div>
       <Loaded resource={list} waiting="Loading the deployments…">
         {(deployments) =>
@@ -179,6 +199,6 @@ export const DeploymentsPage = () => {
           )
         }
       </Loaded>
-    </>
+    </DropZone>
   );
 };

@@ -11,48 +11,11 @@ import { Ago } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
 import { openDeploy } from "./actions.tsx";
+import { Changes, PlanSummary } from "./plan-summary.tsx";
 
 type Release = Awaited<ReturnType<typeof client.listReleases>>["releases"][number];
 
 const LIMIT = 50;
-
-const formatValue = (value: unknown): string =>
-  value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 1);
-
-interface Change {
-  readonly field: string;
-  readonly from: unknown;
-  readonly to: unknown;
-}
-
-/** The changes side by side. */
-const Changes = ({
-  changes,
-  from,
-  to,
-}: {
-  readonly changes: readonly Change[];
-  readonly from: string;
-  readonly to: string;
-}) => (
-  <Table caption="Changes" class="diff" columns={["Field", from, to]}>
-    {changes.map((change) => (
-      <tr key={change.field}>
-        <th scope="row">
-          <code>
-            <Text>{change.field}</Text>
-          </code>
-        </th>
-        <td class="removed" data-label={from}>
-          <Text>{formatValue(change.from)}</Text>
-        </td>
-        <td class="added" data-label={to}>
-          <Text>{formatValue(change.to)}</Text>
-        </td>
-      </tr>
-    ))}
-  </Table>
-);
 
 const Diff = ({ name, from, to }: { readonly name: string; readonly from: number; readonly to: number }) => {
   const diff = useResource(`diff ${name} ${from} ${to}`, (signal) =>
@@ -113,18 +76,7 @@ const Rollback = ({ name, release, close }: RollbackProps) => {
       close={close}
     >
       <Loaded resource={plan} waiting="Computing the plan…">
-        {({ summary, changes }) => (
-          <>
-            <ul>
-              {summary.map((line) => (
-                <li key={line}>
-                  <Text>{line}</Text>
-                </li>
-              ))}
-            </ul>
-            {changes.length > 0 && <Changes changes={changes} from="Now" to={`Release ${release}`} />}
-          </>
-        )}
+        {({ summary, changes }) => <PlanSummary summary={summary} changes={changes} to={`Release ${release}`} />}
       </Loaded>
       <CopyCommands
         request={{ method: "POST", path: "/v1/deployment/rollback", json: { name, release } }}

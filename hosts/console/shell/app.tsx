@@ -10,6 +10,7 @@ import { DeployPage } from "../deploy/deploy-page.tsx";
 import { DeploymentPage } from "../deploy/deployment-page.tsx";
 import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
+import { NewDeploymentPage } from "../deploy/new-deployment-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
 import { account, apiUrl, isSignedIn, offeredLink, signIn, signInNotice, signOut } from "./session.ts";
@@ -20,6 +21,8 @@ const titleOf = (route: Route): string => {
       return "Deployments";
     case "deployment":
       return route.section === "overview" ? route.name : `${route.name} ${route.section}`;
+    case "new-deploy":
+      return "New deployment";
     case "deploys":
       return "Deploys";
     case "deploy":
@@ -35,6 +38,8 @@ const Page = ({ route }: { readonly route: Route }) => {
       return <DeploymentsPage />;
     case "deployment":
       return <DeploymentPage key={route.name} name={route.name} section={route.section} />;
+    case "new-deploy":
+      return <NewDeploymentPage />;
     case "deploys":
       return <DeploysPage />;
     case "deploy":
@@ -52,7 +57,7 @@ const Page = ({ route }: { readonly route: Route }) => {
 };
 
 const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
-  ["Deployments", { page: "deployments" }, ["deployments", "deployment"]],
+  ["Deployments", { page: "deployments" }, ["deployments", "deployment", "new-deploy"]],
   ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
 ];
 

@@ -4,12 +4,13 @@
  */
 
 /** The parts of a deployment's page. */
-export const sections = ["overview", "releases", "deploys", "logs"] as const;
+export const sections = ["overview", "releases", "deploys", "logs", "settings"] as const;
 export type Section = (typeof sections)[number];
 
 export type Route =
   | { readonly page: "deployments" }
   | { readonly page: "deployment"; readonly name: string; readonly section: Section }
+  | { readonly page: "new-deploy" }
   | { readonly page: "deploys" }
   | { readonly page: "deploy"; readonly id: string }
   | { readonly page: "unknown" };
@@ -32,6 +33,7 @@ const isSection = (word: string): word is Section => (sections as readonly strin
 
 const routeOf = ([first = "", second, third]: readonly string[]): Route => {
   if (first === "" || (first === "deployments" && second === undefined)) return { page: "deployments" };
+  if (first === "deploy" && second === undefined) return { page: "new-deploy" };
   if (first === "deploys") return second === undefined ? { page: "deploys" } : { page: "deploy", id: second };
   if (first !== "deployments" || second === undefined) return { page: "unknown" };
   const section = third ?? "overview";
@@ -53,6 +55,8 @@ const pathOf = (route: Route): string => {
       const path = `deployments/${encodeURIComponent(route.name)}`;
       return route.section === "overview" ? path : `${path}/${route.section}`;
     }
+    case "new-deploy":
+      return "deploy";
     case "deploys":
       return "deploys";
     case "deploy":

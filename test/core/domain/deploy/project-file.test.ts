@@ -1,7 +1,8 @@
 /** `portside.json` is read by the same rules as a deploy request. */
 import { expect, test } from "vitest";
 import { deployFields } from "../../../../core/domain/deploy/fields.ts";
-import { PROJECT_FILE, projectFields, readProject } from "../../../../core/domain/deploy/project-file.ts";
+import { projectFields, readProject } from "../../../../core/domain/deploy/project-file.ts";
+import { PROJECT_FILE } from "../../../../core/domain/deploy/source/packing.ts";
 
 const issuesOf = (raw: unknown) => readProject(raw).issues.map(({ path, type }) => [path.join("."), type]);
 

@@ -44,3 +44,14 @@ test("writes a query into the URL", () => {
   });
   expect(wordsOf(command)[1]).toBe("https://api.example.com/p/v1/metrics?names=a%2Cb+c");
 });
+
+test("writes a form with texts that curl does not interpret, and a file", () => {
+  const form = { function_name: "my-app", env: '{"A":"@b;type=c"}' };
+  const files = { source_archive: "source.tar.gz" };
+  const command = curlOf("https://api.example.com", { method: "POST", path: "/v1/deploy", form, files });
+  expect(wordsOf(command)).toEqual([
+    ...["curl", "https://api.example.com/v1/deploy", "-H", "x-api-key: psk_test"],
+    ...["--form-string", "function_name=my-app", "--form-string", `env=${form.env}`],
+    ...["-F", "source_archive=@source.tar.gz"],
+  ]);
+});

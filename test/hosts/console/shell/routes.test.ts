@@ -9,6 +9,9 @@ test.each<[string, Route]>([
   ["#/deployments", { page: "deployments" }],
   ["#/deployments/my-app", { page: "deployment", name: "my-app", section: "overview" }],
   ["#/deployments/my-app/logs", { page: "deployment", name: "my-app", section: "logs" }],
+  ["#/deployments/my-app/settings", { page: "deployment", name: "my-app", section: "settings" }],
+  ["#/deploy", { page: "new-deploy" }],
+  ["#/deploy/abc", { page: "unknown" }],
   ["#/deploys", { page: "deploys" }],
   ["#/deploys/abc", { page: "deploy", id: "abc" }],
   ["#/deployments/my-app/nothing", { page: "unknown" }],
@@ -22,6 +25,7 @@ test("any page and its parameters survive the way through a URL", () => {
   const text = fc.string({ unit: "grapheme", minLength: 1 }).filter((one) => one.isWellFormed());
   const route = fc.oneof(
     fc.constant<Route>({ page: "deployments" }),
+    fc.constant<Route>({ page: "new-deploy" }),
     fc.constant<Route>({ page: "deploys" }),
     text.map((id): Route => ({ page: "deploy", id })),
     fc.record({ page: fc.constant("deployment" as const), name: text, section: fc.constantFrom(...sections) }),

@@ -1,0 +1,303 @@
+/** Deploys a source with settings: a new deployment, or a new release of an existing one. */
+
+import { properties } from "virtual:deploy-schema";
+import { useSignal } from "@preact/signals";
+import { useEffect, useId } from "preact/hooks";
+import { deploymentNameFrom } from "../../../core/domain/wire/names.ts";
+import { ApiError } from "../../client/index.ts";
+import { CopyButton, CopyCommands } from "../components/copy.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { formatBytes } from "../components/format.ts";
+import { Problem } from "../components/resource.tsx";
+import { cliOf } from "../components/shell-words.ts";
+import { location } from "../shell/router.ts";
+import { client } from "../shell/session.ts";
+import { openDeploy } from "./actions.tsx";
+import { PlanSummary } from "./plan-summary.tsx";
+import {
+  fieldsOf,
+  formOf,
+  groups,
+  otherIssues,
+  problemsOf,
+  repetitions,
+  type Values,
+  valuesOf,
+} from "./settings/fields.ts";
+import { SchemaField } from "./settings/schema-field.tsx";
+import { Suggestions } from "./settings/suggestions.tsx";
+import { Variables } from "./settings/variables.tsx";
+import { archiveOfSource, type ChosenSource } from "./source/chosen-source.ts";
+import { type Examined, SourcePicker } from "./source/source-picker.tsx";
+
+type Details = Awaited<ReturnType<typeof client.getDeployment>>;
+type Plan = Awaited<ReturnType<typeof client.plan>>;
+type DeployRequest = Parameters<typeof client.deploy>[0];
+type Issue = ApiError["issues"][number];
+
+/** The API never returns the values of variables, so a deploy of an existing deployment keeps them. */
+const shownGroups = (current: Details | undefined) =>
+  groups.filter(([, names]) => current === undefined || !names.includes("env"));
+
+/** A request with fields that the API validates. */
+const requestOf = (name: string, fields: Values): DeployRequest =>
+  ({ function_name: name, ...fields }) as unknown as DeployRequest;
+
+/** The text of a `portside.json` with these settings. */
+const projectFileOf = (name: string, fields: Values): string => JSON.stringify({ name, ...fields }, null, 2);
+
+const issuesOf = (error: unknown): readonly Issue[] => (error instanceof ApiError ? error.issues : []);
+
+/** Packs and sends the source, and opens the page of the deploy. */
+const send = async (source: ChosenSource, request: DeployRequest, report: (progress: string) => void) => {
+  const archive = await archiveOfSource(source, ({ done, total }) => report(`Packing ${done} of ${total} files…`));
+  report(`Uploading ${formatBytes(archive.size)}…`);
+  await openDeploy(await client.deploy({ ...request, source_archive: archive }));
+};
+
+interface NameFieldProps {
+  readonly name: string;
+  readonly problems: readonly string[];
+  readonly change: (name: string) => void;
+}
+
+const CHECK_MS = 300;
+
+/** The name of a new deployment. Reports a name that is not available before the deploy. */
+const NameField = ({ name, problems, change }: NameFieldProps) => {
+  const id = useId();
+  const reason = useSignal("");
+  useEffect(() => {
+    reason.value = "";
+    if (name === "") return undefined;
+    const controller = new AbortController();
+    const timer = setTimeout(() => {
+      client.checkName({ name }, { signal: controller.signal }).then(
+        (found) => {
+          reason.value = found.reason;
+        },
+        // The deploy reports the problem.
+        () => {},
+      );
+    }, CHECK_MS);
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+    };
+  }, [name]);
+  const shown = problems.length > 0 ? problems : [reason.value].filter((one) => one !== "");
+  return (
+    <div class="field">
+      <label for={id}>Name</label>
+      <input
+        id={id}
+        value={name}
+        placeholder="my-app"
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={shown.length > 0}
+        aria-describedby={`${id}-help ${id}-problem`}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+      <p id={`${id}-help`} class="help">
+        The name becomes the host name of the service.
+      </p>
+      <p id={`${id}-problem`} class="field-problem" role="alert">
+        {shown.join(" ")}
+      </p>
+    </div>
+  );
+};
+
+interface CommandsProps {
+  readonly name: string;
+  readonly fields: Values;
+}
+
+const Commands = ({ name, fields }: CommandsProps) => (
+  <div class="buttons">
+    <CopyCommands
+      request={{
+        method: "POST",
+        path: "/v1/deploy",
+        form: formOf({ function_name: name, ...fields }),
+        files: { source_archive: "source.tar.gz" },
+      }}
+      cli={cliOf("deploy", ".", "--name", name)}
+    />
+    <CopyButton text={projectFileOf(name, fields)} label="portside.json" />
+  </div>
+);
+
+interface PlannedDeploy {
+  readonly plan: Plan;
+  readonly request: DeployRequest;
+  readonly fields: Values;
+}
+
+export const DeployForm = ({ current }: { readonly current: Details | undefined }) => {
+  const chosen = useSignal<Examined | undefined>(undefined);
+  const typedName = useSignal("");
+  const values = useSignal<Values>(valuesOf(properties, { ...current }));
+  const issues = useSignal<readonly Issue[]>([]);
+  const error = useSignal<unknown>(undefined);
+  const planned = useSignal<PlannedDeploy | undefined>(undefined);
+  const progress = useSignal("");
+  const showsSettings = useSignal(false);
+  const name = current?.name ?? typedName.value;
+  const shown = shownGroups(current);
+  const fieldNames = ["function_name", ...shown.flatMap(([, names]) => names)];
+
+  const choose = (examined: Examined): void => {
+    chosen.value = examined;
+    const { project, source } = examined;
+    if (project !== undefined) values.value = valuesOf(properties, project, values.value);
+    const wanted = typeof project?.["name"] === "string" ? project["name"] : deploymentNameFrom(source.name);
+    if (typedName.value === "" && wanted !== undefined) typedName.value = wanted;
+  };
+
+  /** The fields of the request. Variables of `portside.json` are declared also for an existing deployment. */
+  const readFields = (): Values => {
+    const { env, ...others } = fieldsOf(values.value);
+    const declaresEnv = current === undefined || chosen.value?.project?.["env"] !== undefined;
+    return { ...others, ...(declaresEnv ? { env } : {}) };
+  };
+
+  const showIssues = (found: readonly Issue[]): void => {
+    issues.value = found;
+    if (otherIssues(found, ["function_name"]).length > 0) showsSettings.value = true;
+  };
+
+  const fail = (problem: unknown): void => {
+    showIssues(issuesOf(problem));
+    error.value = otherIssues(issues.value, fieldNames).length > 0 || issues.value.length === 0 ? problem : undefined;
+  };
+
+  const run = async (request: DeployRequest): Promise<void> => {
+    if (chosen.value === undefined) throw new Error("Choose a source first.");
+    try {
+      await send(chosen.value.source, request, (text) => {
+        progress.value = text;
+      });
+    } finally {
+      progress.value = "";
+    }
+  };
+
+  const submit = async (): Promise<void> => {
+    error.value = undefined;
+    showIssues(repetitions(values.value).map((one) => ({ ...one, type: "value_error" })));
+    if (issues.value.length > 0) return;
+    const fields = readFields();
+    const request = requestOf(name, fields);
+    progress.value = "Computing the plan…";
+    try {
+      const plan = await client.plan(request);
+      progress.value = "";
+      const isPlain = plan.action === "create" && plan.adjustments.length === 0;
+      if (isPlain && chosen.value !== undefined) await run(request);
+      else planned.value = { plan, request, fields };
+    } catch (problem) {
+      progress.value = "";
+      fail(problem);
+    }
+  };
+
+  const isBusy = progress.value !== "";
+  const settings = (
+    <div class="cards">
+      {shown.map(([title, names]) => (
+        <section key={title} class="card settings">
+          <h2>{title}</h2>
+          {names.map((field) => (
+            <SchemaField
+              key={field}
+              name={field}
+              schema={properties[field] ?? {}}
+              value={values.value[field]}
+              problems={problemsOf(issues.value, field)}
+              change={(value) => {
+                values.value = { ...values.value, [field]: value };
+              }}
+            />
+          ))}
+        </section>
+      ))}
+    </div>
+  );
+  return (
+    <div class="deploy-form">
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <SourcePicker
+          chosen={chosen}
+          choose={choose}
+          example={current !== undefined ? "none" : location.value.query["source"] === "example" ? "chosen" : "offered"}
+        />
+        {current === undefined && (
+          <section class="card">
+            <NameField
+              name={typedName.value}
+              problems={problemsOf(issues.value, "function_name").map(({ message }) => message)}
+              change={(next) => {
+                typedName.value = next;
+              }}
+            />
+          </section>
+        )}
+        {current === undefined ? (
+          <details
+            class="more"
+            open={showsSettings.value}
+            onToggle={({ currentTarget }) => {
+              showsSettings.value = currentTarget.open;
+            }}
+          >
+            <summary>Settings</summary>
+            {settings}
+          </details>
+        ) : (
+          settings
+        )}
+        {error.value !== undefined && <Problem error={error.value} />}
+        <div class="buttons form-end">
+          <button type="submit" class="primary" disabled={isBusy || name === ""}>
+            {current === undefined ? "Deploy" : "Show the plan"}
+          </button>
+          <span role="status">{progress.value}</span>
+          {name !== "" && <Commands name={name} fields={readFields()} />}
+        </div>
+      </form>
+      {current !== undefined && <Variables name={current.name} names={current.env} />}
+      <Suggestions />
+      {planned.value !== undefined && (
+        <Confirm
+          title={planned.value.plan.action === "create" ? `Create ${name}?` : `Deploy ${name}?`}
+          action="Deploy"
+          disabled={chosen.value === undefined}
+          run={() => run((planned.value as PlannedDeploy).request)}
+          close={() => {
+            planned.value = undefined;
+          }}
+        >
+          <PlanSummary {...planned.value.plan} to="After the deploy" />
+          {planned.value.plan.action === "update" && planned.value.plan.changes.length === 0 && (
+            <p>No setting changes.</p>
+          )}
+          {chosen.value === undefined && (
+            <p>
+              A deploy needs the source of the service. Close this dialog, and choose the folder or the tar.gz first.
+            </p>
+          )}
+          {progress.value !== "" && <p role="status">{progress.value}</p>}
+          <Commands name={name} fields={planned.value.fields} />
+        </Confirm>
+      )}
+    </div>
+  );
+};

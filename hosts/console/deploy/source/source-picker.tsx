@@ -1,0 +1,116 @@
+/** Chooses the source of a deploy: by drop, or by a button. */
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { Problem } from "../../components/resource.tsx";
+import { checkProject } from "./check-project.ts";
+import {
+  type ChosenSource,
+  examine,
+  exampleSource,
+  type SourceFacts,
+  sourceOfArchive,
+  sourceOfDrop,
+  sourceOfFolder,
+} from "./chosen-source.ts";
+import { DropZone } from "./drop-zone.tsx";
+import { dropped } from "./dropped.ts";
+
+/** A source that the page has examined. */
+export type Examined = SourceFacts & { readonly source: ChosenSource };
+
+interface PickerProps {
+  readonly chosen: Signal<Examined | undefined>;
+  /** Called with each source that the user chooses. */
+  readonly choose: (examined: Examined) => void;
+  /** Offers the example, and chooses it if the URL asks for it. */
+  readonly example: "offered" | "chosen" | "none";
+}
+
+const describe = ({ source, files }: Examined): string => {
+  if (source.kind === "archive") return source.file.name;
+  const name = source.name === "" ? "Dropped files" : source.name;
+  return `${name}, ${files} ${files === 1 ? "file" : "files"}`;
+};
+
+export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
+  const folder = useRef<HTMLInputElement>(null);
+  const archive = useRef<HTMLInputElement>(null);
+  const error = useSignal<unknown>(undefined);
+  const isReading = useSignal(false);
+  const take = async (find: () => ChosenSource): Promise<void> => {
+    error.value = undefined;
+    isReading.value = true;
+    try {
+      const examined = await examine(find());
+      if (examined.project !== undefined) await checkProject(examined.project);
+      choose(examined);
+    } catch (problem) {
+      error.value = problem;
+    }
+    isReading.value = false;
+  };
+  useEffect(() => {
+    // Preact has no attribute for it.
+    folder.current?.setAttribute("webkitdirectory", "");
+    const items = dropped.value;
+    dropped.value = undefined;
+    if (items !== undefined) void take(() => sourceOfDrop(items));
+    else if (example === "chosen") void take(exampleSource);
+  }, []);
+  const takeFiles = (input: HTMLInputElement, find: (files: readonly File[]) => ChosenSource): void => {
+    const files = [...(input.files ?? [])];
+    // The same folder can be chosen again, after a change to its files.
+    input.value = "";
+    void take(() => find(files));
+  };
+  return (
+    <section class="card" aria-labelledby="source-title">
+      <h2 id="source-title">Source</h2>
+      {error.value !== undefined && <Problem error={error.value} />}
+      <DropZone class="source-drop" drop={(items) => void take(() => sourceOfDrop(items))}>
+        <p role="status">
+          {isReading.value ? (
+            "Reading the files…"
+          ) : chosen.value === undefined ? (
+            "Drop a folder or a tar.gz here."
+          ) : (
+            <strong>{describe(chosen.value)}</strong>
+          )}
+        </p>
+        <div class="buttons">
+          <button type="button" onClick={() => folder.current?.click()}>
+            Choose a folder
+          </button>
+          <button type="button" onClick={() => archive.current?.click()}>
+            Choose a tar.gz
+          </button>
+          {example !== "none" && (
+            <button type="button" onClick={() => void take(exampleSource)}>
+              Use the example
+            </button>
+          )}
+        </div>
+        <input
+          ref={folder}
+          type="file"
+          hidden
+          aria-label="Folder"
+          onChange={({ currentTarget }) => takeFiles(currentTarget, sourceOfFolder)}
+        />
+        <input
+          ref={archive}
+          type="file"
+          hidden
+          aria-label="Archive"
+          accept=".gz,.tgz,application/gzip"
+          onChange={({ currentTarget }) => takeFiles(currentTarget, sourceOfArchive)}
+        />
+      </DropZone>
+      <p class="help">
+        Files that match <code>.gitignore</code> or <code>.portsideignore</code>, <code>node_modules</code>,{" "}
+        <code>.git</code> and <code>.env</code> files are not deployed. A <code>portside.json</code> in the folder fills
+        in the settings.
+      </p>
+    </section>
+  );
+};
