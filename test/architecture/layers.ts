@@ -144,6 +144,7 @@ const rules: readonly Rule[] = [
       /^hosts\/client\/index\.ts$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
+      /^(@codemirror\/|@lezer\/highlight$)/,
     ],
     why: "the console uses the public API, through the client",
   },
