@@ -141,7 +141,7 @@ const rules: readonly Rule[] = [
     from: /^hosts\/console\//,
     may: [
       /^hosts\/console\//,
-      /^hosts\/client\/index\.ts$/,
+      /^hosts\/client\/(index|storage\/(upload|parts-upload|storage))\.ts$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
       /^(@codemirror\/|@lezer\/highlight$)/,
