@@ -42,7 +42,7 @@ import type { ControlPlaneError, RateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
-import type { Result, ResultAsync } from "./result.ts";
+import { okAsync, type Result, type ResultAsync } from "./result.ts";
 import { getAccountUsage } from "./use-cases/accounts/account-usage.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
 import * as sessions from "./use-cases/accounts/sessions.ts";
@@ -91,6 +91,11 @@ export interface ControlPlane {
   capabilities(): CapabilitiesResponse;
   /** Fails with `unavailable` if a backing service does not respond. */
   check(options?: CallOptions): Outcome<void>;
+  /**
+   * Returns the origins of signed storage URLs, as host sources of a Content-Security-Policy. Empty if pages cannot use
+   * the URLs.
+   */
+  storageOrigins(options?: CallOptions): Outcome<readonly string[]>;
   /** Returns the account and the credential of a request. */
   authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Outcome<Principal>;
   /** Counts a request against the account's rate limit. Fails with `rate_limited` if the account exceeds the limit. */
@@ -408,6 +413,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     hasSessions: ports.identity.sessions !== undefined,
     capabilities: () => capabilities,
     check: (options) => ports.provider.check(options),
+    storageOrigins: (options) => ports.provider.volumes.grantOrigins?.(options) ?? okAsync([]),
     authenticate: (headers, options) => credentials.authenticate(context, headers, options),
     countRequest: ({ account }) => context.requests.count(account),
     checkName: bind(checkName),

@@ -228,4 +228,11 @@ export interface VolumeStore {
     until: Instant,
     options?: CallOptions,
   ): ResultAsync<Grant, Unavailable>;
+  /**
+   * Returns the origins of all signed URLs, as host sources of a Content-Security-Policy, such as
+   * `https://*.s3.eu-central-1.amazonaws.com`. The console's page may connect to these origins only. Must be present
+   * with the capability `volumes.cors`.
+   * https://www.w3.org/TR/CSP3/#grammardef-host-source
+   */
+  grantOrigins?(options?: CallOptions): ResultAsync<readonly string[], Unavailable>;
 }

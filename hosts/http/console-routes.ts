@@ -6,6 +6,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ControlPlane } from "../../core/control-plane.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
 
 interface ConsoleFile {
@@ -21,10 +22,19 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
+/** @param storage the origins to which the page uploads and from which it downloads, as host sources */
+const securityPolicy = (storage: readonly string[]): string =>
+  [
+    "default-src 'self'",
+    ["connect-src 'self'", ...storage].join(" "),
+    ["img-src 'self' blob:", ...storage].join(" "),
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+
 const securityHeaders = {
-  "content-security-policy":
-    "default-src 'self'; connect-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; " +
-    "form-action 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",
@@ -69,16 +79,25 @@ const sendFile = (request: FastifyRequest, reply: FastifyReply, { type, content,
   return accepts && brotli !== undefined ? reply.header("content-encoding", "br").send(brotli) : reply.send(content);
 };
 
+/** Returns the storage origins. Without them, the page works except for uploads and downloads. */
+const storageOrigins = async (controlPlane: ControlPlane, request: FastifyRequest): Promise<readonly string[]> => {
+  const origins = await controlPlane.storageOrigins();
+  if (origins.isOk()) return origins.value;
+  request.log.warn({ err: origins.error }, "The console cannot upload: the origins of the storage are unknown.");
+  return [];
+};
+
 /** Adds `/console/`. Reads the files once, on the first request. */
-export const consoleRoutes = (app: FastifyInstance): void => {
+export const consoleRoutes = (app: FastifyInstance, controlPlane: ControlPlane): void => {
   let files: ReadonlyMap<string, ConsoleFile> | undefined;
   // A relative target works under any prefix, including one that a proxy removes.
   app.get("/console", (_request, reply) => reply.redirect("console/"));
-  app.get<{ Params: { "*": string } }>("/console/*", (request, reply) => {
+  app.get<{ Params: { "*": string } }>("/console/*", async (request, reply) => {
     files ??= readFiles(builtFolder(import.meta.url));
     const name = request.params["*"] || "index.html";
     const file = files.get(name);
-    reply.headers(securityHeaders);
+    const policy = securityPolicy(await storageOrigins(controlPlane, request));
+    reply.headers(securityHeaders).header("content-security-policy", policy);
     if (file === undefined) return reply.code(404).send({ detail: files.size === 0 ? NOT_BUILT : NO_FILE });
     const isHashed = name.startsWith("assets/");
     reply.header("cache-control", isHashed ? "public, max-age=31536000, immutable" : "no-cache");

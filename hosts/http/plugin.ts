@@ -376,6 +376,6 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     rejectOtherMethods(app, path, methods, (request, reply) => checkCaller(callerOptions, request, reply));
   }
   if (documents) documentRoutes(app, { health, console });
-  if (console) consoleRoutes(app);
+  if (console) consoleRoutes(app, controlPlane);
   if (health) healthRoutes(app, controlPlane);
 };

@@ -251,6 +251,14 @@ const objectMutants: Mutants<ProviderSubject> = {
       headers.set("access-control-expose-headers", "Content-Range");
     }),
   },
+  "storage origins": {
+    "store that names no origin": volumes(() => ({ grantOrigins: () => okAsync([]) })),
+    "store that permits every origin": volumes(() => ({ grantOrigins: () => okAsync(["http://*"]) })),
+    "store that names the origin of downloads only": volumes((port) => ({
+      grantUpload: (...args) =>
+        port.grantUpload(...args).map((grant) => ({ ...grant, url: grant.url.replace("127.0.0.1", "localhost") })),
+    })),
+  },
 };
 
 const uploads = (change: (port: UploadsInParts) => Partial<UploadsInParts>) =>

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { comparePaths, FOLDER_DELIMITER, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, millisOf, parseInstant } from "../../core/domain/wire/instant.ts";
+import type { StoredVolume } from "../../core/ports/volume-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { collect, expectError, expectOk } from "./support.ts";
 import {
@@ -13,6 +14,7 @@ import {
   newVolume,
   now,
   put,
+  soon,
   textOf,
   uploadUrl,
   volumesOf,
@@ -419,6 +421,24 @@ const expectReadable = (response: Response): void => {
   expect(response.headers.get("access-control-allow-credentials")).toBeNull();
 };
 
+/** Returns the URLs of an upload in parts; none if the provider has no such uploads. */
+const partUrls = async (subject: ProviderSubject, volume: StoredVolume): Promise<readonly string[]> => {
+  const { uploadsInParts } = volumesOf(subject);
+  if (uploadsInParts === undefined) return [];
+  const path = "parts" as ObjectPath;
+  const id = await expectOk(uploadsInParts.begin(volume, path));
+  const parts = [{ number: 1, offset: 0, length: uploadsInParts.bounds.minBytes }];
+  const { urls, completeUrl } = await expectOk(uploadsInParts.grant({ volume, path, id }, parts, soon()));
+  return [...urls, completeUrl];
+};
+
+/** Returns whether a URL has this host source: https://www.w3.org/TR/CSP3/#match-url-to-source-expression */
+const matchesSource = (url: string, source: string): boolean => {
+  const [scheme = "", host = ""] = source.split("//");
+  const { protocol, host: own } = new URL(url);
+  return protocol === scheme && (host.startsWith("*.") ? own.endsWith(host.slice(1)) : own === host);
+};
+
 const onPages = inGroup("web pages", [
   {
     name: "a preflight allows a page of any origin to use a signed URL",
@@ -464,6 +484,24 @@ const onPages = inGroup("web pages", [
   },
 ]);
 
+const origins = inGroup("storage origins", [
+  {
+    name: "`grantOrigins` lists the origin of each signed URL",
+    when: ({ volumes }) => volumes.store.supported && volumes.cors.supported,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const sources = (await volumesOf(subject).grantOrigins?.())?._unsafeUnwrap() ?? [];
+      for (const source of sources) expect(source).toMatch(/^https?:\/\/(\*\.)?[^*/]+$/);
+      const urls = [
+        await uploadUrl(subject, volume, "a"),
+        await downloadUrl(subject, volume, "a"),
+        ...(await partUrls(subject, volume)),
+      ];
+      for (const url of urls) expect(sources.filter((source) => matchesSource(url, source))).toHaveLength(1);
+    },
+  },
+]);
+
 /** The contract suite of `VolumeStore` for objects. */
 export const volumeObjectCases: readonly Case[] = [
   ...writing,
@@ -473,4 +511,5 @@ export const volumeObjectCases: readonly Case[] = [
   ...removing,
   ...granting,
   ...onPages,
+  ...origins,
 ];

@@ -1,4 +1,8 @@
 /** Signed URLs for the upload and download of one object. */
+import { plusMillis } from "../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import type { ResultAsync } from "../../../core/result.ts";
 import type { SignUrl } from "../../cloud/volumes/driver.ts";
 import type { Signer } from "./signing.ts";
 
@@ -15,3 +19,19 @@ export const signUrl =
           : new GetObjectCommand({ Bucket, Key, ResponseContentType: contentType });
       return { url: await sign(command), expiresAt };
     });
+
+/** A valid bucket name, for a URL that is never used. */
+const SAMPLE_BUCKET = "portside-sample";
+const SAMPLE_MS = 60_000;
+
+/**
+ * Derives the origins from a signed URL, because the client determines its host: by the region, the partition, or an
+ * endpoint of its own. The host begins with the bucket unless the endpoint is path-style:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
+ */
+export const grantOrigins = (signer: Signer, clock: Clock) => (): ResultAsync<readonly string[], Unavailable> =>
+  signer.until(plusMillis(clock.now(), SAMPLE_MS)).map(async ({ sign }) => {
+    const { GetObjectCommand } = await load();
+    const url = await sign(new GetObjectCommand({ Bucket: SAMPLE_BUCKET, Key: "sample" }));
+    return [new URL(url).origin.replace(`//${SAMPLE_BUCKET}.`, "//*.")];
+  });

@@ -15,7 +15,7 @@ import { closeBucket } from "./close-bucket.ts";
 import { createVolume } from "./create-volume.ts";
 import type { MountSource } from "./files/access-point.ts";
 import { createFileSystems } from "./files/file-systems.ts";
-import { signUrl } from "./grants.ts";
+import { grantOrigins, signUrl } from "./grants.ts";
 import { digestOfRecords, recordsPrefix } from "./names.ts";
 import { bucketObjects } from "./objects.ts";
 import { isDue, resumeDueWork } from "./purge-volume.ts";
@@ -28,6 +28,7 @@ import { type VolumeCall, type VolumeStoreDeps, volumeCall } from "./volume-call
 
 export interface AwsVolumes extends VolumeStore {
   readonly uploadsInParts: UploadsInParts;
+  grantOrigins(options?: CallOptions): ResultAsync<readonly string[], Unavailable>;
   /** Succeeds if the state bucket exists. Makes one read-only call. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resumes interrupted operations and purges expired trash of every account. Runs at start. */
@@ -75,6 +76,8 @@ export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, runti
 
   return {
     ...createCloudVolumes({ driverOf: driverOf(deps), sign: signUrl(signer), background }),
+
+    grantOrigins: grantOrigins(signer, runtime.clock),
 
     uploadsInParts: s3Uploads(({ owner }, options) => volumeCall(deps, accountDigest(owner), options), signer),
 

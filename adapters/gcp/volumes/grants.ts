@@ -53,3 +53,9 @@ export const signUrl =
     };
     return new ResultAsync(signed());
   };
+
+/** All URLs have the host of the client's endpoint, because they are path-style. */
+export const grantOrigins =
+  ({ storage }: VolumeStoreDeps) =>
+  (): ResultAsync<readonly string[], Unavailable> =>
+    ResultAsync.fromSafePromise(storage().then(({ apiEndpoint }) => [new URL(apiEndpoint).origin]));

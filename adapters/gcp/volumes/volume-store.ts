@@ -18,7 +18,7 @@ import { readBucket, type VolumeBucket } from "./bucket.ts";
 import { setCors, softDeleteProblem } from "./bucket-settings.ts";
 import { closeBucket } from "./close-bucket.ts";
 import { createVolume, dropAbandoned } from "./create-volume.ts";
-import { signUrl } from "./grants.ts";
+import { grantOrigins, signUrl } from "./grants.ts";
 import { BUCKET_PREFIX, claimsBucket } from "./names.ts";
 import { bucketObjects } from "./objects.ts";
 import { claimTrashed, openBucket } from "./restore-volume.ts";
@@ -90,6 +90,7 @@ export const createGcpVolumes = (
   const volumes = createCloudVolumes({ driverOf: driverOf(deps), sign: signUrl(deps), background });
   return {
     ...volumes,
+    grantOrigins: grantOrigins(deps),
     uploadsInParts: createUploads(deps),
     create: (owner, name, options) =>
       volumes.create(owner, name, options).andTee(({ volume, created }) => {

@@ -177,6 +177,10 @@ export class LocalVolumes implements VolumeStore {
     return this.#grant("GET", volume, path, until);
   }
 
+  grantOrigins(): ReturnType<Required<VolumeStore>["grantOrigins"]> {
+    return okAsync([new URL(this.#config.base).origin]);
+  }
+
   readonly uploadsInParts: UploadsInParts = {
     ...storageParts,
     begin: (volume, path) =>

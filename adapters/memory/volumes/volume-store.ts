@@ -154,6 +154,7 @@ export const createMemoryVolumes = (
       objectOf(world, volume, path).asyncMap(async () => void world.volumes.get(volume.id)?.objects.delete(path)),
     grantUpload: grant("PUT"),
     grantDownload: grant("GET"),
+    grantOrigins: () => signed((base) => [base]),
     uploadsInParts: {
       ...storageParts,
       begin: (volume, path) =>

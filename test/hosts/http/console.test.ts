@@ -3,6 +3,8 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { errAsync, okAsync } from "../../../core/result.ts";
 import { createPino } from "../../../hosts/composition/logger.ts";
 import { builtFolder } from "../../../hosts/http/console-routes.ts";
 import { createServer, type PortsideOptions, portside } from "../../../hosts/http/index.ts";
@@ -12,7 +14,9 @@ afterEach(() => app.close());
 
 const register = async (options: Omit<PortsideOptions, "controlPlane"> & { readonly prefix?: string } = {}) => {
   app = Fastify();
-  const controlPlane = createControlPlane(createMemoryProvider().ports);
+  const { ports } = createMemoryProvider();
+  const volumes = { ...ports.provider.volumes, grantOrigins: () => okAsync(["https://*.files.example"]) };
+  const controlPlane = createControlPlane({ ...ports, provider: { ...ports.provider, volumes } });
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
   await app.register(portside, { controlPlane, ...options });
 };
@@ -34,14 +38,29 @@ describe.each(["", "/platform", "/a/b"])("under the prefix %j", (prefix) => {
     for (const path of ["/console/", "/console/assets/missing.js"]) {
       const { headers } = await app.inject(`${prefix}${path}`);
       expect(headers["content-security-policy"]).toBe(
-        "default-src 'self'; connect-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; " +
-          "form-action 'none'; frame-ancestors 'none'",
+        "default-src 'self'; connect-src 'self' https://*.files.example; img-src 'self' blob: https://*.files.example; " +
+          "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       );
       expect(headers["x-content-type-options"]).toBe("nosniff");
       expect(headers["referrer-policy"]).toBe("no-referrer");
       expect(headers["x-frame-options"]).toBe("DENY");
     }
   });
+});
+
+test.each([
+  ["without signed URLs for pages", {}],
+  ["whose storage does not respond", { grantOrigins: () => errAsync(unavailable("The storage is down.", 5)) }],
+])("a platform %s serves the page, which then cannot upload", async (_case, change) => {
+  const { ports } = createMemoryProvider();
+  const { grantOrigins: _origins, ...others } = ports.provider.volumes;
+  const provider = { ...ports.provider, volumes: { ...others, ...change } };
+  app = await createServer({
+    controlPlane: createControlPlane({ ...ports, provider }),
+    logger: createPino("silent"),
+  });
+  const { headers } = await app.inject("/console/");
+  expect(headers["content-security-policy"]).toContain("; connect-src 'self'; img-src 'self' blob:; ");
 });
 
 test.each(["/console/%2e%2e/%2e%2e/package.json", "/console/assets%2f..%2f..%2fpackage.json", "/console/missing.js"])(

@@ -104,6 +104,16 @@ describe("expiring credentials", () => {
   });
 });
 
+test.each([
+  ["eu-central-1", {}, "https://*.s3.eu-central-1.amazonaws.com"],
+  ["us-east-1", {}, "https://*.s3.us-east-1.amazonaws.com"],
+  ["cn-north-1", {}, "https://*.s3.cn-north-1.amazonaws.com.cn"],
+  ["eu-central-1", { endpoint: "https://s3.example:9000", forcePathStyle: true }, "https://s3.example:9000"],
+])("the origins of URLs in %s with %j are %s", async (region, config, origin) => {
+  const client = new S3Client({ region, credentials: { accessKeyId: "a", secretAccessKey: "b" }, ...config });
+  expect(await expectOk(volumesOver({ client }).grantOrigins())).toEqual([origin]);
+});
+
 describe("uploads in parts", () => {
   test("sign the length of a part and no checksum, and list more than one page of parts", async () => {
     const volumes = volumesOver(fake);

@@ -28,6 +28,7 @@ const source = async (controlPlane: ControlPlane, account: Principal) =>
 const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt | "not of an account">> = {
   capabilities: "not of an account",
   check: "not of an account",
+  storageOrigins: "not of an account",
   authenticate: "not of an account",
   endWaits: "not of an account",
   settle: "not of an account",
