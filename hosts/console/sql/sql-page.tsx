@@ -1,0 +1,1 @@
+export const SqlPage = () => <h1>SQL</h1>;
