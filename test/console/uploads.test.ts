@@ -122,10 +122,10 @@ test("pauses, resumes, and continues after a reload with the parts that are miss
   await page.reload();
   await page.getByText("choose the file again to continue").waitFor();
   using other = folderWith({ "large.bin": "another file" });
-  await page.getByLabel("File of large.bin").setInputFiles(join(other.path, "large.bin"));
+  await page.getByLabel("File of large.bin", { exact: true }).setInputFiles(join(other.path, "large.bin"));
   await page.getByRole("alert").getByText("is not the file of this upload").waitFor();
   limit = undefined;
-  await page.getByLabel("File of large.bin").setInputFiles(file);
+  await page.getByLabel("File of large.bin", { exact: true }).setInputFiles(file);
   await page.getByText("1 of 1 done").waitFor({ timeout: 60_000 });
   expect(sent).toEqual(["1", "2", "2", "3", "3"]);
   expect(await storedDigest()).toBe(await digestOf(createReadStream(file)));

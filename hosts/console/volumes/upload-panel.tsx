@@ -1,6 +1,7 @@
 /** Uploads to a folder: a place to drop files, a file field, and the progress of each file. */
 import { useSignal } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
+import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
 import { CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { formatBytes } from "../components/format.ts";
@@ -169,6 +170,14 @@ const replacedBy = async (volume: string, files: readonly ChosenFile[]): Promise
   return found;
 };
 
+/** Throws before the first upload if any file cannot be an object. */
+const requireValidPaths = (files: readonly ChosenFile[]): void => {
+  for (const { path } of files) {
+    const problem = objectPathProblem(path);
+    if (problem !== undefined) throw new Error(`Nothing was uploaded. Rename ‘${path}’: ${problem}.`);
+  }
+};
+
 interface Replacement {
   readonly files: readonly ChosenFile[];
   readonly paths: readonly string[];
@@ -188,6 +197,7 @@ export const UploadPanel = ({ volume, folder }: PanelProps) => {
     error.value = undefined;
     try {
       const files = await choosing;
+      requireValidPaths(files);
       const paths = await replacedBy(volume, files);
       if (paths.length > 0) replacement.value = { files, paths };
       else startUploads(volume, files);
