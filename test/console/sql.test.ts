@@ -12,6 +12,8 @@ let opened: ConsolePage;
 beforeAll(async () => {
   served = await serveMemoryConsole();
   await served.deploy("sql-app");
+  // The first statement starts the process that runs statements.
+  await served.client.runSql({ query: "SELECT 1 AS one" });
   await writeLines(served, "sql-app", [["ERROR", "<img src=x onerror=\"document.title='executed'\">"]]);
 });
 beforeEach(async () => {
