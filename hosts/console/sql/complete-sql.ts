@@ -1,12 +1,25 @@
 /** The completion of SQL: tables, columns, the fields of structs, functions and keywords. */
 import { sqlFunctions } from "../../../core/domain/sql/functions.ts";
-import type { CompletionOption, Completions } from "../components/code-editor.ts";
 import { keywords } from "./words.ts";
 
 interface Column {
   readonly name: string;
   readonly type: string;
   readonly description: string;
+}
+
+/** A proposal of the editor. */
+interface Proposal {
+  readonly label: string;
+  readonly detail?: string;
+  readonly info?: string;
+  readonly insert?: string;
+}
+
+/** Proposals for the text between `from` and the cursor. */
+interface Proposals {
+  readonly from: number;
+  readonly options: readonly Proposal[];
 }
 
 export interface SqlSchema {
@@ -44,16 +57,16 @@ const isQuoted = (before: string): boolean => {
   return /['"]|--|#|\/\*/.test(rest);
 };
 
-const columnOption = ({ name, type, description }: Column): CompletionOption => ({
+const columnOption = ({ name, type, description }: Column): Proposal => ({
   label: name,
   detail: type,
   info: description,
 });
 
 const functionOptions = sqlFunctions.map(
-  ({ name, group }): CompletionOption => ({ label: name, detail: `${group} function`, insert: `${name}(` }),
+  ({ name, group }): Proposal => ({ label: name, detail: `${group} function`, insert: `${name}(` }),
 );
-const keywordOptions = keywords.map((label): CompletionOption => ({ label }));
+const keywordOptions = keywords.map((label): Proposal => ({ label }));
 
 /** Returns the tables that a statement names, or all tables if it names none. */
 const tablesIn = (text: string, { tables }: SqlSchema): SqlSchema["tables"] => {
@@ -63,7 +76,7 @@ const tablesIn = (text: string, { tables }: SqlSchema): SqlSchema["tables"] => {
 };
 
 /** Returns the members of what precedes a dot: the columns of a table, or the fields of a struct. */
-const membersOf = (owner: string, schema: SqlSchema): readonly CompletionOption[] => {
+const membersOf = (owner: string, schema: SqlSchema): readonly Proposal[] => {
   const table = schema.tables.find(({ name }) => name === owner);
   if (table !== undefined) return table.columns.map(columnOption);
   const struct = schema.tables.flatMap(({ columns }) => columns).find(({ name }) => name === owner);
@@ -77,7 +90,7 @@ const membersOf = (owner: string, schema: SqlSchema): readonly CompletionOption[
 export const completeSql = (
   { text, position, isExplicit }: { readonly text: string; readonly position: number; readonly isExplicit: boolean },
   schema: SqlSchema,
-): Completions | undefined => {
+): Proposals | undefined => {
   const before = text.slice(0, position);
   if (isQuoted(before)) return undefined;
   const word = /\w*$/.exec(before)?.[0] ?? "";
