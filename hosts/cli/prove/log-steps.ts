@@ -1,10 +1,10 @@
 /** The steps that need the log: reading and following it, a schedule, and SQL. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { retry } from "../../client/storage/retry.ts";
 import { followLog, LOG_PAGE, type LogRow } from "../logs/follow.ts";
 import { readSinceThen } from "../logs/pages.ts";
 import { LogReader } from "../logs/reader.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
-import { retry } from "../volumes/transfer/retry.ts";
 import { deploySeconds, findDeployment } from "./deploy-steps.ts";
 import { type Proof, type Step, StepError, waitUntil } from "./proof.ts";
 import { deployService } from "./send-deploy.ts";

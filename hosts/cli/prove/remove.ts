@@ -4,8 +4,8 @@ import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
 import type { Client } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
+import { retry } from "../../client/storage/retry.ts";
 import { CommandError } from "../terminal/io.ts";
-import { retry } from "../volumes/transfer/retry.ts";
 import { runOf } from "./names.ts";
 
 export interface Found {

@@ -1,8 +1,8 @@
 /** Deploys the run's service, and follows the deploy to its last record. */
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+import { retry } from "../../client/storage/retry.ts";
 import { sourceArchive } from "../deploy/pack.ts";
 import { requestOf } from "../deploy/project.ts";
-import { retry } from "../volumes/transfer/retry.ts";
 import { type Proof, StepError } from "./proof.ts";
 import { packService } from "./source.ts";
 

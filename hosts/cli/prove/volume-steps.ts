@@ -1,10 +1,11 @@
 /** The steps about a volume: transfers through signed URLs, a mount, and the deletion of objects. */
 import { randomBytes } from "node:crypto";
 import { ApiError } from "../../client/errors.ts";
+import { retry } from "../../client/storage/retry.ts";
+import { uploadObject } from "../../client/storage/upload.ts";
 import { downloadObject, type Sink } from "../volumes/transfer/download.ts";
 import { allObjects } from "../volumes/transfer/objects.ts";
-import { retry } from "../volumes/transfer/retry.ts";
-import { uploadObject } from "../volumes/transfer/upload.ts";
+import { uploadSource } from "../volumes/transfer/source.ts";
 import { deploySeconds } from "./deploy-steps.ts";
 import { type Proof, type Step, StepError, waitUntil } from "./proof.ts";
 import { deployService } from "./send-deploy.ts";
@@ -18,7 +19,8 @@ const upload = ({ client, io, volume }: Proof, path: string, bytes: Uint8Array):
   async function* open(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }
-  return uploadObject(client, { volume, path }, { name: path, size: bytes.length, open }, io.signal, () => {});
+  const source = uploadSource({ name: path, size: bytes.length, open }, () => {});
+  return uploadObject(client, { volume, path }, source, io.signal, () => {});
 };
 
 /** Returns an object's bytes through a new signed URL. */

@@ -1,10 +1,10 @@
 /** Prints a statement's result as a table, JSON or CSV. */
 import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
+import { csvText } from "../../../core/domain/sql/csv.ts";
 import { indentLines } from "../terminal/control-characters.ts";
 import { type Io, printJson, say } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
 import { printTable } from "../terminal/table.ts";
-import { BYTE_ORDER_MARK, csvLine } from "./csv.ts";
 
 export const sqlFormats = ["table", "json", "csv"] as const;
 export type SqlFormat = (typeof sqlFormats)[number];
@@ -24,8 +24,12 @@ export const printRows = async (io: Io, format: SqlFormat, { columns, rows }: Sq
   const names = columns.map(({ name }) => name);
   if (format === "json") printJson(io, rows);
   else if (format === "csv") {
-    io.stdout.write(BYTE_ORDER_MARK + csvLine(names));
-    for (const row of rows) io.stdout.write(csvLine(names.map((name) => row[name])));
+    io.stdout.write(
+      csvText(
+        names,
+        rows.map((row) => names.map((name) => row[name])),
+      ),
+    );
   } else if (rows.length > 0)
     await printTable(
       io,

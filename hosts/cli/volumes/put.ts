@@ -2,6 +2,8 @@
 
 import { MiB } from "../../../core/domain/accounts/limits.ts";
 import type { Client } from "../../client/client.ts";
+import type { ObjectAddress } from "../../client/storage/parts-upload.ts";
+import { type UploadJournal, uploadObject } from "../../client/storage/upload.ts";
 import { findUrl } from "../accounts/account.ts";
 import { flag } from "../arguments.ts";
 import { clientFor } from "../client.ts";
@@ -11,10 +13,9 @@ import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
 import { formatSize, pluralize } from "./transfer/format.ts";
 import { formatFolder } from "./transfer/objects.ts";
 import { ProgressBar } from "./transfer/progress-bar.ts";
-import type { ObjectAddress, Source } from "./transfer/source.ts";
+import { type PlannedUpload, type Source, uploadSource } from "./transfer/source.ts";
 import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
-import { type PlannedUpload, uploadObject } from "./transfer/upload.ts";
-import { openJournal, type UploadJournal } from "./transfer/upload-journal.ts";
+import { openJournal } from "./transfer/upload-journal.ts";
 import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
 /** Returns the total size in bytes; undefined if any size is unknown. */
@@ -53,7 +54,7 @@ const uploadAs = async (
 ) => {
   const onSent = (moved: number) => bar.move(moved);
   if (source.size !== undefined || !(await needsLengths(client, signal)))
-    return uploadObject(client, address, source, signal, onSent, journal);
+    return uploadObject(client, address, uploadSource(source, onSent), signal, onSent, journal);
   bar.rename(`reading ${source.name}`);
   await using spooled = await spoolSource(source, { signal, onSpooled: onSent });
   const { size } = spooled.source;
@@ -62,7 +63,7 @@ const uploadAs = async (
   bar.expect(size);
   bar.move(-size);
   // Awaits the upload, because leaving the block deletes the spooled file.
-  return await uploadObject(client, address, spooled.source, signal, onSent);
+  return await uploadObject(client, address, uploadSource(spooled.source, onSent), signal, onSent);
 };
 
 /** An interrupted upload does not create or change its object. A later `put` resumes only large files. */

@@ -2,6 +2,7 @@
 
 import type { Client } from "../../client/client.ts";
 import { ApiError } from "../../client/errors.ts";
+import { retry } from "../../client/storage/retry.ts";
 import { flag } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printResult, yesOption } from "../command.ts";
@@ -10,7 +11,6 @@ import { CommandError, confirm, type Io, UsageError } from "../terminal/io.ts";
 import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
 import { formatSize, pluralize } from "./transfer/format.ts";
 import { allObjects, formatFolder, prefixOf } from "./transfer/objects.ts";
-import { retry } from "./transfer/retry.ts";
 
 const removeOne = (client: Client, volume: string, path: string, signal: AbortSignal) =>
   retry(signal, () => client.deleteObject({ volume, path }, { signal }));

@@ -1,28 +1,30 @@
-/** Components whose code loads on first use, so that the first view stays small. */
-import { useSignal } from "@preact/signals";
-import type { FunctionComponent } from "preact";
+/** Components whose code the page loads on first use, so that the first view stays small. */
+import { signal, useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { Late, Problem } from "./resource.tsx";
 
-/** @param load imports the component, such as `() => import("./page.tsx").then(({ Page }) => Page)` */
-export const lazy = <P extends object>(load: () => Promise<FunctionComponent<P>>): FunctionComponent<P> => {
-  let loaded: FunctionComponent<P> | undefined;
-  return (props) => {
-    const error = useSignal<unknown>(undefined);
-    const isLoaded = useSignal(loaded !== undefined);
+const FAILED = "The code of this part did not load. Check the connection, and reload the page.";
+
+/**
+ * Returns a component that loads its code on first use.
+ * @param waiting what the page shows after a second, such as `Loading the page…`
+ */
+export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>, waiting: string): ComponentType<P> => {
+  const loaded = signal<ComponentType<P> | undefined>(undefined);
+  return (props: P) => {
+    const hasFailed = useSignal(false);
     const start = async (): Promise<void> => {
-      error.value = undefined;
+      hasFailed.value = false;
       try {
-        loaded ??= await load();
-        isLoaded.value = true;
-      } catch (problem) {
-        error.value = problem;
+        loaded.value ??= await load();
+      } catch {
+        hasFailed.value = true;
       }
     };
     useEffect(() => void start(), []);
-    if (error.value !== undefined) return <Problem error={error.value} retry={() => void start()} />;
-    if (!isLoaded.value || loaded === undefined) return <Late>Loading the page…</Late>;
-    const Loaded = loaded;
-    return <Loaded {...props} />;
+    const Component = loaded.value;
+    if (Component !== undefined) return <Component {...props} />;
+    return hasFailed.value ? <Problem error={FAILED} retry={() => void start()} /> : <Late>{waiting}</Late>;
   };
 };

@@ -12,7 +12,7 @@ import { DeployTable } from "./deploys-page.tsx";
 import { Overview } from "./overview.tsx";
 import { Releases } from "./releases.tsx";
 
-const DeployForm = lazy(() => import("./deploy-form.tsx").then((module) => module.DeployForm));
+const DeployForm = lazy(async () => (await import("./deploy-form.tsx")).DeployForm, "Loading the page…");
 
 const REFRESH_MS = 5000;
 

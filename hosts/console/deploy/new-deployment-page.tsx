@@ -1,7 +1,7 @@
 /** Deploys a service under a new name. */
 import { lazy } from "../components/lazy.tsx";
 
-const DeployForm = lazy(() => import("./deploy-form.tsx").then((module) => module.DeployForm));
+const DeployForm = lazy(async () => (await import("./deploy-form.tsx")).DeployForm, "Loading the page…");
 
 export const NewDeploymentPage = () => (
   <>

@@ -1,20 +1,13 @@
 /** A list of log entries that renders only the visible ones. */
 import { useSignal } from "@preact/signals";
-import {
-  elementScroll,
-  observeElementOffset,
-  observeElementRect,
-  Virtualizer,
-  type VirtualizerOptions,
-} from "@tanstack/virtual-core";
-import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { formatClock, formatTime } from "../components/format.ts";
 import { Text } from "../components/text.tsx";
 import { showsUtc } from "../components/time.tsx";
+import { useVirtualizer } from "../components/use-virtualizer.ts";
 import { type Entry, jsonOf, lineOf } from "./entries.ts";
 
 const ROW_HEIGHT = 24;
-const OVERSCAN = 12;
 /** How far from an edge the list counts as scrolled to it. */
 const EDGE = 40;
 
@@ -127,34 +120,12 @@ interface LogListProps {
   readonly addField: DetailsProps["addField"];
 }
 
-type Options = VirtualizerOptions<HTMLElement, HTMLDivElement>;
-
-/** Returns a virtualizer that renders the component again when the visible range changes. */
-const useVirtualizer = (options: Pick<Options, "count" | "getItemKey" | "getScrollElement">) => {
-  const [, rerender] = useReducer((count: number) => count + 1, 0);
-  const resolved: Options = {
-    ...options,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: OVERSCAN,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    onChange: () => rerender(undefined as never),
-  };
-  const instance = useRef<Virtualizer<HTMLElement, HTMLDivElement> | undefined>(undefined);
-  instance.current ??= new Virtualizer(resolved);
-  const virtualizer = instance.current;
-  virtualizer.setOptions(resolved);
-  useLayoutEffect(() => virtualizer._didMount(), []);
-  useLayoutEffect(() => virtualizer._willUpdate());
-  return virtualizer;
-};
-
 export const LogList = ({ entries, version, isFollowing, setFollowing, loadOlder, addField }: LogListProps) => {
   const box = useRef<HTMLElement>(null);
   const open = useSignal<ReadonlySet<string>>(new Set());
   const virtualizer = useVirtualizer({
     count: entries.length,
+    rowHeight: ROW_HEIGHT,
     getScrollElement: () => box.current,
     getItemKey: (at) => entries[at]?.insert_id ?? at,
   });

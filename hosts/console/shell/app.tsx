@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { SignIn } from "../accounts/sign-in.tsx";
 import { announcement } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Late } from "../components/resource.tsx";
 import { localZone, showsUtc, toggleZone } from "../components/time.tsx";
 import { DeployPage } from "../deploy/deploy-page.tsx";
@@ -23,6 +24,12 @@ const titleOf = (route: Route): string => {
       return route.section === "overview" ? route.name : `${route.name} ${route.section}`;
     case "new-deploy":
       return "New deployment";
+    case "volumes":
+      return "Volumes";
+    case "volume":
+      return route.name;
+    case "sql":
+      return "SQL";
     case "deploys":
       return "Deploys";
     case "deploy":
@@ -32,6 +39,11 @@ const titleOf = (route: Route): string => {
   }
 };
 
+const WAITING = "Loading the page…";
+const VolumesPage = lazy(async () => (await import("../volumes/volumes-page.tsx")).VolumesPage, WAITING);
+const VolumePage = lazy(async () => (await import("../volumes/volume-page.tsx")).VolumePage, WAITING);
+const SqlPage = lazy(async () => (await import("../sql/sql-page.tsx")).SqlPage, WAITING);
+
 const Page = ({ route }: { readonly route: Route }) => {
   switch (route.page) {
     case "deployments":
@@ -40,6 +52,12 @@ const Page = ({ route }: { readonly route: Route }) => {
       return <DeploymentPage key={route.name} name={route.name} section={route.section} />;
     case "new-deploy":
       return <NewDeploymentPage />;
+    case "volumes":
+      return <VolumesPage />;
+    case "volume":
+      return <VolumePage key={route.name} name={route.name} />;
+    case "sql":
+      return <SqlPage />;
     case "deploys":
       return <DeploysPage />;
     case "deploy":
@@ -59,6 +77,8 @@ const Page = ({ route }: { readonly route: Route }) => {
 const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
   ["Deployments", { page: "deployments" }, ["deployments", "deployment", "new-deploy"]],
   ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
+  ["Volumes", { page: "volumes" }, ["volumes", "volume"]],
+  ["SQL", { page: "sql" }, ["sql"]],
 ];
 
 /** False if an embedding application has turned the documents off. */

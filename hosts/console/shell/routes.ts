@@ -11,6 +11,9 @@ export type Route =
   | { readonly page: "deployments" }
   | { readonly page: "deployment"; readonly name: string; readonly section: Section }
   | { readonly page: "new-deploy" }
+  | { readonly page: "volumes" }
+  | { readonly page: "volume"; readonly name: string }
+  | { readonly page: "sql" }
   | { readonly page: "deploys" }
   | { readonly page: "deploy"; readonly id: string }
   | { readonly page: "unknown" };
@@ -34,6 +37,9 @@ const isSection = (word: string): word is Section => (sections as readonly strin
 const routeOf = ([first = "", second, third]: readonly string[]): Route => {
   if (first === "" || (first === "deployments" && second === undefined)) return { page: "deployments" };
   if (first === "deploy" && second === undefined) return { page: "new-deploy" };
+  if (first === "sql" && second === undefined) return { page: "sql" };
+  if (first === "volumes" && third === undefined)
+    return second === undefined ? { page: "volumes" } : { page: "volume", name: second };
   if (first === "deploys") return second === undefined ? { page: "deploys" } : { page: "deploy", id: second };
   if (first !== "deployments" || second === undefined) return { page: "unknown" };
   const section = third ?? "overview";
@@ -57,8 +63,12 @@ const pathOf = (route: Route): string => {
     }
     case "new-deploy":
       return "deploy";
+    case "volumes":
+    case "sql":
     case "deploys":
-      return "deploys";
+      return route.page;
+    case "volume":
+      return `volumes/${encodeURIComponent(route.name)}`;
     case "deploy":
       return `deploys/${encodeURIComponent(route.id)}`;
     default:

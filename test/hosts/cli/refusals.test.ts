@@ -1,7 +1,7 @@
 /** Errors of the platform and of a storage contain the seconds of the Retry-After header, if it has seconds. */
 import { expect, test } from "vitest";
-import { readStorageError } from "../../../hosts/cli/volumes/transfer/storage-error.ts";
 import { ApiError, apiError } from "../../../hosts/client/errors.ts";
+import { readStorageError } from "../../../hosts/client/storage/storage-error.ts";
 
 const busy = (headers: Readonly<Record<string, string>>) =>
   new Response("<Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>", {

@@ -64,6 +64,28 @@ export const ordinaryLines = (count: number): readonly Line[] =>
     return ["DEFAULT", `GET /orders/${1000 + at} 200 ${3 + (at % 40)} ms`];
   });
 
+/** Stores an object through a signed URL. */
+export const storeObject = async (
+  { client }: Pick<MemoryConsole, "client">,
+  volume: string,
+  object: string,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<void> => {
+  const grant = await client.grantUpload({ volume, object });
+  if (!("url" in grant)) throw new Error("the upload has parts");
+  const response = await fetch(grant.url, { method: "PUT", body });
+  if (!response.ok) throw new Error(`the storage responded with status ${response.status}`);
+};
+
+/** Adds objects to a volume, and a volume to the trash. */
+const seedVolumes = async (served: MemoryConsole): Promise<void> => {
+  await storeObject(served, "orders", "README.md", "# Orders by month\n\nOne file per month.\n");
+  await storeObject(served, "orders", "reports/figures.csv", "month,orders\n2026-10,120\n2026-11,97\n");
+  await storeObject(served, "orders", "reports/2025/archive.csv", "month,orders\n");
+  await served.client.createVolume({ name: "old-orders" });
+  await served.client.deleteVolume({ name: "old-orders" });
+};
+
 /** Fills the platform. Returns the ids of a deploy that failed and of one that succeeded. */
 export const seed = async (served: MemoryConsole): Promise<{ readonly failed: string; readonly done: string }> => {
   await served.deploy("shop-api", { env: { LOG_LEVEL: "info" }, message: "First version" });
@@ -85,5 +107,6 @@ export const seed = async (served: MemoryConsole): Promise<{ readonly failed: st
   measureHour(served, "shop-api", 40);
   measureHour(served, "image-resizer", 8);
   await writeLines(served, "shop-api", ordinaryLines(120));
+  await seedVolumes(served);
   return { failed, done };
 };

@@ -3,9 +3,9 @@
  * changed.
  */
 import type { Client } from "../../../client/client.ts";
-import { retry } from "./retry.ts";
-import type { ObjectAddress } from "./source.ts";
-import { bytesOf, expectStatus, fetchStorage, withGrant } from "./storage.ts";
+import type { ObjectAddress } from "../../../client/storage/parts-upload.ts";
+import { retry } from "../../../client/storage/retry.ts";
+import { bytesOf, expectStatus, fetchStorage, withGrant } from "../../../client/storage/storage.ts";
 
 /** The destination of a download. */
 export interface Sink {

@@ -1,11 +1,11 @@
 /** Downloads an object to a local file, and shows the progress. */
 import { existsSync } from "node:fs";
 import type { Client } from "../../../client/client.ts";
+import type { ObjectAddress } from "../../../client/storage/parts-upload.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { downloadObject, type Listener } from "./download.ts";
 import { PartFile } from "./part-file.ts";
 import type { ProgressBar } from "./progress-bar.ts";
-import type { ObjectAddress } from "./source.ts";
 
 /** Returns a listener that moves the bar for one object, even if its download starts over. */
 export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] = () => {}): Listener => {

@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
 import { isOutside } from "../../deploy/source-files.ts";
 import { CommandError } from "../../terminal/io.ts";
-import type { SizedSource } from "./source.ts";
-import type { PlannedUpload } from "./upload.ts";
+import type { PlannedUpload, SizedSource } from "./source.ts";
 
 const PIECE = 1 << 18;
 

@@ -2,7 +2,7 @@
 import type { FOLDER_DELIMITER } from "../../../../core/domain/volumes/object-path.ts";
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../../client/client.ts";
-import { retry } from "./retry.ts";
+import { retry } from "../../../client/storage/retry.ts";
 
 export type ListedObject = ObjectPage["objects"][number];
 

@@ -1,13 +1,9 @@
 /** Sources of uploads, and the PUT of a whole source. Streams the bytes, so that memory use does not depend on the size. */
-import { CommandError } from "../../terminal/io.ts";
-import { expectStatus } from "./storage.ts";
-import { putToStorage } from "./storage-put.ts";
 
-/** A part of a source, in bytes. */
-export interface Range {
-  readonly offset: number;
-  readonly length: number;
-}
+import type { OnSent, Range, UploadSource } from "../../../client/storage/parts-upload.ts";
+import { expectStatus } from "../../../client/storage/storage.ts";
+import { CommandError } from "../../terminal/io.ts";
+import { putToStorage } from "./storage-put.ts";
 
 export interface Source {
   readonly name: string;
@@ -23,18 +19,16 @@ export interface SizedSource extends Source {
   readonly size: number;
 }
 
-export interface ObjectAddress {
-  readonly volume: string;
+/** An object to upload. */
+export interface PlannedUpload {
   readonly path: string;
+  readonly source: Source;
 }
 
 const encoder = new TextEncoder();
 
-/** Reports sent bytes to the progress bar; negative if they must be sent again. */
-export type OnSent = (bytes: number) => void;
-
 /** Sends a source with one PUT. Resolves to the number of bytes and the entity tag. */
-export const sendWhole = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
+const sendWhole = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
   const { name, size } = source;
   let sent = 0;
   // Stored separately, because the request would report a read error as a broken connection.
@@ -64,3 +58,12 @@ export const sendWhole = async (url: string, source: Source, signal: AbortSignal
     throw signal.aborted ? error : (problem ?? error);
   }
 };
+
+/** Returns a source for an upload, which reports the bytes that it sends. */
+export const uploadSource = (source: Source, onSent: OnSent): UploadSource => ({
+  size: source.size,
+  send: (url, range, signal) => {
+    const part = range && { name: source.name, size: range.length, open: () => source.open(range) };
+    return sendWhole(url, part ?? source, signal, onSent);
+  },
+});

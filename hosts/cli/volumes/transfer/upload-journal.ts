@@ -8,14 +8,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { uploadHours } from "../../../../core/domain/accounts/limits.ts";
-
-export interface UploadJournal {
-  /** Returns the id of the unfinished upload; undefined if there is none. */
-  read(): Promise<string | undefined>;
-  /** If the cache cannot be written, a later `put` starts over. */
-  write(id: string): Promise<void>;
-  clear(): Promise<void>;
-}
+import type { UploadJournal } from "../../../client/storage/upload.ts";
 
 const cacheFolder = (env: NodeJS.ProcessEnv): string =>
   join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "portside", "uploads");

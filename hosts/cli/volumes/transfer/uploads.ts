@@ -6,7 +6,7 @@ import { objectPathProblem } from "../../../../core/domain/volumes/object-path.t
 import { type Io, UsageError } from "../../terminal/io.ts";
 import { fileSource, folderFiles } from "./folder-files.ts";
 import { prefixOf } from "./objects.ts";
-import type { PlannedUpload } from "./upload.ts";
+import type { PlannedUpload } from "./source.ts";
 
 /** Returns the object's path. Appends the file's name if the given path is a folder. */
 const objectPath = (wanted: string | undefined, name: string): string => {

@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { runProgram } from "../../../../hosts/cli/program.ts";
-import { csvLine } from "../../../../hosts/cli/sql/csv.ts";
+import { csvLine } from "../../../../core/domain/sql/csv.ts";
 import { promptForSql, readPromptLine } from "../../../../hosts/cli/sql/prompt.ts";
 import { printSchema } from "../../../../hosts/cli/sql/schema.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";

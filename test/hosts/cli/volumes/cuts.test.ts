@@ -81,7 +81,7 @@ describe("a connection that breaks", () => {
     cut.cutAfter(100_000, 100_000, 100_000, 100_000);
     const { code, stderr } = await cut.cli.volume(["put", "data", "file"], { cwd: folder.path, env: cut.env });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: Lost the connection to the storage \(\w+.*\)\. Run the command again\.\n$/);
+    expect(stderr).toMatch(/^error: Lost the connection to the storage \(\w+.*\)\. Start the transfer again\.\n$/);
     expect(cut.cuts()).toBe(4);
     expect(String(await cut.cli.read("file"))).toBe("before");
   });

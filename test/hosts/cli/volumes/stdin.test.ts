@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { awsVolumes } from "../../../../adapters/aws/volumes/capabilities.ts";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { spoolSource } from "../../../../hosts/cli/volumes/transfer/spool-source.ts";
-import { readStorageError } from "../../../../hosts/cli/volumes/transfer/storage-error.ts";
+import { readStorageError } from "../../../../hosts/client/storage/storage-error.ts";
 import { volumesOver } from "../../../adapters/aws/volumes/subject.ts";
 import { type FakeS3, startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";

@@ -1,8 +1,8 @@
 /** A failed upload reports its reason, and the previous object stays unchanged. */
 import { expect, test } from "vitest";
 import { clientOf } from "../../../../hosts/cli/client.ts";
-import type { Source } from "../../../../hosts/cli/volumes/transfer/source.ts";
-import { uploadObject } from "../../../../hosts/cli/volumes/transfer/upload.ts";
+import { type Source, uploadSource } from "../../../../hosts/cli/volumes/transfer/source.ts";
+import { uploadObject } from "../../../../hosts/client/storage/upload.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
@@ -34,9 +34,10 @@ test.each([
   const client = clientOf({ url: cli.api.url, apiKey: await cli.api.key() });
   let moved = 0;
   const { signal } = new AbortController();
-  const sent = uploadObject(client, { volume: "data", path: "file" }, source, signal, (bytes) => {
+  const onSent = (bytes: number) => {
     moved += bytes;
-  });
+  };
+  const sent = uploadObject(client, { volume: "data", path: "file" }, uploadSource(source, onSent), signal, onSent);
   await expect(sent).rejects.toThrow(words);
   expect(moved).toBe(0);
   expect(String(await cli.read("file"))).toBe("before");

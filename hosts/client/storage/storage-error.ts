@@ -4,8 +4,7 @@
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). Other storage services send JSON errors in
  * Portside's format.
  */
-import { ApiError, apiError, ConnectionError, retryAfterOf } from "../../../client/errors.ts";
-import { terminalSteps } from "../../client.ts";
+import { ApiError, apiError, ConnectionError, retryAfterOf } from "../errors.ts";
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
@@ -62,6 +61,6 @@ export const readStorageError = async (response: Response): Promise<ApiError | C
   const error = parseStorageError(body);
   if (error !== undefined && temporary.has(error.code)) return new ConnectionError(formatStorageError(error));
   return error === undefined
-    ? apiError(response, jsonOf(body), terminalSteps)
+    ? apiError(response, jsonOf(body))
     : new ApiError(response.status, formatStorageError(error), { retryAfter: retryAfterOf(response.headers) });
 };

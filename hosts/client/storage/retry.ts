@@ -1,6 +1,6 @@
 /** Retries temporary errors: a broken connection, a rate limit, a restarting service. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError, ConnectionError } from "../../../client/errors.ts";
+import { ApiError, ConnectionError } from "../errors.ts";
+import { wait } from "../streams.ts";
 
 /** The delays between attempts. */
 const DELAYS_MS = [250, 1000, 4000];
@@ -35,7 +35,8 @@ export const retry = async <T>(
       furthest = Math.max(furthest, progress());
       const delay = delayAfter(error, tries);
       if (delay === undefined) throw error;
-      await sleep(delay, undefined, { signal });
+      await wait(delay, signal);
+      signal.throwIfAborted();
     }
   }
 };

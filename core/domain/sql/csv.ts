@@ -13,6 +13,10 @@ const cell = (value: unknown): string => {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
-export const BYTE_ORDER_MARK = "\ufeff";
+const BYTE_ORDER_MARK = "\ufeff";
 
 export const csvLine = (values: readonly unknown[]): string => `${values.map(cell).join(",")}\r\n`;
+
+/** Returns a document with a heading and rows. */
+export const csvText = (names: readonly string[], rows: readonly (readonly unknown[])[]): string =>
+  BYTE_ORDER_MARK + csvLine(names) + rows.map(csvLine).join("");

@@ -1,9 +1,8 @@
 /** Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the others. */
-import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
-import type { Client } from "../../../client/client.ts";
-import { ApiError, ConnectionError } from "../../../client/errors.ts";
+import type { UploadGrant } from "../../../core/domain/volumes/volume.ts";
+import type { Client } from "../client.ts";
+import { ApiError, ConnectionError } from "../errors.ts";
 import { retry } from "./retry.ts";
-import { type ObjectAddress, type OnSent, type SizedSource, sendWhole } from "./source.ts";
 import { complete } from "./storage.ts";
 
 /** An earlier version of the platform returns no `upload_id`, and its uploads cannot resume. */
@@ -15,12 +14,34 @@ export type PartsGrant = Pick<MultipartGrant, "complete_url"> & {
 
 const statusOf = (error: unknown): number | undefined => (error instanceof ApiError ? error.status : undefined);
 
-/** Returns one part as a separate source. */
-const partOf = (source: SizedSource, range: { readonly offset: number; readonly length: number }): SizedSource => ({
-  name: source.name,
-  size: range.length,
-  open: () => source.open(range),
-});
+/** A part of a source, in bytes. */
+export interface Range {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface ObjectAddress {
+  readonly volume: string;
+  readonly path: string;
+}
+
+/** Reports sent bytes; negative if they must be sent again. */
+export type OnSent = (bytes: number) => void;
+
+/** The bytes to upload. */
+export interface UploadSource {
+  /** In bytes; undefined if unknown. A source of unknown size can be sent only once. */
+  readonly size: number | undefined;
+  /**
+   * Sends the source, or a part of it, with one PUT, and reports the bytes as they are sent. Resolves to the number of
+   * bytes and the entity tag. Throws an `ApiError` or a `ConnectionError` if the storage did not store the bytes.
+   */
+  readonly send: (
+    url: string,
+    range: Range | undefined,
+    signal: AbortSignal,
+  ) => Promise<{ readonly sent: number; readonly tag: string }>;
+}
 
 /** Returns whether the object has this size, after a completion without a response. */
 const isStored = async (client: Client, { volume, path }: ObjectAddress, size: number, signal: AbortSignal) => {
@@ -31,7 +52,8 @@ const isStored = async (client: Client, { volume, path }: ObjectAddress, size: n
 export class PartsUpload {
   readonly #client: Client;
   readonly #address: ObjectAddress;
-  readonly #source: SizedSource;
+  readonly #source: UploadSource;
+  readonly #size: number;
   readonly #onSent: OnSent;
   #grant: PartsGrant;
   #expired = false;
@@ -41,10 +63,11 @@ export class PartsUpload {
   /** The tags of the stored parts, by index. */
   readonly #tags = new Map<number, string>();
 
-  constructor(client: Client, address: ObjectAddress, source: SizedSource, grant: PartsGrant, onSent: OnSent) {
+  constructor(client: Client, address: ObjectAddress, source: UploadSource, grant: PartsGrant, onSent: OnSent) {
     this.#client = client;
     this.#address = address;
     this.#source = source;
+    this.#size = source.size ?? 0;
     this.#onSent = onSent;
     this.#grant = grant;
     for (const [index, { etag, length }] of grant.parts.entries())
@@ -102,14 +125,12 @@ export class PartsUpload {
     try {
       for (const [index, { url, ...range }] of this.#grant.parts.entries()) {
         if (this.#tags.has(index)) continue;
-        const { tag, sent } = await retry(signal, () =>
-          sendWhole(url, partOf(this.#source, range), signal, this.#onSent),
-        );
-        // `sendWhole` has reported the bytes.
+        const { tag, sent } = await retry(signal, () => this.#source.send(url, range, signal));
+        // The source has reported the bytes.
         this.#store(index, tag, sent, false);
       }
       await this.#complete(signal);
-      return this.#source.size;
+      return this.#size;
     } catch (error) {
       this.#expired = statusOf(error) === 403;
       this.#gone ||= statusOf(error) === 404;
@@ -138,7 +159,7 @@ export class PartsUpload {
       } catch (error) {
         // An earlier request may have completed the upload even though its response was lost.
         const mayBeStored = mayBeComplete && statusOf(error) === 404;
-        if (mayBeStored && (await isStored(this.#client, this.#address, this.#source.size, signal))) return;
+        if (mayBeStored && (await isStored(this.#client, this.#address, this.#size, signal))) return;
         // 400: a part has another tag, or does not exist.
         this.#gone = statusOf(error) === 400;
         mayBeComplete ||= error instanceof ConnectionError;

@@ -1,12 +1,12 @@
 /** Calls the storage behind signed URLs. Distinguishes error responses from broken connections. */
-import { ApiError, ConnectionError } from "../../../client/errors.ts";
+import { ApiError, ConnectionError } from "../errors.ts";
 import { formatStorageError, parseStorageError, readStorageError } from "./storage-error.ts";
 
 /** Creates the error for a broken connection. */
 export const broken = (error: unknown): ConnectionError => {
   const { cause = error } = error as { cause?: unknown };
   const { code, message } = cause as { code?: string; message?: string };
-  return new ConnectionError(`Lost the connection to the storage (${code ?? message}). Run the command again.`);
+  return new ConnectionError(`Lost the connection to the storage (${code ?? message}). Start the transfer again.`);
 };
 
 /** Resolves to the response once its headers have arrived, regardless of its status. */

@@ -1,24 +1,24 @@
 /** Uploads an object to a volume. */
-import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
-import type { Client } from "../../../client/client.ts";
-import { ApiError } from "../../../client/errors.ts";
-import { CommandError } from "../../terminal/io.ts";
-import { PartsUpload } from "./parts-upload.ts";
+import type { UploadGrant } from "../../../core/domain/volumes/volume.ts";
+import type { Client } from "../client.ts";
+import { ApiError } from "../errors.ts";
+import { type ObjectAddress, type OnSent, PartsUpload, type UploadSource } from "./parts-upload.ts";
 import { retry } from "./retry.ts";
-import { type ObjectAddress, type OnSent, type Source, sendWhole } from "./source.ts";
 import { withGrant } from "./storage.ts";
-import type { UploadJournal } from "./upload-journal.ts";
 
-/** An object to upload. */
-export interface PlannedUpload {
-  readonly path: string;
-  readonly source: Source;
+/** Remembers the id of an upload, so that a later program can resume it. */
+export interface UploadJournal {
+  /** Returns the id of the unfinished upload; undefined if there is none. */
+  read(): Promise<string | undefined>;
+  /** If the id cannot be stored, a later upload starts over. */
+  write(id: string): Promise<void>;
+  clear(): Promise<void>;
 }
 
 const requestGrant = (
   client: Client,
   { volume, path }: ObjectAddress,
-  { size }: Source,
+  { size }: UploadSource,
   resumable: boolean,
   signal: AbortSignal,
 ): Promise<UploadGrant> =>
@@ -41,7 +41,7 @@ const resume = async (client: Client, journal: UploadJournal, signal: AbortSigna
 const grantOf = async (
   client: Client,
   address: ObjectAddress,
-  source: Source,
+  source: UploadSource,
   journal: UploadJournal | undefined,
   signal: AbortSignal,
 ): Promise<UploadGrant> => {
@@ -53,9 +53,10 @@ const grantOf = async (
   return grant;
 };
 
-const disturbed = ({ path }: ObjectAddress): CommandError =>
-  new CommandError(
-    `The upload of '${path}' failed twice, because its parts disappeared or changed. Another command may be uploading the same file. Wait until it has ended, and run this command again.`,
+const disturbed = ({ path }: ObjectAddress): ApiError =>
+  new ApiError(
+    409,
+    `The upload of '${path}' failed twice, because its parts disappeared or changed. Another program may be uploading the same file. Wait until it has ended, and start the upload again.`,
   );
 
 /**
@@ -68,7 +69,7 @@ const disturbed = ({ path }: ObjectAddress): CommandError =>
 export const uploadObject = async (
   client: Client,
   address: ObjectAddress,
-  source: Source,
+  source: UploadSource,
   signal: AbortSignal,
   onSent: OnSent,
   journal?: UploadJournal,
@@ -80,7 +81,7 @@ export const uploadObject = async (
     begun = undefined;
   };
   const use = async (upload: PartsUpload | string): Promise<number> => {
-    if (typeof upload === "string") return (await sendWhole(upload, source, signal, onSent)).sent;
+    if (typeof upload === "string") return (await source.send(upload, undefined, signal)).sent;
     try {
       return await upload.send(signal);
     } catch (error) {
@@ -97,7 +98,7 @@ export const uploadObject = async (
     if (begun !== undefined) return begun;
     const grant = await grantOf(client, address, source, journal, signal);
     if ("url" in grant) return grant.url;
-    begun = new PartsUpload(client, address, { ...source, size: source.size ?? 0 }, grant, onSent);
+    begun = new PartsUpload(client, address, source, grant, onSent);
     return begun;
   };
   try {
