@@ -34,6 +34,9 @@ const pages: Readonly<Record<string, readonly [fragment: () => string, text: str
   deploys: [() => "#/deploys", "build_failed"],
   "a deploy": [() => `#/deploys/${ids.done}`, "serves all traffic"],
   "a failed deploy": [() => `#/deploys/${ids.failed}`, "npm run build exited with code 1."],
+  "costs by day": [() => "#/cost", "Platform, EUR"],
+  "costs by user": [() => "#/cost?by=user", "<i>linus</i>"],
+  "an account": [() => "#/account", "volumes.mounts"],
   "an unknown page": [() => "#/nowhere", "No page has this URL."],
   "a missing deployment": [() => "#/deployments/no-such-app", "no-such-app"],
 };

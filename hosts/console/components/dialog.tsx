@@ -1,7 +1,36 @@
-/** A modal dialog that confirms an action. */
+/** Modal dialogs. A dialog returns the focus to the element that opened it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "./resource.tsx";
+
+interface DialogProps {
+  /** The id of the element that names the dialog. */
+  readonly labelledBy: string;
+  /** For the style sheet. */
+  readonly class?: string;
+  readonly children: ComponentChildren;
+  readonly close: () => void;
+}
+
+/** A modal dialog, which Escape closes. */
+export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps) => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isMounted = useRef(true);
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => {
+      isMounted.current = false;
+      // The browser returns the focus if the dialog closes before it leaves the document.
+      element?.close();
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} class={name} onClose={() => isMounted.current && close()} aria-labelledby={labelledBy}>
+      {children}
+    </dialog>
+  );
+};
 
 interface ConfirmProps {
   readonly title: string;
@@ -14,11 +43,10 @@ interface ConfirmProps {
   readonly close: () => void;
 }
 
+/** A dialog that confirms an action. */
 export const Confirm = ({ title, action, danger = false, disabled = false, children, run, close }: ConfirmProps) => {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
   const submit = async (): Promise<void> => {
     setBusy(true);
     setError(undefined);
@@ -31,7 +59,7 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
     }
   };
   return (
-    <dialog ref={dialog} onClose={close} aria-labelledby="dialog-title">
+    <Dialog labelledBy="dialog-title" close={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -50,6 +78,6 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 };

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { SignIn } from "../accounts/sign-in.tsx";
 import { announcement } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Late } from "../components/resource.tsx";
 import { localZone, showsUtc, toggleZone } from "../components/time.tsx";
 import { DeployPage } from "../deploy/deploy-page.tsx";
@@ -24,10 +25,17 @@ const titleOf = (route: Route): string => {
       return "Deploys";
     case "deploy":
       return "Deploy";
+    case "cost":
+      return "Cost";
+    case "account":
+      return "Account";
     case "unknown":
       return "Not found";
   }
 };
+
+const CostPage = lazy(async () => (await import("../usage/cost-page.tsx")).CostPage, "Loading the page…");
+const AccountPage = lazy(async () => (await import("../accounts/account-page.tsx")).AccountPage, "Loading the page…");
 
 const Page = ({ route }: { readonly route: Route }) => {
   switch (route.page) {
@@ -39,6 +47,10 @@ const Page = ({ route }: { readonly route: Route }) => {
       return <DeploysPage />;
     case "deploy":
       return <DeployPage key={route.id} id={route.id} />;
+    case "cost":
+      return <CostPage />;
+    case "account":
+      return <AccountPage />;
     case "unknown":
       return (
         <>
@@ -54,6 +66,7 @@ const Page = ({ route }: { readonly route: Route }) => {
 const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
   ["Deployments", { page: "deployments" }, ["deployments", "deployment"]],
   ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
+  ["Cost", { page: "cost" }, ["cost"]],
 ];
 
 /** False if an embedding application has turned the documents off. */
@@ -102,15 +115,18 @@ const Header = ({ route }: { readonly route: Route }) => (
       <button type="button" class="quiet" onClick={toggleZone} title={`Times in ${showsUtc.value ? "UTC" : localZone}`}>
         {showsUtc.value ? "UTC" : "Local time"}
       </button>
+      <a
+        class="account"
+        href={fragmentOf({ page: "account" })}
+        title="Account"
+        aria-current={route.page === "account" ? "page" : undefined}
+      >
+        {account.value ?? "Account"}
+      </a>
       {account.value !== undefined && (
-        <>
-          <span class="account" title="Account">
-            {account.value}
-          </span>
-          <button type="button" class="quiet" onClick={() => void endSession()}>
-            Sign out
-          </button>
-        </>
+        <button type="button" class="quiet" onClick={() => void endSession()}>
+          Sign out
+        </button>
       )}
     </div>
   </header>

@@ -12,6 +12,8 @@ export type Route =
   | { readonly page: "deployment"; readonly name: string; readonly section: Section }
   | { readonly page: "deploys" }
   | { readonly page: "deploy"; readonly id: string }
+  | { readonly page: "cost" }
+  | { readonly page: "account" }
   | { readonly page: "unknown" };
 
 /** A page with its parameters, such as the filter of a log. */
@@ -33,6 +35,7 @@ const isSection = (word: string): word is Section => (sections as readonly strin
 const routeOf = ([first = "", second, third]: readonly string[]): Route => {
   if (first === "" || (first === "deployments" && second === undefined)) return { page: "deployments" };
   if (first === "deploys") return second === undefined ? { page: "deploys" } : { page: "deploy", id: second };
+  if ((first === "cost" || first === "account") && second === undefined) return { page: first };
   if (first !== "deployments" || second === undefined) return { page: "unknown" };
   const section = third ?? "overview";
   return isSection(section) ? { page: "deployment", name: second, section } : { page: "unknown" };
@@ -57,6 +60,9 @@ const pathOf = (route: Route): string => {
       return "deploys";
     case "deploy":
       return `deploys/${encodeURIComponent(route.id)}`;
+    case "cost":
+    case "account":
+      return route.page;
     default:
       return "";
   }
