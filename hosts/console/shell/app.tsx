@@ -13,6 +13,7 @@ import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
+import { isMac, listenForShortcuts, openPanel } from "./shortcuts.ts";
 import { account, apiUrl, isSignedIn, offeredLink, signIn, signOut } from "./session.ts";
 
 const titleOf = (route: Route): string => {
@@ -36,6 +37,13 @@ const titleOf = (route: Route): string => {
 
 const CostPage = lazy(async () => (await import("../usage/cost-page.tsx")).CostPage, "Loading the page…");
 const AccountPage = lazy(async () => (await import("../accounts/account-page.tsx")).AccountPage, "Loading the page…");
+
+const Palette = lazy(async () => (await import("./palette.tsx")).Palette, "Loading the command palette…");
+const ShortcutList = lazy(async () => (await import("./shortcut-list.tsx")).ShortcutList, "Loading the shortcuts…");
+
+const closePanel = (): void => {
+  openPanel.value = undefined;
+};
 
 const Page = ({ route }: { readonly route: Route }) => {
   switch (route.page) {
@@ -112,6 +120,17 @@ const Header = ({ route }: { readonly route: Route }) => (
       {hasDocs.value && <a href="../docs">API</a>}
     </nav>
     <div class="end">
+      <button
+        type="button"
+        class="quiet"
+        aria-haspopup="dialog"
+        title={`Search pages, deployments and actions (${isMac() ? "⌘" : "Ctrl"} K)`}
+        onClick={() => {
+          openPanel.value = "palette";
+        }}
+      >
+        Search <kbd>{isMac() ? "⌘" : "Ctrl"} K</kbd>
+      </button>
       <button type="button" class="quiet" onClick={toggleZone} title={`Times in ${showsUtc.value ? "UTC" : localZone}`}>
         {showsUtc.value ? "UTC" : "Local time"}
       </button>
@@ -138,6 +157,7 @@ const SignedIn = () => {
   const isFirst = useRef(true);
   const title = titleOf(route);
   useEffect(() => void findDocs(), []);
+  useEffect(listenForShortcuts, []);
   useEffect(() => {
     document.title = `${title} · Portside`;
     // A new page receives the focus, as after a navigation between documents.
@@ -154,6 +174,8 @@ const SignedIn = () => {
       <main ref={main} id="main" tabIndex={-1}>
         <Page route={route} />
       </main>
+      {openPanel.value === "palette" && <Palette signOut={() => void endSession()} close={closePanel} />}
+      {openPanel.value === "shortcuts" && <ShortcutList close={closePanel} />}
     </>
   );
 };

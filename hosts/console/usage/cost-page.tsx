@@ -100,7 +100,7 @@ const Chart = ({ column, report }: { readonly column: CostColumn; readonly repor
       <figcaption>
         <span class="chart-title">{column.label}</span>
         <span class="legend">
-          {shown.length < bars.length ? `The ${MAX_BARS} largest of ${bars.length}` : `${bars.length} ${by}s`}
+          {shown.length < bars.length ? `The ${MAX_BARS} largest of ${bars.length}` : `${bars.length} ${by}${bars.length === 1 ? "" : "s"}`}
         </span>
       </figcaption>
       {by === "day" ? <Days bars={shown} label={`${column.label} by day`} /> : <Groups bars={shown} by={by} />}
@@ -108,9 +108,10 @@ const Chart = ({ column, report }: { readonly column: CostColumn; readonly repor
   );
 };
 
-const Notes = ({ report }: { readonly report: Report }) => {
+const Notes = ({ report, isOver }: { readonly report: Report; readonly isOver: boolean }) => {
   const { complete, partial, unreadable, total } = report;
   const notes = [
+    !isOver && "The month is not over.",
     partial && "The search of the logs reached its time limit, so costs are missing. Try again later.",
     !complete &&
       !partial &&
@@ -132,11 +133,13 @@ const Notes = ({ report }: { readonly report: Report }) => {
 
 const CostTable = ({ report, columns }: { readonly report: Report; readonly columns: readonly CostColumn[] }) => {
   const { by, groups } = report;
+  // Newest days first, because they matter most.
+  const rows = by === "day" ? groups.toReversed() : groups;
   const labels = [keys[by], "Turns", "Input tokens", "Output tokens", "Cached tokens"];
   return (
     <>
       <Table caption="Costs" class="numbers" columns={[...labels, ...columns.map(({ label }) => label)]}>
-        {groups.slice(0, MAX_ROWS).map((group) => (
+        {rows.slice(0, MAX_ROWS).map((group) => (
           <tr key={group.key}>
             <th scope="row">
               <span>
@@ -150,13 +153,7 @@ const CostTable = ({ report, columns }: { readonly report: Report; readonly colu
             <td data-label="Cached tokens">{formatCount(group.cached)}</td>
             {columns.map((column) => (
               <td key={column.label} data-label={column.label}>
-                {by === "day" || by === "deployment" || column === columns[0] ? (
-                  formatAmount(column.amountOf(group))
-                ) : (
-                  <span class="dim" title="The platform charges by deployment and by day only.">
-                    –
-                  </span>
-                )}
+                {formatAmount(column.amountOf(group))}
               </td>
             ))}
           </tr>
@@ -182,8 +179,10 @@ const Empty = () => (
   </section>
 );
 
-const Costs = ({ report }: { readonly report: Report }) => {
+const Costs = ({ report, isOver }: { readonly report: Report; readonly isOver: boolean }) => {
   const columns = costColumns(report.total);
+  // The platform does not charge by user, chat or model.
+  const shown = report.by === "day" || report.by === "deployment" ? columns : columns.slice(0, 1);
   const isEmpty = report.total.turns === 0 && columns.every((column) => column.amountOf(report.total).digits === 0n);
   return (
     <>
@@ -199,17 +198,17 @@ const Costs = ({ report }: { readonly report: Report }) => {
           <dd>{formatCount(report.total.turns)}</dd>
         </div>
       </dl>
-      <Notes report={report} />
+      <Notes report={report} isOver={isOver} />
       {isEmpty ? (
         <Empty />
       ) : (
         <>
           <div class="charts">
-            {columns.map((column) => (
+            {shown.map((column) => (
               <Chart key={column.label} column={column} report={report} />
             ))}
           </div>
-          <CostTable report={report} columns={columns} />
+          <CostTable report={report} columns={shown} />
         </>
       )}
     </>
@@ -241,7 +240,7 @@ export const CostPage = () => {
         />
       </div>
       <Loaded resource={report} waiting="Adding up the costs…">
-        {(loaded) => <Costs report={loaded} />}
+        {(loaded) => <Costs report={loaded} isOver={picked.next !== undefined} />}
       </Loaded>
     </>
   );
