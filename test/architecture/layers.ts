@@ -146,6 +146,7 @@ const rules: readonly Rule[] = [
       /^core\/domain\/wire\/instant\.ts$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
+      /^(@codemirror\/|@lezer\/highlight$)/,
     ],
     why: "the console uses the public API through the client, and rules of core that import no package",
   },
