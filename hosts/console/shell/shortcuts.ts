@@ -46,10 +46,18 @@ const isTyping = (event: KeyboardEvent): boolean => {
   return element instanceof HTMLElement && (element.isContentEditable || element.matches("input, textarea, select"));
 };
 
+/** Returns the search field or the filter of the page. A code editor is in a shadow root. */
+const findSearch = (): HTMLElement | null | undefined => {
+  const box = document.querySelector<HTMLElement>("main input[type=search], main [data-search]");
+  if (box === null || box.matches("input")) return box;
+  const editor = box.querySelector(".editor-host")?.shadowRoot?.querySelector<HTMLElement>("[contenteditable=true]");
+  return editor ?? box.querySelector("input");
+};
+
 const focusSearch = (): boolean => {
-  const field = document.querySelector<HTMLElement>("main input[type=search], main [data-search]");
+  const field = findSearch();
   field?.focus();
-  return field !== null;
+  return field != null;
 };
 
 const openPage = (key: string): boolean => {
