@@ -1,7 +1,7 @@
 /**
  * An editor of code. Shows a plain field until the code editor has loaded, so that the page is usable immediately.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CodeEditor, CodeLanguage, CompletionSource, EditorMark } from "./code-editor.ts";
 
 interface EditorProps {
@@ -84,7 +84,8 @@ export const Editor = (props: EditorProps) => {
       created?.destroy();
     };
   }, []);
-  useEffect(() => editor?.setValue(value), [editor, value]);
+  // Before the next key: a later effect would replace the text by an earlier one.
+  useLayoutEffect(() => editor?.setValue(value), [editor, value]);
   useEffect(() => editor?.setMarks(diagnostics), [editor, value, JSON.stringify(diagnostics)]);
   return (
     <div class={`editor ${props.multiline === true ? "many" : "one"} ${diagnostics.length > 0 ? "invalid" : ""}`}>
