@@ -17,23 +17,34 @@ export type FilterContext =
 
 const PART = String.raw`(?:[A-Za-z_][\w/-]*|"(?:[^"\\]|\\.)*")`;
 const FIELD = `${PART}(?:\\.${PART})*`;
-const VALUE = new RegExp(`(${FIELD})\\s*(?:=~|!~|!=|>=|<=|=|>|<|:)\\s*((")((?:[^"\\\\]|\\\\.)*)|[^\\s"()]*)$`);
+const OPERATOR = "(?:=~|!~|!=|>=|<=|=|>|<|:)";
+const VALUE = new RegExp(`(${FIELD})\\s*${OPERATOR}\\s*([^\\s"()]*)$`);
+const QUOTED = new RegExp(`(${FIELD})\\s*${OPERATOR}\\s*$`);
 const FIELD_START = /(?:^|[\s(]|(?:^|[\s(])-)((?:[A-Za-z_][\w."/-]*)?)$/;
 
-/** Returns the number of quotes that do not belong to an escape. */
-const quotesIn = (text: string): number => text.replace(/\\./g, "").split('"').length - 1;
+/** The maximum length of a field and its value before the cursor: the patterns take quadratic time. */
+const MAX_TERM = 500;
+
+/** Returns the index of the quote that is open at the end of a text, or undefined. */
+const openQuoteOf = (text: string): number | undefined => {
+  let open: number | undefined;
+  for (const { 0: found, index } of text.matchAll(/\\.|"/gs)) if (found === '"') open = open === undefined ? index : undefined;
+  return open;
+};
 
 /** Returns what the user types before the cursor, or undefined if there is nothing to propose. */
 export const filterContext = (text: string, position: number): FilterContext | undefined => {
   const typed = text.slice(0, position);
-  const value = VALUE.exec(typed);
-  if (value !== null && quotesIn(typed.slice(0, value.index)) % 2 === 0) {
-    const [, field = "", all = "", quote, quoted = ""] = value;
-    return { kind: "value", from: position - all.length, field, prefix: quote === undefined ? all : quoted };
+  const open = openQuoteOf(typed);
+  if (open !== undefined) {
+    const [, field] = QUOTED.exec(typed.slice(Math.max(0, open - MAX_TERM), open)) ?? [];
+    return field === undefined ? undefined : { kind: "value", from: open, field, prefix: typed.slice(open + 1) };
   }
-  if (quotesIn(typed) % 2 === 1) return undefined;
-  const [, prefix] = FIELD_START.exec(typed) ?? [];
-  return prefix === undefined ? undefined : { kind: "field", from: position - prefix.length };
+  const term = typed.slice(-MAX_TERM);
+  const [, field, prefix = ""] = VALUE.exec(term) ?? [];
+  if (field !== undefined) return { kind: "value", from: position - prefix.length, field, prefix };
+  const [, start] = FIELD_START.exec(term) ?? [];
+  return start === undefined ? undefined : { kind: "field", from: position - start.length };
 };
 
 export type FilterValue = string | number | boolean | null;
