@@ -189,7 +189,8 @@ test("marks the error in a filter, and accepts the corrected one", async () => {
   await filter.fill("severity>==ERROR");
   await filter.press("Enter");
   await page.getByRole("alert").getByText("At character 11: expected a value after '>='").waitFor();
-  expect(await filter.getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => filter.getAttribute("aria-invalid")).toBe("true");
+  expect(await page.locator(".cm-invalid").textContent()).toBe("=");
   await filter.fill("severity>=ERROR");
   await filter.press("Enter");
   await page.getByText("payment provider responded with 502").first().waitFor();

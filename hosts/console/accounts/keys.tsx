@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
 import { announcement, Command, CopyCommands } from "../components/copy.tsx";
-import { Confirm, Dialog } from "../components/dialog.tsx";
+import { Confirm, Dialog, dismiss } from "../components/dialog.tsx";
 import { Loaded, Problem, useResource } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { Table } from "../components/table.tsx";
@@ -17,10 +17,9 @@ type NewKey = Awaited<ReturnType<typeof client.createKey>>;
 const Created = ({ created, close }: { readonly created: NewKey; readonly close: () => void }) => (
   <Dialog labelledBy="new-key-title" close={close}>
     <form
-      method="dialog"
       onSubmit={(event) => {
         event.preventDefault();
-        close();
+        dismiss(event.currentTarget, close);
       }}
     >
       <h2 id="new-key-title">The new key</h2>

@@ -21,8 +21,6 @@ export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps
     element?.showModal();
     return () => {
       isMounted.current = false;
-      // The browser returns the focus if the dialog closes before it leaves the document.
-      element?.close();
     };
   }, []);
   return (
@@ -30,6 +28,12 @@ export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps
       {children}
     </dialog>
   );
+};
+
+/** Closes the dialog around an element. The browser returns the focus only if a dialog closes before its removal. */
+export const dismiss = (inside: Element | null, close: () => void): void => {
+  inside?.closest("dialog")?.close();
+  close();
 };
 
 interface ConfirmProps {
@@ -47,12 +51,13 @@ interface ConfirmProps {
 export const Confirm = ({ title, action, danger = false, disabled = false, children, run, close }: ConfirmProps) => {
   const [error, setError] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const submit = async (): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
       await run();
-      close();
+      dismiss(form.current, close);
     } catch (problem) {
       setError(problem);
       setBusy(false);
@@ -61,6 +66,7 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
   return (
     <Dialog labelledBy="dialog-title" close={close}>
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
           void submit();
@@ -70,7 +76,7 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
         {children}
         {error !== undefined && <Problem error={error} />}
         <div class="buttons">
-          <button type="button" onClick={close}>
+          <button type="button" onClick={({ currentTarget }) => dismiss(currentTarget, close)}>
             Cancel
           </button>
           <button type="submit" class={danger ? "danger" : "primary"} disabled={disabled || isBusy}>

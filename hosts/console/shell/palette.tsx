@@ -1,7 +1,7 @@
 /** The command palette: a search among pages, deployments and actions. Follows the combobox pattern of ARIA. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { Dialog } from "../components/dialog.tsx";
+import { Dialog, dismiss } from "../components/dialog.tsx";
 import { Late, useResource } from "../components/resource.tsx";
 import { toggleZone } from "../components/time.tsx";
 import { type DeploymentAction, deploymentActions, openAction } from "../deploy/actions.tsx";
@@ -82,7 +82,7 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
   }, [at]);
   const run = (command: Command | undefined): void => {
     if (command === undefined) return;
-    close();
+    dismiss(list.current, close);
     command.run();
   };
   const moves: Readonly<Record<string, () => number>> = {

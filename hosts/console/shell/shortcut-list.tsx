@@ -1,5 +1,5 @@
 /** The dialog that lists the keyboard shortcuts. */
-import { Dialog } from "../components/dialog.tsx";
+import { Dialog, dismiss } from "../components/dialog.tsx";
 import { shortcuts } from "./shortcuts.ts";
 
 export const ShortcutList = ({ close }: { readonly close: () => void }) => (
@@ -7,7 +7,7 @@ export const ShortcutList = ({ close }: { readonly close: () => void }) => (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        close();
+        dismiss(event.currentTarget, close);
       }}
     >
       <h2 id="shortcuts-title">Keyboard shortcuts</h2>
