@@ -11,6 +11,8 @@ let served: MemoryConsole;
 beforeAll(async () => {
   served = await serveMemoryConsole();
   await seed(served);
+  // Starts the process that adds up the costs.
+  await served.client.getCost({ by: "day" });
 });
 afterAll(async () => {
   await served?.[Symbol.asyncDispose]();

@@ -19,18 +19,21 @@ afterAll(async () => {
 
 const palette = (page: Page) => page.getByRole("combobox", { name: "Search pages, deployments and actions" });
 
-test.each(["light", "dark"] as const)("the palette and the list of shortcuts are accessible (%s)", async (colorScheme) => {
-  await using opened = await openConsole(browser(), served, { colorScheme, viewport: { width: 360, height: 700 } });
-  const { page } = opened;
-  await page.keyboard.press("Control+k");
-  await page.getByRole("option", { name: /shop-api logs/ }).waitFor();
-  expect(await violationsOf(opened)).toEqual([]);
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("?");
-  await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
-  expect(await violationsOf(opened)).toEqual([]);
-  expect(opened.problems).toEqual([]);
-});
+test.each(["light", "dark"] as const)(
+  "the palette and the list of shortcuts are accessible (%s)",
+  async (colorScheme) => {
+    await using opened = await openConsole(browser(), served, { colorScheme, viewport: { width: 360, height: 700 } });
+    const { page } = opened;
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option", { name: /shop-api logs/ }).waitFor();
+    expect(await violationsOf(opened)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
+    expect(await violationsOf(opened)).toEqual([]);
+    expect(opened.problems).toEqual([]);
+  },
+);
 
 test("the palette finds a page, and returns the focus if it closes without a choice", async () => {
   await using opened = await openConsole(browser(), served);
@@ -53,7 +56,10 @@ test("the arrow keys select a command, and its option is the active descendant",
   const { page } = opened;
   await page.keyboard.press("Control+k");
   await palette(page).fill("image-resizer");
-  await page.getByRole("option", { name: /image-resizer/ }).first().waitFor();
+  await page
+    .getByRole("option", { name: /image-resizer/ })
+    .first()
+    .waitFor();
   await page.keyboard.press("ArrowDown");
   const selected = page.getByRole("option", { selected: true });
   expect(await selected.textContent()).toContain("image-resizer releases");

@@ -13,6 +13,8 @@ let ids: Awaited<ReturnType<typeof seed>>;
 beforeAll(async () => {
   [full, empty] = await Promise.all([serveMemoryConsole(), serveMemoryConsole()]);
   ids = await seed(full);
+  // Starts the process that adds up the costs.
+  await full.client.getCost({ by: "day" });
 });
 afterAll(async () => {
   await full?.[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 /** Proposes fields and values for the filter of a log, from the log's newest entries. */
 import type { CompletionSource } from "../components/code-editor.ts";
 import { client } from "../shell/session.ts";
-import { filterContext, valueText } from "./filter-completion.ts";
+import { fieldMatches, filterContext, valuesMatching, valueText } from "./filter-completion.ts";
 
 type Values = Awaited<ReturnType<typeof client.listLogValues>>;
 
@@ -10,8 +10,7 @@ const KEPT_MS = 30_000;
 const MAX_VALUES = 100;
 const operators = ["AND", "OR", "NOT"];
 
-const counted = (entries: number): string =>
-  `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}`;
+const counted = (entries: number): string => `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}`;
 
 /** Returns a source of proposals for the log of a deployment. */
 export const completeFilter = (name: string): CompletionSource => {
@@ -32,6 +31,7 @@ export const completeFilter = (name: string): CompletionSource => {
   return async ({ text, position, isExplicit }) => {
     const context = filterContext(text, position);
     if (context === undefined) return undefined;
+    const typed = text.slice(context.from, position);
     if (context.kind === "value") {
       const next = text.charAt(position);
       const found = await valuesOf(context.field, context.prefix);
@@ -39,15 +39,17 @@ export const completeFilter = (name: string): CompletionSource => {
         const insert = valueText(context.field, value, next);
         return { label: insert, detail: counted(entries) };
       });
-      return { from: context.from, options };
+      return { from: context.from, options: valuesMatching(options, typed) };
     }
-    if (context.from === position && !isExplicit) return undefined;
+    if (typed === "" && !isExplicit) return undefined;
     const { fields } = await read(undefined, "");
     const names = fields.map((field) => ({
       label: field.name,
       detail: counted(field.entries),
       insert: `${field.name}=`,
     }));
-    return { from: context.from, options: [...names, ...operators.map((label) => ({ label, insert: `${label} ` }))] };
+    const all = [...names, ...operators.map((label) => ({ label, insert: `${label} ` }))];
+    // The editor matches characters in any place, which would replace words that search the whole entry.
+    return { from: context.from, options: all.filter(({ label }) => fieldMatches(label, typed)) };
   };
 };

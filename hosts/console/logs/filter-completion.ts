@@ -28,7 +28,8 @@ const MAX_TERM = 500;
 /** Returns the index of the quote that is open at the end of a text, or undefined. */
 const openQuoteOf = (text: string): number | undefined => {
   let open: number | undefined;
-  for (const { 0: found, index } of text.matchAll(/\\.|"/gs)) if (found === '"') open = open === undefined ? index : undefined;
+  for (const { 0: found, index } of text.matchAll(/\\.|"/gs))
+    if (found === '"') open = open === undefined ? index : undefined;
   return open;
 };
 
@@ -46,6 +47,22 @@ export const filterContext = (text: string, position: number): FilterContext | u
   const [, start] = FIELD_START.exec(term) ?? [];
   return start === undefined ? undefined : { kind: "field", from: position - start.length };
 };
+
+/** Returns whether a field, or one of its parts, begins with what the user types. Ignores letter case. */
+export const fieldMatches = (name: string, typed: string): boolean => {
+  const start = typed.toLowerCase();
+  const whole = name.toLowerCase();
+  return whole.startsWith(start) || whole.split(".").some((part) => part.startsWith(start));
+};
+
+/**
+ * Returns the proposals that begin with what the user types, ignoring letter case. Returns none if one is complete
+ * already, because Enter then applies the filter.
+ */
+export const valuesMatching = <T extends { readonly label: string }>(options: readonly T[], typed: string): readonly T[] =>
+  options.some(({ label }) => label === typed)
+    ? []
+    : options.filter(({ label }) => label.replace(/^"/, "").toLowerCase().startsWith(typed.replace(/^"/, "").toLowerCase()));
 
 export type FilterValue = string | number | boolean | null;
 

@@ -13,8 +13,8 @@ import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
-import { isMac, listenForShortcuts, openPanel } from "./shortcuts.ts";
 import { account, apiUrl, isSignedIn, offeredLink, signIn, signOut } from "./session.ts";
+import { isMac, listenForShortcuts, openPanel } from "./shortcuts.ts";
 
 const titleOf = (route: Route): string => {
   switch (route.page) {

@@ -21,7 +21,9 @@ const page = (label: string, route: Route): Command => ({
 });
 
 const pagesOf = (name: string): readonly Command[] =>
-  sections.map((section) => page(section === "overview" ? name : `${name} ${section}`, { page: "deployment", name, section }));
+  sections.map((section) =>
+    page(section === "overview" ? name : `${name} ${section}`, { page: "deployment", name, section }),
+  );
 
 const actionsOf = (name: string, hasSchedule: boolean): readonly Command[] =>
   (Object.entries(deploymentActions) as [DeploymentAction, string][])
@@ -65,7 +67,7 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
   const id = useId();
   const search = useSignal("");
   const active = useSignal(0);
-  const list = useRef<HTMLUListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const deployments = useResource("palette", (signal) => client.listDeployments({ signal }));
   const { route } = location.value;
   const current = route.page === "deployment" ? route.name : undefined;
@@ -74,7 +76,8 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
     ...actionsOf(name, schedule !== null),
   ]);
   const commands = [...currentFirst(ofDeployments, current), ...generalCommands(signOut)];
-  const ordered = search.value === "" && current === undefined ? [...generalCommands(signOut), ...ofDeployments] : commands;
+  const ordered =
+    search.value === "" && current === undefined ? [...generalCommands(signOut), ...ofDeployments] : commands;
   const found = findCommands(ordered, search.value, MAX_SHOWN);
   const at = Math.min(active.value, found.length - 1);
   useEffect(() => {
@@ -124,10 +127,10 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
           active.value = move();
         }}
       />
-      <ul ref={list} id={`${id}list`} role="listbox" aria-label="Commands">
+      <div ref={list} id={`${id}list`} class="options" role="listbox" aria-label="Commands">
         {found.map((command, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keyboard, as in every combobox
-          <li
+          <div
             key={command.id}
             id={`${id}${index}`}
             role="option"
@@ -137,9 +140,9 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
           >
             <span>{command.label}</span>
             <span class="dim">{command.group}</span>
-          </li>
+          </div>
         ))}
-      </ul>
+      </div>
       <p class="dim" role="status">
         {found.length === 0 && "No command matches."}
       </p>

@@ -100,7 +100,9 @@ const Chart = ({ column, report }: { readonly column: CostColumn; readonly repor
       <figcaption>
         <span class="chart-title">{column.label}</span>
         <span class="legend">
-          {shown.length < bars.length ? `The ${MAX_BARS} largest of ${bars.length}` : `${bars.length} ${by}${bars.length === 1 ? "" : "s"}`}
+          {shown.length < bars.length
+            ? `The ${MAX_BARS} largest of ${bars.length}`
+            : `${bars.length} ${by}${bars.length === 1 ? "" : "s"}`}
         </span>
       </figcaption>
       {by === "day" ? <Days bars={shown} label={`${column.label} by day`} /> : <Groups bars={shown} by={by} />}

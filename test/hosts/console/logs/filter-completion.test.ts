@@ -1,6 +1,12 @@
 /** What a user types in a filter. `|` marks the cursor. */
 import { expect, test } from "vitest";
-import { type FilterContext, filterContext, valueText } from "../../../../hosts/console/logs/filter-completion.ts";
+import {
+  type FilterContext,
+  fieldMatches,
+  filterContext,
+  valuesMatching,
+  valueText,
+} from "../../../../hosts/console/logs/filter-completion.ts";
 
 const at = (marked: string): FilterContext | undefined => filterContext(marked.replace("|", ""), marked.indexOf("|"));
 
@@ -31,4 +37,18 @@ test("quotes text, and omits the closing quote that the editor has added", () =>
   expect(valueText("jsonPayload.user", "ada", '"')).toBe('"ada');
   expect(valueText("severity", "ERROR", "")).toBe("ERROR");
   expect(valueText("jsonPayload.count", 3, "")).toBe("3");
+});
+
+test("proposes fields that begin with the typed text, and not every field that contains its letters", () => {
+  expect(["", "json", "USER", "jsonPayload.us"].map((typed) => fieldMatches("jsonPayload.user", typed))).toEqual([
+    ...[true, true, true, true],
+  ]);
+  expect(fieldMatches("jsonPayload.user", "old")).toBe(false);
+});
+
+test("proposes values that begin with the typed text, and none if the text is complete", () => {
+  const options = ["ERROR", '"error page"', "INFO"].map((label) => ({ label }));
+  expect(valuesMatching(options, "err")).toEqual([options[0], options[1]]);
+  expect(valuesMatching(options, '"E')).toEqual([options[0], options[1]]);
+  expect(valuesMatching(options, "ERROR")).toEqual([]);
 });
