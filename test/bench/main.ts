@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Bench, type Outcome, runBench } from "./bench.ts";
 import { coldStart, coldStartBubblewrap, coldStartExpress, coldStartExpressBubblewrap } from "./cold-start.ts";
-import { consoleBenches } from "./console.ts";
+import { consoleBenches } from "./console/console.ts";
 import { coldStartContainer, containerDeploy } from "./containers.ts";
 import { cronLateness } from "./cron.ts";
 import { deploy, rollback } from "./deploy.ts";

@@ -4,9 +4,9 @@
  */
 import { createServer } from "node:http";
 import type { CDPSession, Page } from "playwright-core";
-import { launchBrowser, openConsole } from "../support/console/browser.ts";
-import { seed, writeLines } from "../support/console/seed.ts";
-import { serveMemoryConsole } from "../support/console/served-console.ts";
+import { launchBrowser, openConsole } from "../../support/console/browser.ts";
+import { seed, writeLines } from "../../support/console/seed.ts";
+import { serveMemoryConsole } from "../../support/console/served-console.ts";
 
 const SLOW_DOWN = 4;
 const BATCH = 5000;

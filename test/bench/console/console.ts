@@ -1,8 +1,8 @@
 /** The console in Chromium: its size, its start on a slow processor, and its lists of log lines. */
 import { existsSync } from "node:fs";
-import { has } from "../support/vitest/machine.ts";
-import { type Bench, type Goal, skipped } from "./bench.ts";
-import { startPeer } from "./processes.ts";
+import { has } from "../../support/vitest/machine.ts";
+import { type Bench, type Goal, skipped } from "../bench.ts";
+import { startPeer } from "../processes.ts";
 
 /** An hour of 50 lines per second. */
 const FOLLOWED = 180_000;
@@ -53,7 +53,7 @@ const benchOf = ({ measure, title, unit, most }: Measurement): Bench => ({
     if (!existsSync("dist/console/index.html"))
       throw new Error("The console is not built. Run `npm run console:build`.");
     const lines = small ? [SMALL, SMALL] : [FOLLOWED, SCROLLED];
-    const browser = await startPeer("test/console/measure.ts", ...lines.map(String));
+    const browser = await startPeer("test/bench/console/measure.ts", ...lines.map(String));
     return {
       subject: {
         name: "console",
