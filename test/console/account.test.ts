@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openConsole } from "../support/console/browser.ts";
 import { seed, writeLines } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+import { startSql } from "../support/console/start-sql.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
 
 const browser = useBrowser();
@@ -11,8 +12,7 @@ let served: MemoryConsole;
 beforeAll(async () => {
   served = await serveMemoryConsole();
   await seed(served);
-  // Starts the process that adds up the costs.
-  await served.client.getCost({ by: "day" });
+  await startSql(served);
 });
 afterAll(async () => {
   await served?.[Symbol.asyncDispose]();

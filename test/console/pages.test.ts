@@ -4,6 +4,7 @@ import { violationsOf } from "../support/console/accessibility.ts";
 import { type ConsolePage, openConsole } from "../support/console/browser.ts";
 import { seed } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+import { startSql } from "../support/console/start-sql.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
 
 const browser = useBrowser();
@@ -13,8 +14,7 @@ let ids: Awaited<ReturnType<typeof seed>>;
 beforeAll(async () => {
   [full, empty] = await Promise.all([serveMemoryConsole(), serveMemoryConsole()]);
   ids = await seed(full);
-  // Starts the process that adds up the costs.
-  await full.client.getCost({ by: "day" });
+  await startSql(full);
 });
 afterAll(async () => {
   await full?.[Symbol.asyncDispose]();
