@@ -57,6 +57,10 @@ writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", p
 install(`./${tarball}`);
 const strays = globSync("node_modules/portside/**/{node_modules,.*}", { cwd: folder });
 if (strays.length > 0) throw new Error(`the package contains unexpected files: ${strays.slice(0, 5).join(", ")}`);
+// The pictures of the console take megabytes, and the packaged documentation shows only one of them.
+const pictures = globSync("node_modules/portside/docs/images/console/**/*.png", { cwd: folder });
+if (pictures.length !== 1)
+  throw new Error(`the package must contain one picture of the console: ${pictures.join(", ")}`);
 const bytes = sizeOf(join(folder, "node_modules"));
 const packages = run("npm", ["ls", "--all", "--parseable"]).trim().split("\n").length - 1;
 console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages`);

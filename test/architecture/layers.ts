@@ -142,13 +142,14 @@ const rules: readonly Rule[] = [
     may: [
       /^hosts\/console\//,
       /^hosts\/(client\/index|client\/storage\/(upload|parts-upload|storage)|packer\/[a-z-]+)\.ts$/,
-      /^core\/domain\/(wire\/names|deploy\/source\/packing|sql\/(csv|functions)|volumes\/object-path)\.ts$/,
+      /^core\/domain\/(wire\/(names|instant)|usage\/(decimal|month))\.ts$/,
+      /^core\/domain\/(deploy\/source\/packing|sql\/(csv|functions)|volumes\/object-path)\.ts$/,
       /^virtual:deploy-schema$/,
       /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
       /^uplot\/dist\/uPlot\.min\.css$/,
       /^(@codemirror\/|@lezer\/highlight$)/,
     ],
-    why: "the console uses the public API, through the client, and packs sources like the command line",
+    why: "the console uses the public API through the client, and rules that import no package of Node",
   },
   {
     from: /^hosts\/packer\//,

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Bench, type Outcome, runBench } from "./bench.ts";
 import { coldStart, coldStartBubblewrap, coldStartExpress, coldStartExpressBubblewrap } from "./cold-start.ts";
+import { consoleBenches } from "./console/console.ts";
 import { coldStartContainer, containerDeploy } from "./containers.ts";
 import { cronLateness } from "./cron.ts";
 import { deploy, rollback } from "./deploy.ts";
@@ -55,13 +56,21 @@ const benches: readonly Bench[] = [
   sqlCatchUp,
   sqlFirst,
   sqlIdle,
+  ...consoleBenches,
 ];
 
 const { values, positionals } = parseArgs({
   options: { json: { type: "string" }, small: { type: "boolean", default: false } },
   allowPositionals: true,
 });
-const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+
+/** Returns the benchmark of a name, or those whose names begin with it and a hyphen. */
+const benchesOf = (wanted: string): readonly Bench[] => {
+  const exact = benches.filter(({ name }) => name === wanted);
+  return exact.length > 0 ? exact : benches.filter(({ name }) => name.startsWith(`${wanted}-`));
+};
+
+const unknown = positionals.filter((name) => benchesOf(name).length === 0);
 if (unknown.length > 0) {
   console.error(`Unknown benchmark ${unknown.join(", ")}. Use ${benches.map(({ name }) => name).join(", ")}.`);
   process.exit(2);
@@ -70,8 +79,9 @@ if (unknown.length > 0) {
 if (values.small) console.error("--small measures once, without a warm-up: do not compare its figures.");
 
 const outcomes: Outcome[] = [];
+const chosen = new Set(positionals.flatMap(benchesOf));
 for (const bench of benches) {
-  if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
+  if (positionals.length > 0 && !chosen.has(bench)) continue;
   const outcome = await runBench(bench, values.small).catch((error: unknown) => {
     console.error(`${bench.name}: FAILED`, error);
     process.exitCode = 1;

@@ -60,7 +60,7 @@ test("deploys by drop, watches a deploy fail, finds the line in the logs, fixes 
   await page.getByRole("link", { name, exact: true }).click();
   await page.getByRole("row", { name: /Ready/ }).first().waitFor();
   await page.getByRole("link", { name: "Logs" }).click();
-  await page.getByRole("searchbox", { name: "Filter" }).fill('"no database"');
+  await page.getByRole("textbox", { name: "Filter" }).fill('"no database"');
   await page.keyboard.press("Enter");
   await page
     .getByRole("button", { name: /no database/ })

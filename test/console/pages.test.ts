@@ -1,12 +1,11 @@
 /** Every page with content: accessible in both themes, within the security policy, and without horizontal overflow. */
-import axe from "axe-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { violationsOf } from "../support/console/accessibility.ts";
 import { type ConsolePage, openConsole } from "../support/console/browser.ts";
 import { seed } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
+import { startSql } from "../support/console/start-sql.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
-
-const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 const browser = useBrowser();
 let full: MemoryConsole;
@@ -15,6 +14,7 @@ let ids: Awaited<ReturnType<typeof seed>>;
 beforeAll(async () => {
   [full, empty] = await Promise.all([serveMemoryConsole(), serveMemoryConsole()]);
   ids = await seed(full);
+  await startSql(full);
 });
 afterAll(async () => {
   await full?.[Symbol.asyncDispose]();
@@ -42,18 +42,11 @@ const pages: Readonly<Record<string, readonly [fragment: () => string, text: str
   deploys: [() => "#/deploys", "build_failed"],
   "a deploy": [() => `#/deploys/${ids.done}`, "serves all traffic"],
   "a failed deploy": [() => `#/deploys/${ids.failed}`, "npm run build exited with code 1."],
+  "costs by day": [() => "#/cost", "Platform, EUR"],
+  "costs by user": [() => "#/cost?by=user", "<i>linus</i>"],
+  "an account": [() => "#/account", "volumes.mounts"],
   "an unknown page": [() => "#/nowhere", "No page has this URL."],
   "a missing deployment": [() => "#/deployments/no-such-app", "no-such-app"],
-};
-
-const violationsOf = async ({ page }: ConsolePage): Promise<string[]> => {
-  // Through the debugger, because the page's policy forbids injected scripts.
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(STANDARDS)} })`);
-  const { violations } = found as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
-  );
 };
 
 const overflowOf = ({ page }: ConsolePage): Promise<number> =>

@@ -27,6 +27,9 @@ const pages: Readonly<Record<string, string>> = {
   deploys: "#/deploys",
   deploy: `#/deploys/${done}`,
   "failed-deploy": `#/deploys/${failed}`,
+  cost: "#/cost",
+  "cost-by-user": "#/cost?by=user",
+  account: "#/account",
 };
 
 /** Lists measure their rows after the first frame, and charts load their code. */

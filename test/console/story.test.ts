@@ -202,18 +202,19 @@ test("expands a structured entry, and adds a field to the filter", async () => {
     .click();
   await page.getByRole("button", { name: "Filter by user" }).click();
   await expect.poll(() => page.url()).toMatch(/query=jsonPayload\.user%3D%22(ada|grace)%22$/);
-  await page.getByRole("searchbox", { name: "Filter" }).waitFor();
+  await page.getByRole("textbox", { name: "Filter" }).waitFor();
   await expect.poll(() => page.getByRole("button", { name: /GET \/orders/ }).count()).toBe(0);
 });
 
 test("marks the error in a filter, and accepts the corrected one", async () => {
   await using opened = await open("#/deployments/shop-api/logs");
   const { page } = opened;
-  const filter = page.getByRole("searchbox", { name: "Filter" });
+  const filter = page.getByRole("textbox", { name: "Filter" });
   await filter.fill("severity>==ERROR");
   await filter.press("Enter");
   await page.getByRole("alert").getByText("At character 11: expected a value after '>='").waitFor();
-  expect(await filter.getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => filter.getAttribute("aria-invalid")).toBe("true");
+  expect(await page.locator(".cm-invalid").textContent()).toBe("=");
   await filter.fill("severity>=ERROR");
   await filter.press("Enter");
   await page.getByText("payment provider responded with 502").first().waitFor();

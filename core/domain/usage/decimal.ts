@@ -66,6 +66,14 @@ export const decimalText = ({ digits, scale }: Decimal, places = 0): string => {
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
+const AMOUNT_PLACES = 4;
+
+/** Formats an amount of money for people. An amount below the last decimal shown must not look like zero. */
+export const formatAmount = (amount: Decimal): string => {
+  const rounded = roundDecimal(amount, AMOUNT_PLACES);
+  return amount.digits > 0n && rounded.digits === 0n ? "<0.0001" : decimalText(rounded, 2);
+};
+
 /** Returns the share of `part` in `whole`, from 0 to 1, for charts. Rounds up, so that a small share is not 0. */
 export const shareOf = (part: Decimal, whole: Decimal): number => {
   const scale = Math.max(part.scale, whole.scale);

@@ -4,8 +4,8 @@ import {
   compareDecimals,
   type Decimal,
   decimalText,
+  formatAmount,
   parseDecimal,
-  roundDecimal,
   shareOf,
   zero,
 } from "../../../core/domain/usage/decimal.ts";
@@ -31,13 +31,6 @@ export interface CostReport {
 }
 
 const CHART_WIDTH = 20;
-const PLACES = 4;
-
-/** Formats an amount for people. An amount below the last decimal shown must not look like zero. */
-const money = (amount: Decimal): string => {
-  const rounded = roundDecimal(amount, PLACES);
-  return amount.digits > 0n && rounded.digits === 0n ? "<0.0001" : decimalText(rounded, 2);
-};
 
 const countsOf = ({ turns, input, output, cached }: UsageSum): string[] => [turns, input, output, cached].map(String);
 
@@ -93,7 +86,7 @@ const rowsOf = (report: CostReport): (readonly [Group, UsageSum])[] => {
 const printCosts = async (io: Io, report: CostReport): Promise<void> => {
   const { source, by, infrastructure } = report;
   const onTerminal = io.stdout.isTTY === true;
-  const shown = (amount: Decimal): string => (onTerminal ? money(amount) : decimalText(amount));
+  const shown = (amount: Decimal): string => (onTerminal ? formatAmount(amount) : decimalText(amount));
   const charges = infrastructure.offered && infrastructure.key === by ? infrastructure : undefined;
   const rows = rowsOf(report);
   const most = rows.reduce((max, [, { cost }]) => (compareDecimals(cost, max) > 0 ? cost : max), zero);
@@ -133,7 +126,7 @@ const printNotes = (io: Io, { source, sums, infrastructure, unreadable, period }
 export const printCost = async (io: Io, report: CostReport): Promise<void> => {
   const { sums, period } = report;
   await printCosts(io, report);
-  const total = paint(io, "bold", `${money(sums.total.cost)} USD`);
+  const total = paint(io, "bold", `${formatAmount(sums.total.cost)} USD`);
   if (io.stdout.isTTY === true)
     print(io, `\n${total} on models ${period.label}, in ${pluralize(sums.total.turns, "turn")}`);
   printNotes(io, report);

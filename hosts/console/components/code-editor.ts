@@ -128,7 +128,10 @@ const marks = StateField.define<DecorationSet>({
     });
     return Decoration.set(ranges, true);
   },
-  provide: (field) => EditorView.decorations.from(field),
+  provide: (field) => [
+    EditorView.decorations.from(field),
+    EditorView.contentAttributes.from(field, ({ size }) => (size > 0 ? { "aria-invalid": "true" } : {})),
+  ],
 });
 
 /** Keeps the text on one line: pasted line breaks become spaces. */

@@ -22,8 +22,14 @@ export const CopyButton = ({ text, label }: { readonly text: string; readonly la
   </button>
 );
 
+interface CopyCommandsProps {
+  readonly request: ApiRequest;
+  /** Absent if the command line has no such command. */
+  readonly cli?: string;
+}
+
 /** Copies an action of the page as a `curl` command and as a command of `portside`, if the action has one. */
-export const CopyCommands = ({ request, cli }: { readonly request: ApiRequest; readonly cli?: string }) => (
+export const CopyCommands = ({ request, cli }: CopyCommandsProps) => (
   <span class="copies">
     <CopyButton text={curlOf(apiUrl, request)} label="curl" />
     {cli !== undefined && <CopyButton text={cli} label="CLI" />}

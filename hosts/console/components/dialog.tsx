@@ -1,7 +1,40 @@
-/** A modal dialog that confirms an action. */
+/** Modal dialogs. A dialog returns the focus to the element that opened it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "./resource.tsx";
+
+interface DialogProps {
+  /** The id of the element that names the dialog. */
+  readonly labelledBy: string;
+  /** For the style sheet. */
+  readonly class?: string;
+  readonly children: ComponentChildren;
+  readonly close: () => void;
+}
+
+/** A modal dialog, which Escape closes. */
+export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps) => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isMounted = useRef(true);
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => {
+      isMounted.current = false;
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} class={name} onClose={() => isMounted.current && close()} aria-labelledby={labelledBy}>
+      {children}
+    </dialog>
+  );
+};
+
+/** Closes the dialog around an element. The browser returns the focus only if a dialog closes before its removal. */
+export const dismiss = (inside: Element | null, close: () => void): void => {
+  inside?.closest("dialog")?.close();
+  close();
+};
 
 interface ConfirmProps {
   readonly title: string;
@@ -14,25 +47,26 @@ interface ConfirmProps {
   readonly close: () => void;
 }
 
+/** A dialog that confirms an action. */
 export const Confirm = ({ title, action, danger = false, disabled = false, children, run, close }: ConfirmProps) => {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
+  const form = useRef<HTMLFormElement>(null);
   const submit = async (): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
       await run();
-      close();
+      dismiss(form.current, close);
     } catch (problem) {
       setError(problem);
       setBusy(false);
     }
   };
   return (
-    <dialog ref={dialog} onClose={close} aria-labelledby="dialog-title">
+    <Dialog labelledBy="dialog-title" close={close}>
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
           void submit();
@@ -42,7 +76,7 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
         {children}
         {error !== undefined && <Problem error={error} />}
         <div class="buttons">
-          <button type="button" onClick={close}>
+          <button type="button" onClick={({ currentTarget }) => dismiss(currentTarget, close)}>
             Cancel
           </button>
           <button type="submit" class={danger ? "danger" : "primary"} disabled={disabled || isBusy}>
@@ -50,6 +84,6 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 };

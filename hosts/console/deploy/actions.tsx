@@ -1,5 +1,6 @@
 /** The actions on a deployment: restart, run the schedule, delete. */
-import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 import { announcement, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { cliOf } from "../components/shell-words.ts";
@@ -93,28 +94,55 @@ const Delete = ({ name, close }: ActionProps) => {
   );
 };
 
-const actions = { restart: Restart, fire: Fire, delete: Delete } as const;
+const dialogs = { fire: Fire, restart: Restart, delete: Delete } as const;
+
+export type DeploymentAction = keyof typeof dialogs;
+
+/** The actions with the labels of their buttons. */
+export const deploymentActions: Readonly<Record<DeploymentAction, string>> = {
+  fire: "Run schedule",
+  restart: "Restart",
+  delete: "Delete",
+};
+
+const opened = signal<{ readonly name: string; readonly action: DeploymentAction } | undefined>(undefined);
+
+/** Opens the dialog of an action as soon as the page of the deployment is open. */
+export const openAction = (name: string, action: DeploymentAction): void => {
+  opened.value = { name, action };
+};
+
+const closeAction = (): void => {
+  opened.value = undefined;
+};
 
 export const Actions = ({ name, hasSchedule }: { readonly name: string; readonly hasSchedule: boolean }) => {
-  const [open, setOpen] = useState<keyof typeof actions | undefined>(undefined);
-  const Open = open === undefined ? undefined : actions[open];
+  const open = opened.value?.name === name ? opened.value.action : undefined;
+  const Open = open === undefined ? undefined : dialogs[open];
+  // Leaving the page closes its dialog.
+  useEffect(
+    () => () => {
+      if (opened.peek()?.name === name) closeAction();
+    },
+    [name],
+  );
   return (
     <div class="buttons">
       <a class="button" href={fragmentOf({ page: "deployment", name, section: "settings" })}>
         Deploy
       </a>
       {hasSchedule && (
-        <button type="button" onClick={() => setOpen("fire")}>
-          Run schedule
+        <button type="button" onClick={() => openAction(name, "fire")}>
+          {deploymentActions.fire}
         </button>
       )}
-      <button type="button" onClick={() => setOpen("restart")}>
-        Restart
+      <button type="button" onClick={() => openAction(name, "restart")}>
+        {deploymentActions.restart}
       </button>
-      <button type="button" class="danger" onClick={() => setOpen("delete")}>
-        Delete
+      <button type="button" class="danger" onClick={() => openAction(name, "delete")}>
+        {deploymentActions.delete}
       </button>
-      {Open !== undefined && <Open name={name} close={() => setOpen(undefined)} />}
+      {Open !== undefined && <Open name={name} close={closeAction} />}
     </div>
   );
 };

@@ -1,18 +1,24 @@
 /** The log of a deployment: history and new entries in one list, with a filter. */
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
 import { Command, CopyCommands } from "../components/copy.tsx";
+import { Editor } from "../components/editor.tsx";
 import { formatTime } from "../components/format.ts";
+import { lazy } from "../components/lazy.tsx";
 import { Late, Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { showsUtc } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
+import { completeFilter } from "./complete-filter.ts";
 import { addField, combineFilter, type FilterProblem, filterProblemOf, minimumSeverities } from "./filter.ts";
 import { LogList } from "./log-list.tsx";
 import { useLog } from "./use-log.ts";
 
+const Histogram = lazy(async () => (await import("./histogram.tsx")).Histogram, "Counting the entries…");
+
 interface FilterProps {
+  readonly name: string;
   readonly query: string;
   readonly severity: string;
   readonly problem: FilterProblem | undefined;
@@ -34,32 +40,36 @@ const Marked = ({ query, problem: { message, at } }: { readonly query: string; r
   </div>
 );
 
-const Filter = ({ query, severity, problem }: FilterProps) => {
-  const input = useRef<HTMLInputElement>(null);
+const Filter = ({ name, query, severity, problem }: FilterProps) => {
+  const draft = useSignal(query);
+  const complete = useMemo(() => completeFilter(name), [name]);
   useEffect(() => {
-    if (input.current !== null) input.current.value = query;
+    draft.value = query;
   }, [query]);
+  const at = problem?.at;
+  const apply = (text: string): void => replaceQuery({ query: text });
   return (
     <form
       class="filter"
       onSubmit={(event) => {
         event.preventDefault();
-        replaceQuery({ query: input.current?.value });
+        apply(draft.value);
       }}
     >
-      <label class="grow">
-        <span class="hidden">Filter</span>
-        <input
-          ref={input}
-          type="search"
-          class="code"
+      <div class="grow" data-search>
+        <Editor
+          label="Filter"
+          value={draft.value}
+          onChange={(text) => {
+            draft.value = text;
+          }}
+          onSubmit={apply}
           placeholder={'Filter, such as severity>=ERROR or jsonPayload.user="ada"'}
-          spellcheck={false}
-          autocomplete="off"
-          aria-invalid={problem !== undefined}
-          aria-describedby={problem === undefined ? undefined : "filter-problem"}
+          complete={complete}
+          // The position is that of the applied filter.
+          diagnostics={at === undefined || draft.value !== query ? [] : [{ from: at, to: at + 1 }]}
         />
-      </label>
+      </div>
       <label>
         <span class="hidden">Severity</span>
         <select value={severity} onChange={({ currentTarget }) => replaceQuery({ severity: currentTarget.value })}>
@@ -125,7 +135,7 @@ const Bar = ({ name, filter, until, count, isLoaded, isFollowing, pin }: BarProp
       {until === "" ? (
         <Following isFollowing={isFollowing} />
       ) : (
-        <button type="button" onClick={() => replaceQuery({ until: undefined })}>
+        <button type="button" onClick={() => replaceQuery({ since: undefined, until: undefined })}>
           Show new entries
         </button>
       )}
@@ -147,20 +157,17 @@ const Bar = ({ name, filter, until, count, isLoaded, isFollowing, pin }: BarProp
 );
 
 export const LogsPage = ({ name }: { readonly name: string }) => {
-  const { query = "", severity = "", until = "" } = location.value.query;
+  const { query = "", severity = "", since, until = "", hours } = location.value.query;
   const filter = combineFilter(query, severity);
-  const { list, version, error, isLoaded, loadOlder } = useLog({
-    name,
-    query: filter,
-    until: until === "" ? undefined : until,
-  });
+  const request = { name, query: filter, since, until: until === "" ? undefined : until };
+  const { list, version, error, isLoaded, loadOlder } = useLog(request);
   const isFollowing = useSignal(until === "");
   const problem = error.value instanceof ApiError ? filterProblemOf(error.value.issues, query, severity) : undefined;
   const count = version.value >= 0 ? list.entries.length : 0;
   const pin = (): void => replaceQuery({ until: list.entries.at(-1)?.timestamp });
   return (
     <div class="logs">
-      <Filter query={query} severity={severity} problem={problem} />
+      <Filter name={name} query={query} severity={severity} problem={problem} />
       {problem !== undefined ? (
         <Marked query={query} problem={problem} />
       ) : (
@@ -169,8 +176,10 @@ export const LogsPage = ({ name }: { readonly name: string }) => {
       {error.value === undefined && (
         <Bar {...{ name, filter, until, count, isFollowing, pin }} isLoaded={isLoaded.value} />
       )}
+      {/* After the lines, because counting takes longer. */}
+      {isLoaded.value && error.value === undefined && <Histogram request={request} hours={Number(hours)} />}
       {!isLoaded.value && error.value === undefined && <Late>Reading the log…</Late>}
-      {isLoaded.value && count === 0 && <Empty name={name} isFiltered={filter !== undefined} />}
+      {isLoaded.value && count === 0 && <Empty name={name} isFiltered={filter !== undefined || since !== undefined} />}
       {count > 0 && (
         <LogList
           entries={list.entries}

@@ -11,6 +11,8 @@ const MAX_ENTRIES = 125_000;
 export interface LogRequest {
   readonly name: string;
   readonly query: string | undefined;
+  /** The start of the page's time range. */
+  readonly since: string | undefined;
   /** The end of the page's time range. A log with an end has nothing to follow. */
   readonly until: string | undefined;
 }
@@ -25,7 +27,7 @@ interface Options {
 }
 
 const follow = async ({ list, request, signal, changed, trimmed }: Options): Promise<void> => {
-  const since = followFrom(list.entries.at(-1)?.timestamp);
+  const since = followFrom(list.entries.at(-1)?.timestamp) ?? request.since;
   const filter = { deployment_name: request.name, query: request.query, since };
   let batch: Entry[] = [];
   const flush = () => {
@@ -55,7 +57,7 @@ export const useLog = (request: LogRequest) => {
   const readOlder = async (signal?: AbortSignal): Promise<number> => {
     const until = older.current ?? request.until;
     const page = await client.readLogs(
-      { deployment_name: request.name, query: request.query, until, limit: PAGE, order: "desc" },
+      { deployment_name: request.name, query: request.query, since: request.since, until, limit: PAGE, order: "desc" },
       { signal },
     );
     if (signal?.aborted === true) return 0;
@@ -91,7 +93,7 @@ export const useLog = (request: LogRequest) => {
     };
     void run();
     return () => controller.abort();
-  }, [request.name, request.query, request.until]);
+  }, [request.name, request.query, request.since, request.until]);
 
   /** Reads older entries. Returns how many it added. */
   const loadOlder = async (): Promise<number> => {

@@ -15,6 +15,7 @@ import { NewDeploymentPage } from "../deploy/new-deployment-page.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
 import { account, apiUrl, isSignedIn, offeredLink, signIn, signInNotice, signOut } from "./session.ts";
+import { isMac, listenForShortcuts, openPanel } from "./shortcuts.ts";
 
 const titleOf = (route: Route): string => {
   switch (route.page) {
@@ -34,6 +35,10 @@ const titleOf = (route: Route): string => {
       return "Deploys";
     case "deploy":
       return "Deploy";
+    case "cost":
+      return "Cost";
+    case "account":
+      return "Account";
     case "unknown":
       return "Not found";
   }
@@ -43,6 +48,15 @@ const WAITING = "Loading the page…";
 const VolumesPage = lazy(async () => (await import("../volumes/volumes-page.tsx")).VolumesPage, WAITING);
 const VolumePage = lazy(async () => (await import("../volumes/volume-page.tsx")).VolumePage, WAITING);
 const SqlPage = lazy(async () => (await import("../sql/sql-page.tsx")).SqlPage, WAITING);
+const CostPage = lazy(async () => (await import("../usage/cost-page.tsx")).CostPage, WAITING);
+const AccountPage = lazy(async () => (await import("../accounts/account-page.tsx")).AccountPage, WAITING);
+
+const Palette = lazy(async () => (await import("./palette.tsx")).Palette, "Loading the command palette…");
+const ShortcutList = lazy(async () => (await import("./shortcut-list.tsx")).ShortcutList, "Loading the shortcuts…");
+
+const closePanel = (): void => {
+  openPanel.value = undefined;
+};
 
 const Page = ({ route }: { readonly route: Route }) => {
   switch (route.page) {
@@ -62,6 +76,10 @@ const Page = ({ route }: { readonly route: Route }) => {
       return <DeploysPage />;
     case "deploy":
       return <DeployPage key={route.id} id={route.id} />;
+    case "cost":
+      return <CostPage />;
+    case "account":
+      return <AccountPage />;
     case "unknown":
       return (
         <>
@@ -79,6 +97,7 @@ const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
   ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
   ["Volumes", { page: "volumes" }, ["volumes", "volume"]],
   ["SQL", { page: "sql" }, ["sql"]],
+  ["Cost", { page: "cost" }, ["cost"]],
 ];
 
 /** False if an embedding application has turned the documents off. */
@@ -124,18 +143,32 @@ const Header = ({ route }: { readonly route: Route }) => (
       {hasDocs.value && <a href="../docs">API</a>}
     </nav>
     <div class="end">
+      <button
+        type="button"
+        class="quiet"
+        aria-haspopup="dialog"
+        title={`Search pages, deployments and actions (${isMac() ? "⌘" : "Ctrl"} K)`}
+        onClick={() => {
+          openPanel.value = "palette";
+        }}
+      >
+        Search <kbd>{isMac() ? "⌘" : "Ctrl"} K</kbd>
+      </button>
       <button type="button" class="quiet" onClick={toggleZone} title={`Times in ${showsUtc.value ? "UTC" : localZone}`}>
         {showsUtc.value ? "UTC" : "Local time"}
       </button>
+      <a
+        class="account"
+        href={fragmentOf({ page: "account" })}
+        title="Account"
+        aria-current={route.page === "account" ? "page" : undefined}
+      >
+        {account.value ?? "Account"}
+      </a>
       {account.value !== undefined && (
-        <>
-          <span class="account" title="Account">
-            {account.value}
-          </span>
-          <button type="button" class="quiet" onClick={() => void endSession()}>
-            Sign out
-          </button>
-        </>
+        <button type="button" class="quiet" onClick={() => void endSession()}>
+          Sign out
+        </button>
       )}
     </div>
   </header>
@@ -147,6 +180,7 @@ const SignedIn = () => {
   const isFirst = useRef(true);
   const title = titleOf(route);
   useEffect(() => void findDocs(), []);
+  useEffect(listenForShortcuts, []);
   useEffect(() => {
     document.title = `${title} · Portside`;
     // A new page receives the focus, as after a navigation between documents.
@@ -163,6 +197,8 @@ const SignedIn = () => {
       <main ref={main} id="main" tabIndex={-1}>
         <Page route={route} />
       </main>
+      {openPanel.value === "palette" && <Palette signOut={() => void endSession()} close={closePanel} />}
+      {openPanel.value === "shortcuts" && <ShortcutList close={closePanel} />}
     </>
   );
 };

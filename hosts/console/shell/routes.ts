@@ -16,6 +16,8 @@ export type Route =
   | { readonly page: "sql" }
   | { readonly page: "deploys" }
   | { readonly page: "deploy"; readonly id: string }
+  | { readonly page: "cost" }
+  | { readonly page: "account" }
   | { readonly page: "unknown" };
 
 /** A page with its parameters, such as the filter of a log. */
@@ -41,6 +43,7 @@ const routeOf = ([first = "", second, third]: readonly string[]): Route => {
   if (first === "volumes" && third === undefined)
     return second === undefined ? { page: "volumes" } : { page: "volume", name: second };
   if (first === "deploys") return second === undefined ? { page: "deploys" } : { page: "deploy", id: second };
+  if ((first === "cost" || first === "account") && second === undefined) return { page: first };
   if (first !== "deployments" || second === undefined) return { page: "unknown" };
   const section = third ?? "overview";
   return isSection(section) ? { page: "deployment", name: second, section } : { page: "unknown" };
@@ -71,6 +74,9 @@ const pathOf = (route: Route): string => {
       return `volumes/${encodeURIComponent(route.name)}`;
     case "deploy":
       return `deploys/${encodeURIComponent(route.id)}`;
+    case "cost":
+    case "account":
+      return route.page;
     default:
       return "";
   }

@@ -86,6 +86,37 @@ const seedVolumes = async (served: MemoryConsole): Promise<void> => {
   await served.client.deleteVolume({ name: "old-orders" });
 };
 
+/** Adds usage lines of models, and charges of the platform in two currencies. */
+const spend = async (served: MemoryConsole): Promise<void> => {
+  const lines = Array.from({ length: 40 }, (_, at): Line => {
+    const [user, model] = [["ada", "grace", "<i>linus</i>"][at % 3], at % 4 === 0 ? "large-model" : "small-model"];
+    return [
+      "INFO",
+      {
+        ...{ level: "usage", model, user_id: user, chat_id: `chat-${at % 7}` },
+        ...{ input: 900 + at * 37, output: 120 + at * 11, cached: at * 20, cost: at % 4 === 0 ? 0.0625 : 0.0031 },
+      },
+    ];
+  });
+  await writeLines(served, "shop-api", lines);
+  const today = new Date().toISOString().slice(0, 10);
+  const charge = (service: string, cost: string, currency: string) => ({
+    usage_start_time: `${today}T00:00:00Z`,
+    usage_end_time: `${today}T23:59:59Z`,
+    service_description: "Compute",
+    sku_description: "vCPU",
+    usage_amount: "1",
+    usage_unit: "hour",
+    ...{ cost, currency, resource_name: service },
+  });
+  served.memory.charge(
+    served.account,
+    charge("shop-api", "1.75", "EUR"),
+    charge("image-resizer", "0.4", "EUR"),
+    charge("nightly-report", "0.08", "USD"),
+  );
+};
+
 /** Fills the platform. Returns the ids of a deploy that failed and of one that succeeded. */
 export const seed = async (served: MemoryConsole): Promise<{ readonly failed: string; readonly done: string }> => {
   await served.deploy("shop-api", { env: { LOG_LEVEL: "info" }, message: "First version" });
@@ -106,6 +137,7 @@ export const seed = async (served: MemoryConsole): Promise<{ readonly failed: st
   const failed = await served.deploy("broken-import");
   measureHour(served, "shop-api", 40);
   measureHour(served, "image-resizer", 8);
+  await spend(served);
   await writeLines(served, "shop-api", ordinaryLines(120));
   await seedVolumes(served);
   return { failed, done };

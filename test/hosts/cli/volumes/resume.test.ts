@@ -213,7 +213,7 @@ describe("a large file", () => {
       code: 1,
       stdout: "",
       stderr:
-        "error: The upload of 'big.bin' failed twice, because its parts disappeared or changed. Another command may be uploading the same file. Wait until it has ended, and run this command again.\n",
+        "error: The upload of 'big.bin' failed twice, because its parts disappeared or changed. Another program may be uploading the same file. Wait until it has ended, and start the upload again.\n",
     });
     expect([refused, served.count("/upload"), served.count("/upload-resume")]).toEqual([2, 2, 0]);
     expect(await served.cli.paths()).toEqual([]);

@@ -14,6 +14,9 @@ test.each<[string, Route]>([
   ["#/deploy/abc", { page: "unknown" }],
   ["#/deploys", { page: "deploys" }],
   ["#/deploys/abc", { page: "deploy", id: "abc" }],
+  ["#/cost", { page: "cost" }],
+  ["#/account", { page: "account" }],
+  ["#/account/keys", { page: "unknown" }],
   ["#/deployments/my-app/nothing", { page: "unknown" }],
   ["#/nothing", { page: "unknown" }],
   ["#/deploys/%zz", { page: "deploy", id: "%zz" }],
@@ -25,8 +28,7 @@ test("any page and its parameters survive the way through a URL", () => {
   const text = fc.string({ unit: "grapheme", minLength: 1 }).filter((one) => one.isWellFormed());
   const route = fc.oneof(
     fc.constant<Route>({ page: "deployments" }),
-    fc.constant<Route>({ page: "new-deploy" }),
-    fc.constant<Route>({ page: "deploys" }),
+    fc.constantFrom<Route>({ page: "new-deploy" }, { page: "deploys" }, { page: "cost" }, { page: "account" }),
     text.map((id): Route => ({ page: "deploy", id })),
     fc.record({ page: fc.constant("deployment" as const), name: text, section: fc.constantFrom(...sections) }),
   );

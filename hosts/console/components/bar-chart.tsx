@@ -1,0 +1,53 @@
+/** A chart of stacked columns. Its text alternative is a label; a table or a control near it has the values. */
+
+export interface ChartPart {
+  /** The class of the colour, such as `line-0`. */
+  readonly tone: string;
+  /** The height, from 0 to 1. The parts of a column add up to at most 1. */
+  readonly share: number;
+}
+
+export interface ChartColumn {
+  readonly key: string;
+  /** The tooltip of the column. */
+  readonly title: string;
+  readonly parts: readonly ChartPart[];
+  /** True for a column whose value may be too low. */
+  readonly incomplete?: boolean;
+}
+
+const [STEP, WIDTH, HEIGHT] = [10, 8, 100];
+/** The height of a part that is not zero but would be invisible. */
+const MIN_HEIGHT = 1.5;
+
+const heightOf = (share: number): number => (share > 0 ? Math.max(share * HEIGHT, MIN_HEIGHT) : 0);
+
+const Column = ({ column, at }: { readonly column: ChartColumn; readonly at: number }) => {
+  let top = HEIGHT;
+  return (
+    <g class={column.incomplete === true ? "incomplete" : undefined}>
+      <title>{column.title}</title>
+      {/* The whole column shows the tooltip. */}
+      <rect class="column" x={at * STEP} y={0} width={STEP} height={HEIGHT} />
+      {column.parts.map(({ tone, share }) => {
+        const height = heightOf(share);
+        top = Math.max(0, top - height);
+        return <rect key={tone} class={tone} x={at * STEP + 1} y={top} width={WIDTH} height={height} />;
+      })}
+    </g>
+  );
+};
+
+export const BarChart = ({ columns, label }: { readonly columns: readonly ChartColumn[]; readonly label: string }) => (
+  <svg
+    class="bars"
+    viewBox={`0 0 ${Math.max(1, columns.length) * STEP} ${HEIGHT}`}
+    preserveAspectRatio="none"
+    role="img"
+    aria-label={label}
+  >
+    {columns.map((column, at) => (
+      <Column key={column.key} column={column} at={at} />
+    ))}
+  </svg>
+);
