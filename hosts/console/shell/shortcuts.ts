@@ -21,7 +21,10 @@ interface PageShortcut {
 /** The pages that `g` and a letter open. */
 export const pageShortcuts: readonly PageShortcut[] = [
   { key: "d", label: "Deployments", route: { page: "deployments" } },
+  { key: "n", label: "New deployment", route: { page: "new-deploy" } },
   { key: "y", label: "Deploys", route: { page: "deploys" } },
+  { key: "v", label: "Volumes", route: { page: "volumes" } },
+  { key: "s", label: "SQL", route: { page: "sql" } },
   { key: "c", label: "Cost", route: { page: "cost" } },
   { key: "a", label: "Account", route: { page: "account" } },
 ];
