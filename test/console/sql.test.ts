@@ -13,7 +13,12 @@ beforeAll(async () => {
   served = await serveMemoryConsole();
   await served.deploy("sql-app");
   // The first statement starts the process that runs statements.
-  await served.client.runSql({ query: "SELECT 1 AS one" });
+  const starts = () =>
+    served.client.runSql({ query: "SELECT 1 AS one" }).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(starts).toBe(true);
   await writeLines(served, "sql-app", [["ERROR", "<img src=x onerror=\"document.title='executed'\">"]]);
 });
 beforeEach(async () => {

@@ -66,13 +66,11 @@ const serveThrough = (port: number): Promise<ServedConsole> => {
     uploadsInParts: {
       ...uploadsInParts,
       grant: (...args) =>
-        uploadsInParts
-          .grant(...args)
-          .map(({ urls, completeUrl, ...grant }) => ({
-            ...grant,
-            urls: urls.map((url) => atPort(url, port)),
-            completeUrl: atPort(completeUrl, port),
-          })),
+        uploadsInParts.grant(...args).map(({ urls, completeUrl, ...grant }) => ({
+          ...grant,
+          urls: urls.map((url) => atPort(url, port)),
+          completeUrl: atPort(completeUrl, port),
+        })),
     },
   });
   return serveConsole({ ...ports, provider: { ...ports.provider, volumes: routed } });

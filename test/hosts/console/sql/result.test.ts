@@ -48,7 +48,9 @@ test("sorts points by time, and omits rows without a time", () => {
 
 test("reads a time without a zone as UTC", () => {
   const [time, n] = [column("t", "DATETIME"), column("n", "INT64")];
-  expect(pointsOf({ columns: [time, n], rows: [{ t: "2026-01-01T00:00:00", n: 1 }] }, time, n).xs).toEqual([1767225600]);
+  expect(pointsOf({ columns: [time, n], rows: [{ t: "2026-01-01T00:00:00", n: 1 }] }, time, n).xs).toEqual([
+    1767225600,
+  ]);
 });
 
 test("labels the points of a column without order", () => {
