@@ -59,10 +59,15 @@ export const fieldMatches = (name: string, typed: string): boolean => {
  * Returns the proposals that begin with what the user types, ignoring letter case. Returns none if one is complete
  * already, because Enter then applies the filter.
  */
-export const valuesMatching = <T extends { readonly label: string }>(options: readonly T[], typed: string): readonly T[] =>
+export const valuesMatching = <T extends { readonly label: string }>(
+  options: readonly T[],
+  typed: string,
+): readonly T[] =>
   options.some(({ label }) => label === typed)
     ? []
-    : options.filter(({ label }) => label.replace(/^"/, "").toLowerCase().startsWith(typed.replace(/^"/, "").toLowerCase()));
+    : options.filter(({ label }) =>
+        label.replace(/^"/, "").toLowerCase().startsWith(typed.replace(/^"/, "").toLowerCase()),
+      );
 
 export type FilterValue = string | number | boolean | null;
 
