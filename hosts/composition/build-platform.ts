@@ -54,12 +54,15 @@ export interface Platform {
 }
 
 const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): SettingsInput => {
-  const { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
+  const { deployments, instances, volumes, ownDomains, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
   const { buildSeconds, listenSeconds, deploysQueued, envAliases } = settings;
   return {
     policies,
     ...(envAliases === undefined ? {} : { envAliases }),
-    accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
+    accountLimits: {
+      ...{ deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
+      domains: ownDomains,
+    },
     deployLimits: {
       ...(buildSeconds === undefined ? {} : { buildDeadlineMs: buildSeconds * 1000 }),
       ...(listenSeconds === undefined ? {} : { listenDeadlineMs: listenSeconds * 1000 }),

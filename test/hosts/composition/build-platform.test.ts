@@ -25,6 +25,14 @@ test("applies policies in addition to the limits of the settings", async () => {
   await close();
 });
 
+test("applies the setting for own domains", async () => {
+  using folder = folderWith();
+  const settings = { dataDir: folder.path, provider: "memory", ownDomains: "7", logLevel: "silent" };
+  const { controlPlane, close } = await buildPlatform(resolveSettings(settings, {}), {});
+  expect(controlPlane.capabilities().limits.domains).toBe(7);
+  await close();
+});
+
 test("uses the embedder's clock, ids, logger and identity", async () => {
   using folder = folderWith();
   const clock = createManualClock();
