@@ -36,17 +36,26 @@ const decode = (part: string): string => {
 
 const isSection = (word: string): word is Section => (sections as readonly string[]).includes(word);
 
+/** The pages whose path is one word. */
+const simplePages: Readonly<Record<string, Route>> = {
+  "": { page: "deployments" },
+  deployments: { page: "deployments" },
+  deploy: { page: "new-deploy" },
+  deploys: { page: "deploys" },
+  volumes: { page: "volumes" },
+  sql: { page: "sql" },
+  cost: { page: "cost" },
+  account: { page: "account" },
+};
+
 const routeOf = ([first = "", second, third]: readonly string[]): Route => {
-  if (first === "" || (first === "deployments" && second === undefined)) return { page: "deployments" };
-  if (first === "deploy" && second === undefined) return { page: "new-deploy" };
-  if (first === "sql" && second === undefined) return { page: "sql" };
-  if (first === "volumes" && third === undefined)
-    return second === undefined ? { page: "volumes" } : { page: "volume", name: second };
-  if (first === "deploys") return second === undefined ? { page: "deploys" } : { page: "deploy", id: second };
-  if ((first === "cost" || first === "account") && second === undefined) return { page: first };
-  if (first !== "deployments" || second === undefined) return { page: "unknown" };
+  if (second === undefined)
+    return Object.hasOwn(simplePages, first) ? (simplePages[first] as Route) : { page: "unknown" };
+  if (first === "deploys") return { page: "deploy", id: second };
+  if (first === "volumes" && third === undefined) return { page: "volume", name: second };
   const section = third ?? "overview";
-  return isSection(section) ? { page: "deployment", name: second, section } : { page: "unknown" };
+  if (first !== "deployments" || !isSection(section)) return { page: "unknown" };
+  return { page: "deployment", name: second, section };
 };
 
 /** Returns the page of a URL's fragment, such as `#/deployments/my-app/logs?query=severity%3E%3DERROR`. */

@@ -19,8 +19,8 @@ import {
   providerCases,
   type Started,
 } from "../../contracts/index.ts";
-import { memoryDns } from "../../support/providers/memory-dns.ts";
 import { nodeContractSources } from "../../support/providers/contract-sources.ts";
+import { memoryDns } from "../../support/providers/memory-dns.ts";
 
 const nothing = async () => undefined;
 
