@@ -1,0 +1,5 @@
+/** Random operations on the whole provider behave like the model. */
+import { aws } from "../../clouds/aws.ts";
+import { lifeTests } from "../../clouds/life.ts";
+
+lifeTests(aws, { listsPruned: true });

@@ -75,7 +75,7 @@ test("each process that ends before its redeploys leaves them to the next", asyn
   let platform = await interrupted();
   for (let starts = 0; starts < 3; starts++) {
     platform = restarted(platform);
-    await whileTicking(platform.clock, platform.controlPlane.resumeRedeploys(), 100);
+    (await whileTicking(platform.clock, platform.controlPlane.resumeRedeploys(), 100))._unsafeUnwrap();
     await whileTicking(platform.clock, platform.controlPlane.close(), 100);
   }
   expect(await versions(platform)).toEqual([2, 1, 1]);
@@ -111,7 +111,7 @@ describe("the next process does not redeploy", () => {
     await set(platform, "two");
     await whileTicking(clock, controlPlane.settle());
     expect(await pending(platform)).toEqual([]);
-    await whileTicking(clock, controlPlane.rollback(principal(), { name: "a" }));
+    (await whileTicking(clock, controlPlane.rollback(principal(), { name: "a" })))._unsafeUnwrap();
     await whileTicking(clock, controlPlane.settle());
     expect(await resumed(restarted(platform))).toBe(0);
     expect(await versions(platform, ["a"])).toEqual([1]);
