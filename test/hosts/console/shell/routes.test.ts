@@ -9,6 +9,10 @@ test.each<[string, Route]>([
   ["#/deployments", { page: "deployments" }],
   ["#/deployments/my-app", { page: "deployment", name: "my-app", section: "overview" }],
   ["#/deployments/my-app/logs", { page: "deployment", name: "my-app", section: "logs" }],
+  ["#/volumes", { page: "volumes" }],
+  ["#/volumes/my-data", { page: "volume", name: "my-data" }],
+  ["#/volumes/my-data/more", { page: "unknown" }],
+  ["#/sql", { page: "sql" }],
   ["#/deploys", { page: "deploys" }],
   ["#/deploys/abc", { page: "deploy", id: "abc" }],
   ["#/deployments/my-app/nothing", { page: "unknown" }],
@@ -23,7 +27,9 @@ test("any page and its parameters survive the way through a URL", () => {
   const route = fc.oneof(
     fc.constant<Route>({ page: "deployments" }),
     fc.constant<Route>({ page: "deploys" }),
+    fc.constantFrom<Route>({ page: "volumes" }, { page: "sql" }),
     text.map((id): Route => ({ page: "deploy", id })),
+    text.map((name): Route => ({ page: "volume", name })),
     fc.record({ page: fc.constant("deployment" as const), name: text, section: fc.constantFrom(...sections) }),
   );
   fc.assert(
