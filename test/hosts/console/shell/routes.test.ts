@@ -12,6 +12,10 @@ test.each<[string, Route]>([
   ["#/deployments/my-app/settings", { page: "deployment", name: "my-app", section: "settings" }],
   ["#/deploy", { page: "new-deploy" }],
   ["#/deploy/abc", { page: "unknown" }],
+  ["#/volumes", { page: "volumes" }],
+  ["#/volumes/my-data", { page: "volume", name: "my-data" }],
+  ["#/volumes/my-data/more", { page: "unknown" }],
+  ["#/sql", { page: "sql" }],
   ["#/deploys", { page: "deploys" }],
   ["#/deploys/abc", { page: "deploy", id: "abc" }],
   ["#/cost", { page: "cost" }],
@@ -29,7 +33,9 @@ test("any page and its parameters survive the way through a URL", () => {
   const route = fc.oneof(
     fc.constant<Route>({ page: "deployments" }),
     fc.constantFrom<Route>({ page: "new-deploy" }, { page: "deploys" }, { page: "cost" }, { page: "account" }),
+    fc.constantFrom<Route>({ page: "volumes" }, { page: "sql" }),
     text.map((id): Route => ({ page: "deploy", id })),
+    text.map((name): Route => ({ page: "volume", name })),
     fc.record({ page: fc.constant("deployment" as const), name: text, section: fc.constantFrom(...sections) }),
   );
   fc.assert(
