@@ -1,20 +1,5 @@
 /** A chart of stacked columns. Its text alternative is a label; a table or a control near it has the values. */
-
-export interface ChartPart {
-  /** The class of the colour, such as `line-0`. */
-  readonly tone: string;
-  /** The height, from 0 to 1. The parts of a column add up to at most 1. */
-  readonly share: number;
-}
-
-export interface ChartColumn {
-  readonly key: string;
-  /** The tooltip of the column. */
-  readonly title: string;
-  readonly parts: readonly ChartPart[];
-  /** True for a column whose value may be too low. */
-  readonly incomplete?: boolean;
-}
+import type { ChartColumn } from "./chart-column.ts";
 
 const [STEP, WIDTH, HEIGHT] = [10, 8, 100];
 /** The height of a part that is not zero but would be invisible. */

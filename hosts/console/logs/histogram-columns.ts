@@ -1,5 +1,5 @@
 /** The columns of a log's histogram. */
-import type { ChartColumn } from "../components/bar-chart.tsx";
+import type { ChartColumn } from "../components/chart-column.ts";
 
 export interface Bucket {
   readonly start: string;
