@@ -68,5 +68,5 @@ export const orderPermittedAt = (
     freeAt(alike, limits.newOrders, limits, order.at),
     freeAt(own, limits.newOrdersPerAccount, limits, order.at),
   ].filter((one) => one !== undefined);
-  return free.length === 0 ? undefined : free.reduce((a, b) => (a > b ? a : b));
+  return free.sort((a, b) => (a < b ? 1 : -1))[0];
 };

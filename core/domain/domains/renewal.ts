@@ -28,7 +28,8 @@ export const renewalTime = (life: Period, suggested: Period | undefined, random:
   const latest = within(life, USED_LIFE);
   if (suggested === undefined || suggested.end <= suggested.start) return latest;
   const chosen = within(suggested, random);
-  return chosen < latest ? chosen : latest;
+  if (chosen < latest) return chosen;
+  return latest;
 };
 
 /** The delays after failed orders, in milliseconds: they double from the first to the longest. */
