@@ -5,6 +5,7 @@ import { type ConsolePage, openConsole } from "../support/console/browser.ts";
 import { writeLines } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
+import { eventually } from "../support/vitest/eventually.ts";
 
 const browser = useBrowser();
 let served: MemoryConsole;
@@ -13,12 +14,7 @@ beforeAll(async () => {
   served = await serveMemoryConsole();
   await served.deploy("sql-app");
   // The first statement starts the process that runs statements.
-  const starts = () =>
-    served.client.runSql({ query: "SELECT 1 AS one" }).then(
-      () => true,
-      () => false,
-    );
-  await expect.poll(starts).toBe(true);
+  await eventually(() => served.client.runSql({ query: "SELECT 1 AS one" }));
   await writeLines(served, "sql-app", [["ERROR", "<img src=x onerror=\"document.title='executed'\">"]]);
 });
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-/** DNS records: those that an owner must create satisfy the check, and every wrong record has a message. */
+/** The DNS records that an owner must create satisfy the check, and every wrong record has a message. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

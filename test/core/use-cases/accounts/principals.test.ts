@@ -18,6 +18,7 @@ const withoutAccount = [
   "hasSessions",
   "signIn",
   "whenSignedOut",
+  "resumeRedeploys",
   "endWaits",
   "settle",
   "close",
