@@ -74,7 +74,7 @@ test("keeps the images of kept releases, and prunes and removes older ones", asy
   const refused = (await platform.controlPlane.rollback(acme, { name: "app", release: 1 }))._unsafeUnwrapErr();
   expect(refused).toMatchObject({
     kind: "conflict",
-    message: "The image of release 1 was pruned. Deploy its source again.",
+    message: "The image of release 1 was pruned. Roll back to release 2, or deploy the source of release 1 again.",
   });
   expect(await rollback(platform)).toBe("second");
 });
