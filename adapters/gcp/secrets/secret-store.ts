@@ -168,15 +168,20 @@ export const createGcpSecrets = (
   /**
    * Returns the annotations of the account's secrets by their ids, including secrets without versions.
    * @param owner undefined for all secrets of the project
+   * @param isKept selects the secrets to return, because a project may have more secrets than fit into memory
    */
-  const managed = (owner: AccountId | undefined, options: CallOptions) =>
+  const managed = (
+    owner: AccountId | undefined,
+    options: CallOptions,
+    isKept: (annotations: Annotations) => boolean = () => true,
+  ) =>
     safeTry<ReadonlyMap<string, Annotations>, Unavailable>(async function* () {
       const found = new Map<string, Annotations>();
       let pageToken = "";
       do {
         const page = yield* await manager.list(owner && accountDigest(owner), pageToken, options).orElse(asUnavailable);
         for (const { name, annotations = {} } of page.secrets ?? [])
-          found.set(name.split("/").at(-1) ?? "", annotations);
+          if (isKept(annotations)) found.set(name.split("/").at(-1) ?? "", annotations);
         pageToken = page.nextPageToken ?? "";
       } while (pageToken !== "");
       return ok(found);
@@ -269,7 +274,7 @@ export const createGcpSecrets = (
     );
 
   const pendingRedeploys: SecretStore["pendingRedeploys"] = (options = {}) =>
-    managed(undefined, options).map((found) => {
+    managed(undefined, options, (annotations) => parseRedeploys(annotations) !== undefined).map((found) => {
       const lately = recent.ids().map((id) => [id, {}] as const);
       return [...new Map([...lately, ...found])].flatMap(([id, annotations]): PendingRedeploys[] => {
         const recorded = parseRedeploys(recent.apply(id, annotations));
