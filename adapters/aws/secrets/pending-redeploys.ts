@@ -19,9 +19,12 @@ const prefixOf = ({ owner, name }: Omit<PendingRedeploys, "version">): string =>
 
 const keyOf = (pending: PendingRedeploys): string => `${prefixOf(pending)}${pending.version}`;
 
+/** The names of accounts are ASCII, so an encoded account matches, and decoding a match cannot fail. */
+const KEY = /^secret-redeploys\/((?:[^/%]|%[2-7][0-9A-F])+)\/([^/]+)\/([1-9]\d{0,14})$/;
+
 /** Returns an empty list for a key of another form. */
 const parseKey = (key: string): PendingRedeploys[] => {
-  const [, account = "", name = "", version = ""] = /^secret-redeploys\/([^/]+)\/([^/]+)\/([1-9]\d*)$/.exec(key) ?? [];
+  const [, account = "", name = "", version = ""] = KEY.exec(key) ?? [];
   const owner = decodeURIComponent(account);
   return isAccount(owner) ? [{ owner, name: name as SecretName, version: Number(version) }] : [];
 };

@@ -6,6 +6,7 @@
  */
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
+import type { ManagedSecret } from "./secret-manager.ts";
 import { type Annotations, type Changes, withChanges } from "./versions.ts";
 
 /** Another process may delete a version that this process has added, so the memory must expire. */
@@ -21,18 +22,34 @@ export class RecentVersions {
   readonly #clock: Pick<Clock, "now">;
   /** By the id of the secret, then by the key of the annotation. */
   readonly #changes = new Map<string, Map<string, Change>>();
+  /** The result of the last write, by the id of the secret. */
+  readonly #written = new Map<string, ManagedSecret>();
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
   }
 
-  /** Records a write, and the changes of other processes that it has found. `after` is the result of the write. */
-  record(id: string, written: Changes, after: Annotations): void {
+  /**
+   * Records a write, and the changes of other processes that it has found.
+   * @param secret the result of the write
+   */
+  record(id: string, written: Changes, secret: ManagedSecret): void {
+    const { annotations: after = {} } = secret;
     const changes = this.#current(id);
     const at = this.#clock.now();
     const found = [...changes].filter(([key, { value }]) => value !== after[key]).map(([key]) => key);
     for (const key of [...found, ...Object.keys(written)]) changes.set(key, { value: after[key], at });
     this.#changes.set(id, changes);
+    this.#written.set(id, secret);
+  }
+
+  /**
+   * Returns the result of this process's last write, or undefined if there is no recent one. Another process may have
+   * written the secret since, so the caller must pass the secret's etag to its next write.
+   */
+  lastWritten(id: string): ManagedSecret | undefined {
+    const secret = this.#current(id).size === 0 ? undefined : this.#written.get(id);
+    return secret?.etag === undefined ? undefined : secret;
   }
 
   /** Returns the annotations that a read returned, with the recent writes applied. */
@@ -51,7 +68,10 @@ export class RecentVersions {
   #current(id: string): Map<string, Change> {
     const changes = this.#changes.get(id) ?? new Map<string, Change>();
     for (const [key, { at }] of changes) if (plusMillis(at, KEPT_MS) <= this.#clock.now()) changes.delete(key);
-    if (changes.size === 0) this.#changes.delete(id);
+    if (changes.size === 0) {
+      this.#changes.delete(id);
+      this.#written.delete(id);
+    }
     return changes;
   }
 }

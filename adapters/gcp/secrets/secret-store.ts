@@ -15,7 +15,7 @@ import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Conflict, conflict, type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, ok, okAsync, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { inParallel } from "../../cloud/calls/in-parallel.ts";
 import { isCallState } from "../../cloud/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
@@ -102,27 +102,31 @@ export const createGcpSecrets = (
       ),
   });
 
-  /** The etag rejects the write after a late read, so the recent writes must not be added to the annotations. */
+  /**
+   * The etag rejects the write after a late read, so the recent writes must not be added to the annotations.
+   * @param known the secret, if the caller knows a state that may be newer than a read
+   */
   const annotateOnce = (
     id: string,
     change: Changes | ((annotations: Annotations | undefined) => Changes),
     options: CallOptions,
+    known?: ManagedSecret,
   ) =>
-    manager.get(id, options).andThen(({ annotations, etag }) => {
+    (known === undefined ? manager.get(id, options) : okAsync(known)).andThen(({ annotations, etag }) => {
       const changes = typeof change === "function" ? change(annotations) : change;
       const after = withChanges(annotations, changes);
       return manager
         .annotate(id, after, etag, options)
-        .map(() => after)
-        .andTee(() => recent.record(id, changes, after));
+        .andTee((written) => recent.record(id, changes, { ...written, annotations: after }))
+        .map(() => after);
     });
 
   const annotateUntilWritten = async (
-    ...[id, change, options]: Parameters<typeof annotateOnce>
+    ...[id, change, options, known]: Parameters<typeof annotateOnce>
   ): Promise<Result<Annotations, Unavailable>> => {
     let last: unknown;
     for (let tries = 0; tries < TRIES; tries++) {
-      const written = await annotateOnce(id, change, options);
+      const written = await annotateOnce(id, change, options, tries === 0 ? known : undefined);
       if (written.isOk()) return ok(written.value);
       if (!isCallState(written.error)) return err(written.error);
       last = written.error.error;
@@ -168,15 +172,20 @@ export const createGcpSecrets = (
   /**
    * Returns the annotations of the account's secrets by their ids, including secrets without versions.
    * @param owner undefined for all secrets of the project
+   * @param isKept selects the secrets to return, because a project may have more secrets than fit into memory
    */
-  const managed = (owner: AccountId | undefined, options: CallOptions) =>
+  const managed = (
+    owner: AccountId | undefined,
+    options: CallOptions,
+    isKept: (annotations: Annotations) => boolean = () => true,
+  ) =>
     safeTry<ReadonlyMap<string, Annotations>, Unavailable>(async function* () {
       const found = new Map<string, Annotations>();
       let pageToken = "";
       do {
         const page = yield* await manager.list(owner && accountDigest(owner), pageToken, options).orElse(asUnavailable);
         for (const { name, annotations = {} } of page.secrets ?? [])
-          found.set(name.split("/").at(-1) ?? "", annotations);
+          if (isKept(annotations)) found.set(name.split("/").at(-1) ?? "", annotations);
         pageToken = page.nextPageToken ?? "";
       } while (pageToken !== "");
       return ok(found);
@@ -251,8 +260,12 @@ export const createGcpSecrets = (
     { owner, name }: PendingRedeploys,
     changeOf: (recorded: number | undefined) => Changes,
     options: CallOptions,
-  ) =>
-    annotate(secretIdOf(owner, name), (seen) => changeOf(parseRedeploys(seen)?.version), options).map(() => undefined);
+  ) => {
+    const id = secretIdOf(owner, name);
+    const change = (seen: Annotations | undefined) => changeOf(parseRedeploys(seen)?.version);
+    // Redeploys begin right after `set` has written the secret, and a read may not see that write for minutes.
+    return annotate(id, change, options, recent.lastWritten(id)).map(() => undefined);
+  };
 
   const beginRedeploys: SecretStore["beginRedeploys"] = (pending, options = {}) =>
     changeRedeploys(
@@ -269,7 +282,7 @@ export const createGcpSecrets = (
     );
 
   const pendingRedeploys: SecretStore["pendingRedeploys"] = (options = {}) =>
-    managed(undefined, options).map((found) => {
+    managed(undefined, options, (annotations) => parseRedeploys(annotations) !== undefined).map((found) => {
       const lately = recent.ids().map((id) => [id, {}] as const);
       return [...new Map([...lately, ...found])].flatMap(([id, annotations]): PendingRedeploys[] => {
         const recorded = parseRedeploys(recent.apply(id, annotations));

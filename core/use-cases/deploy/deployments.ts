@@ -59,13 +59,16 @@ export const listDeployments = accountUseCase({
 const removeService = (caller: Caller, name: DeploymentName) =>
   safeTry(async function* () {
     const { context, options } = caller;
-    const { services, logs, scheduler } = context.ports.provider;
+    const { services, logs, scheduler, domains } = context.ports.provider;
     const { etag, owner } = yield* await ownService(caller, name);
     // Remove the schedule first, so that it never calls a deleted service.
     yield* await scheduler.remove({ name, owner }, options);
-    const removed = await context.domains.run(owner, () =>
-      detachDomains(caller, name).andThen(() => services.remove(name, { etag, owner }, options)),
-    );
+    const remove = () => services.remove(name, { etag, owner }, options);
+    // The account's turn prevents a concurrent request from adding a domain to the deleted deployment.
+    const removed =
+      domains === undefined
+        ? await remove()
+        : await context.domains.run(owner, () => detachDomains(caller, name).andThen(remove));
     yield* removed;
     const json = { event: "delete", message: "The deployment was deleted" };
     const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);

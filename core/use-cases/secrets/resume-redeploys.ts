@@ -2,8 +2,9 @@
 import { platformAuthor } from "../../domain/deploy/releases/release.ts";
 import type { PendingRedeploys } from "../../domain/secrets/redeploys.ts";
 import type { ControlPlaneError } from "../../errors.ts";
+import type { SecretStore } from "../../ports/secret-store.ts";
 import type { CallOptions } from "../../ports/system.ts";
-import { ok, type Result, safeTry } from "../../result.ts";
+import { ok, Result, safeTry } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Caller } from "../pipeline/use-case.ts";
@@ -16,7 +17,19 @@ const callerFor = (context: Context, { owner }: PendingRedeploys, options: CallO
   options,
 });
 
-/** Returns the number of redeploys that were started. */
+/** Returns the number of redeploys that were started for a record. Removes the record if it is 0. */
+const resumeOne = (context: Context, store: SecretStore, pending: PendingRedeploys, options: CallOptions) =>
+  safeTry<number, ControlPlaneError>(async function* () {
+    const caller = callerFor(context, pending, options);
+    const deploys = yield* await redeployBehind(caller, store, pending, { createdBy: platformAuthor });
+    if (deploys.length === 0) yield* await store.endRedeploys(pending, options);
+    return ok(deploys.length);
+  });
+
+/**
+ * Returns the number of redeploys that were started. If the redeploys of a record cannot be started, starts those of
+ * the other records, and then fails.
+ */
 export const resumeRedeploys = (
   context: Context,
   options: CallOptions = {},
@@ -25,13 +38,9 @@ export const resumeRedeploys = (
     safeTry<number, ControlPlaneError>(async function* () {
       const { secrets } = context.ports.provider;
       if (secrets === undefined) return ok(0);
-      let started = 0;
-      for (const pending of yield* await secrets.pendingRedeploys(options)) {
-        const caller = callerFor(context, pending, options);
-        const deploys = yield* await redeployBehind(caller, secrets, pending, { createdBy: platformAuthor });
-        if (deploys.length === 0) yield* await secrets.endRedeploys(pending, options);
-        started += deploys.length;
-      }
-      return ok(started);
+      const resumed: Result<number, ControlPlaneError>[] = [];
+      for (const pending of yield* await secrets.pendingRedeploys(options))
+        resumed.push(await catchBugs(() => resumeOne(context, secrets, pending, options)));
+      return Result.combine(resumed).map((started) => started.reduce((sum, count) => sum + count, 0));
     }),
   );

@@ -1,5 +1,6 @@
 /** Secrets on the fake Secrets Manager: concurrent writes, faults, leftovers and deletions. */
 import { inspect } from "node:util";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { digestKeyId, secretIdOf } from "../../../../adapters/aws/secrets/names.ts";
 import { ABANDONED_MS, renderIndex } from "../../../../adapters/aws/secrets/secret-index.ts";
@@ -56,6 +57,15 @@ test("pending redeploys of an account with special characters are visible to ano
   expect((await next.pendingRedeploys())._unsafeUnwrap()).toEqual([pending]);
   (await next.endRedeploys(pending))._unsafeUnwrap();
   expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
+});
+
+test("an object with another name does not hide the pending redeploys", async () => {
+  const pending = { owner: acme, name: KEY, version: 1 };
+  (await run.secretStore.beginRedeploys(pending))._unsafeUnwrap();
+  const Bucket = awsConfig.shared.stateBucket;
+  for (const name of ["%/KEY/1", "%E0/KEY/1", "%FF/KEY/1", "acme/KEY/0", "acme/KEY", "a%20b/KEY/1", "acme/KEY/2/3"])
+    await run.ecs.state.client.send(new PutObjectCommand({ Bucket, Key: `secret-redeploys/${name}`, Body: "{}" }));
+  expect((await run.secretStore.pendingRedeploys())._unsafeUnwrap()).toEqual([pending]);
 });
 
 test("each version is a secret with the account's tag, and no list contains a value", async () => {

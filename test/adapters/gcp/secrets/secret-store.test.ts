@@ -64,6 +64,17 @@ test("pending redeploys of an account with special characters are visible to ano
   expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
 });
 
+test("redeploys begin and end even if reads do not show the recent writes of this process", async () => {
+  await set("one");
+  const pending = { owner: acme, name: KEY, version: 1 };
+  run.secrets.freezeReads();
+  (await run.secretStore.beginRedeploys(pending))._unsafeUnwrap();
+  expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([pending]);
+  (await run.secretStore.endRedeploys(pending))._unsafeUnwrap();
+  expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
+  expect(await listed()).toMatchObject([{ versions: [{ version: 1 }] }]);
+});
+
 test("the maximum number of versions fits into the annotations of a secret", () => {
   const annotations = Object.assign(
     renderRedeploys({ owner: accountOf("a".repeat(255)), version: 1_000_000 }),

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { delayed, faulty } from "../../../../adapters/memory/index.ts";
 import { conflict, unavailable } from "../../../../core/errors.ts";
+import { ResultAsync } from "../../../../core/result.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
 import {
   accepted,
@@ -29,6 +30,31 @@ test("stops and removes the service, named with '_' or '-'; its log stays", asyn
   expect(await names(platform)).toEqual([]);
   const logs = await platform.controlPlane.readLogs(platform.principal(), { deployment_name: "my-app" });
   expect(JSON.parse(logs._unsafeUnwrap().logs.at(-1)?.message ?? "")).toMatchObject({ event: "delete" });
+});
+
+test("removes several deployments of an account concurrently, if the provider has no domains", async () => {
+  const all = ["one", "two"];
+  let removing = 0;
+  const both = Promise.withResolvers<void>();
+  const { provider, ...memory } = startMemory().memory;
+  const { domains: _, ...without } = provider;
+  const platform = startMemory({
+    memory: { ...memory, provider: without },
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        remove: (...args) => {
+          removing++;
+          if (removing === all.length) both.resolve();
+          return new ResultAsync(both.promise.then(() => services.remove(...args)));
+        },
+      },
+    }),
+  });
+  for (const name of all) await deployed(platform, { function_name: name });
+  const removed = all.map((name) => remove(platform, name));
+  await expect.poll(() => removing).toBe(all.length);
+  for (const one of removed) expect((await one).isOk()).toBe(true);
 });
 
 describe("while deploys of the name run and wait", () => {

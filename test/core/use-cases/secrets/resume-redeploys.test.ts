@@ -182,6 +182,46 @@ test("fails with unavailable if the store cannot be read", async () => {
   expect((await platform.controlPlane.resumeRedeploys())._unsafeUnwrapErr().kind).toBe("unavailable");
 });
 
+test("an account whose deployments cannot be read does not stop the redeploys of the others", async () => {
+  const before = start();
+  const accounts = ["first", "second", "third"];
+  const request = { name: "KEY", value: "one" };
+  const setFor = async (account: string, value: string) =>
+    (
+      await whileTicking(before.clock, before.controlPlane.setSecret(before.principal(account), { ...request, value }))
+    )._unsafeUnwrap();
+  for (const account of accounts) {
+    await setFor(account, "one");
+    await deployed(before, { function_name: account, env }, account);
+  }
+  for (const account of accounts)
+    (await before.controlPlane.setSecret(before.principal(account), { ...request, value: "two" }))._unsafeUnwrap();
+  await whileTicking(before.clock, before.controlPlane.close(), 100);
+  const { memory, clock } = before;
+  const broken = start({
+    ...{ memory, clock },
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        list: (owner, options) =>
+          owner === before.principal("second").account
+            ? errAsync(unavailable("the state is damaged", 5))
+            : services.list(owner, options),
+      },
+    }),
+  });
+  const failed = await whileTicking(clock, broken.controlPlane.resumeRedeploys());
+  expect(failed._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", message: "the state is damaged" });
+  await whileTicking(clock, broken.controlPlane.settle());
+  const versionOf = async (account: string) =>
+    (await before.controlPlane.listReleases(before.principal(account), { name: account }))._unsafeUnwrap().releases[0]
+      ?.secrets["KEY"];
+  expect(await Promise.all(accounts.map(versionOf))).toEqual([2, 1, 2]);
+  expect(await pending(broken)).toEqual([["KEY", 2]]);
+  expect(await resumed(restarted(before))).toBe(1);
+  expect(await versionOf("second")).toBe(2);
+});
+
 test("does nothing on a provider without secrets", async () => {
   const { provider, ...memory } = startMemory().memory;
   const { secrets: _, ...without } = provider;

@@ -67,6 +67,8 @@ export class FakeSecrets {
   readonly #mean: Mean;
   #counter = 0;
   #frozen: readonly Secret[] | undefined;
+  /** The views of secrets whose reads do not show later writes, by id. */
+  readonly #late = new Map<string, object>();
 
   constructor(deps: FakeSecretsDeps) {
     this.#deps = deps;
@@ -91,6 +93,11 @@ export class FakeSecrets {
   /** From now on, lists do not show later writes: docs/reference/consistency. */
   freezeLists(): void {
     this.#frozen = [...this.#secrets.values()].map((secret) => ({ ...secret }));
+  }
+
+  /** From now on, reads of the existing secrets do not show later writes: docs/reference/consistency. */
+  freezeReads(): void {
+    for (const secret of this.#secrets.values()) this.#late.set(secret.id, this.#view(secret));
   }
 
   /** Removes the grants of a secret, as by hand. */
@@ -135,7 +142,7 @@ export class FakeSecrets {
               "POST versions.destroy": () => this.#destroy(id, Number(version)),
             }
           : {
-              "GET get": () => this.#view(this.#find(id)),
+              "GET get": () => this.#late.get(id) ?? this.#view(this.#find(id)),
               "PATCH patch": () => this.#patch(id, query.get("updateMask") ?? "", body),
               "POST addVersion": () => this.#addVersion(id, body),
               "GET getIamPolicy": () => this.#visible(id).policy,
