@@ -5,7 +5,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Visit } from "./accounts/visit.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
@@ -82,12 +82,27 @@ const sendFile = (request: FastifyRequest, reply: FastifyReply, { type, content,
   return accepts && brotli !== undefined ? reply.header("content-encoding", "br").send(brotli) : reply.send(content);
 };
 
-/** Returns the storage origins. Without them, the page works except for uploads and downloads. */
-const storageOrigins = async (controlPlane: ControlPlane, request: FastifyRequest): Promise<readonly string[]> => {
-  const origins = await controlPlane.storageOrigins();
-  if (origins.isOk()) return origins.value;
-  request.log.warn({ err: origins.error }, "The console cannot upload: the origins of the storage are unknown.");
-  return [];
+/**
+ * Returns a function that returns the storage origins. Reads them until a read succeeds, once for concurrent requests,
+ * because anyone may request the page. Without them, the page works except for uploads and downloads.
+ */
+const createOriginReader = (controlPlane: ControlPlane) => {
+  let known: readonly string[] | undefined;
+  let reading: Promise<readonly string[]> | undefined;
+  const read = async (log: FastifyBaseLogger): Promise<readonly string[]> => {
+    const origins = await controlPlane.storageOrigins();
+    if (origins.isErr())
+      log.warn({ err: origins.error }, "The console cannot upload: the origins of the storage are unknown.");
+    else known = origins.value;
+    return known ?? [];
+  };
+  return async ({ log }: FastifyRequest): Promise<readonly string[]> => {
+    if (known !== undefined) return known;
+    reading ??= read(log).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
 };
 
 /**
@@ -101,6 +116,7 @@ export const consoleRoutes = (
   controlPlane: ControlPlane,
   methods: readonly SignInMethod[],
 ): void => {
+  const originsOf = createOriginReader(controlPlane);
   let files: ReadonlyMap<string, ConsoleFile> | undefined;
   // A relative target works under any prefix, including one that a proxy removes.
   app.get("/console", (_request, reply) => reply.redirect("console/"));
@@ -111,7 +127,7 @@ export const consoleRoutes = (
     files ??= readFiles(builtFolder(import.meta.url));
     const name = request.params["*"] || "index.html";
     const file = files.get(name);
-    const policy = securityPolicy(await storageOrigins(controlPlane, request));
+    const policy = securityPolicy(await originsOf(request));
     reply.headers(securityHeaders).header("content-security-policy", policy);
     if (file === undefined) return reply.code(404).send({ detail: files.size === 0 ? NOT_BUILT : NO_FILE });
     const isHashed = name.startsWith("assets/");

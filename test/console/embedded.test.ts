@@ -68,6 +68,7 @@ const serveEmbedded = async (user: string | undefined, ports = createMemoryProvi
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
   return {
+    controlPlane,
     url: `http://127.0.0.1:${port}/console/`,
     [Symbol.asyncDispose]: async () => {
       await controlPlane.close();
@@ -85,18 +86,25 @@ test("opens without a sign-in page for a user whom the application has signed in
   await page.close();
 });
 
-test("keeps the session of the application if a link is not valid, and states the problem", async () => {
-  await using served = await serveEmbedded("acme");
+test("keeps the session of the application if the user opens a link, and leaves the link unused", async () => {
+  const { ports } = createMemoryProvider();
+  await using served = await serveEmbedded("acme", ports);
+  const { key } = (await ports.identity.keys.create("other" as AccountId, "other"))._unsafeUnwrap();
+  const { controlPlane } = served;
+  const principal = (await controlPlane.authenticate({ apiKey: key }))._unsafeUnwrap();
+  const { token } = (await controlPlane.createConsoleLink(principal))._unsafeUnwrap();
   const page = await browser().newPage();
   const open = async () => {
-    await page.goto(`${served.url}#link=no-such-link`);
+    await page.goto(`${served.url}#link=${token}`);
     await page.getByText("No deployments yet").waitFor();
-    await page.getByRole("status").getByText("The link is not valid").waitFor();
+    await page.getByRole("status").getByText("The link was not used").waitFor();
     expect(page.url()).toBe(`${served.url}#/`);
+    expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
   };
   await open();
   // The page is open already.
   await open();
+  expect((await controlPlane.signIn({ link: token }, "::1")).isOk()).toBe(true);
   await page.close();
 });
 

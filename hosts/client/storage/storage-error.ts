@@ -44,8 +44,11 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   [`The storage rejected the request (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
-/** Codes of temporary errors with a 4xx status. `RequestTimeout` means that the connection was idle for too long. */
-const temporary: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
+/**
+ * Codes of temporary errors, except those with a 503. `RequestTimeout` means that the connection was idle for too long.
+ * S3 documents `InternalError` (500) as temporary.
+ */
+const temporary: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted", "InternalError"]);
 
 const jsonOf = (text: string): unknown => {
   try {
@@ -55,9 +58,22 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
+/** Creates the error for a broken connection. */
+export const broken = (error: unknown): ConnectionError => {
+  const { cause = error } = error as { cause?: unknown };
+  const { code, message } = cause as { code?: string; message?: string };
+  return new ConnectionError(`Lost the connection to the storage (${code ?? message}). Start the transfer again.`);
+};
+
+/** Reads a whole body. Throws `ConnectionError` if the connection breaks, which `fetch` reports as a `TypeError`. */
+export const textOf = (response: Response): Promise<string> =>
+  response.text().catch((error: unknown) => {
+    throw error instanceof TypeError ? broken(error) : error;
+  });
+
 /** Reads the body of a storage's error response. */
 export const readStorageError = async (response: Response): Promise<ApiError | ConnectionError> => {
-  const body = await response.text();
+  const body = await textOf(response);
   const error = parseStorageError(body);
   if (error !== undefined && temporary.has(error.code)) return new ConnectionError(formatStorageError(error));
   return error === undefined

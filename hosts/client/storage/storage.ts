@@ -1,13 +1,6 @@
 /** Calls the storage behind signed URLs. Distinguishes error responses from broken connections. */
 import { ApiError, ConnectionError } from "../errors.ts";
-import { formatStorageError, parseStorageError, readStorageError } from "./storage-error.ts";
-
-/** Creates the error for a broken connection. */
-export const broken = (error: unknown): ConnectionError => {
-  const { cause = error } = error as { cause?: unknown };
-  const { code, message } = cause as { code?: string; message?: string };
-  return new ConnectionError(`Lost the connection to the storage (${code ?? message}). Start the transfer again.`);
-};
+import { broken, formatStorageError, parseStorageError, readStorageError, textOf } from "./storage-error.ts";
 
 /** Resolves to the response once its headers have arrived, regardless of its status. */
 export const fetchStorage = (url: string, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> =>
@@ -53,7 +46,7 @@ export const complete = async (url: string, tags: readonly string[], signal: Abo
   const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
   const response = await fetchStorage(url, { method: "POST", body, signal });
   await expectStatus(response, 200);
-  const error = parseStorageError(await response.text());
+  const error = parseStorageError(await textOf(response));
   if (error !== undefined)
     throw new ConnectionError(`The storage could not assemble the uploaded parts. ${formatStorageError(error)}`);
 };

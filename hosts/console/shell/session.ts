@@ -16,6 +16,8 @@ const SIGNED_OUT = JSON.stringify({ signed_out: true });
 const CHECK_MS = 4000;
 
 const SESSION_ENDED = "Your session ended. Sign in again.";
+const LINK_IGNORED =
+  "The link was not used, because the application has signed you in. Sign out of the application, and open a new link.";
 
 /** A session that sign-in created, or the session of the application that embeds Portside. */
 type Session =
@@ -115,16 +117,22 @@ const hasApplicationSession = (): Promise<boolean> =>
     () => false,
   );
 
-/** Signs in with a link, or offers it if there is a session. If the link fails, keeps the application's session. */
+/**
+ * Signs in with a link, or offers it if it would replace a session. Ignores it if the application has signed the user
+ * in, because the platform prefers the session of the application.
+ */
 const openLink = async (link: string): Promise<void> => {
   if (session.value?.kind === "console") {
     offeredLink.value = link;
     return;
   }
+  if (await hasApplicationSession()) {
+    session.value = { kind: "application" };
+    signInNotice.value = LINK_IGNORED;
+    return;
+  }
   const problem = await signIn({ link });
-  if (problem === undefined) return;
-  signInNotice.value = problem;
-  session.value = (await hasApplicationSession()) ? { kind: "application" } : null;
+  if (problem !== undefined) end(problem);
 };
 
 /** Follows a sign-in or a sign-out of another tab. */

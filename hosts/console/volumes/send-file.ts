@@ -1,6 +1,7 @@
 /** Sends files to signed URLs. Uses `XMLHttpRequest`, because `fetch` does not report the progress of an upload. */
 import type { OnSent, UploadSource } from "../../client/storage/parts-upload.ts";
-import { broken, expectStatus } from "../../client/storage/storage.ts";
+import { expectStatus } from "../../client/storage/storage.ts";
+import { broken } from "../../client/storage/storage-error.ts";
 
 /** The timeout of a connection without activity. */
 const SILENCE_MS = 120_000;

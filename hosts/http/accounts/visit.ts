@@ -51,8 +51,8 @@ export const visitOf = (
     base: `${configured ?? `${protocol}://${host}`}${prefix}`,
     isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
     // A proxy on this machine may send the loopback address as the host. Then the page's own origin decides.
-    session: sessionSecretsOf(headers),
     isLoopback: [hostname, ...originHost(headers.origin)].every(isLoopbackHost),
+    session: sessionSecretsOf(headers),
     console,
   };
 };

@@ -1,10 +1,11 @@
 /** The routes of the console. The tests of its pages are in test/console, because they need the built files. */
+import { setImmediate } from "node:timers/promises";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
 import { unavailable } from "../../../core/errors.ts";
-import { errAsync, okAsync } from "../../../core/result.ts";
+import { err, errAsync, ok, okAsync, ResultAsync } from "../../../core/result.ts";
 import { createPino } from "../../../hosts/composition/logger.ts";
 import { builtFolder } from "../../../hosts/http/console-routes.ts";
 import { createServer, type PortsideOptions, portside } from "../../../hosts/http/index.ts";
@@ -61,6 +62,27 @@ test.each([
   });
   const { headers } = await app.inject("/console/");
   expect(headers["content-security-policy"]).toContain("; connect-src 'self'; img-src 'self' blob:; ");
+});
+
+test("concurrent requests share one read of the storage's origins, and only a failed read is repeated", async () => {
+  const { ports } = createMemoryProvider();
+  const results = [err(unavailable("The storage is down.", 5)), ok(["https://files.example"])];
+  let reads = 0;
+  const grantOrigins = () => new ResultAsync(setImmediate(results[reads++] ?? ok(["https://other.example"])));
+  const provider = { ...ports.provider, volumes: { ...ports.provider.volumes, grantOrigins } };
+  app = await createServer({
+    controlPlane: createControlPlane({ ...ports, provider }),
+    logger: createPino("silent"),
+  });
+  await app.ready();
+  const policies = async () => {
+    const all = await Promise.all(["", "a.js", "b.js"].map((name) => app.inject(`/console/${name}`)));
+    return new Set(all.map(({ headers }) => /connect-src [^;]*/.exec(String(headers["content-security-policy"]))?.[0]));
+  };
+  expect([await policies(), reads]).toEqual([new Set(["connect-src 'self'"]), 1]);
+  const known = new Set(["connect-src 'self' https://files.example"]);
+  expect([await policies(), reads]).toEqual([known, 2]);
+  expect([await policies(), reads]).toEqual([known, 2]);
 });
 
 test.each(["/console/%2e%2e/%2e%2e/package.json", "/console/assets%2f..%2f..%2fpackage.json", "/console/missing.js"])(

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as plain } from "node:http";
 import { request as encrypted } from "node:https";
 import { text } from "node:stream/consumers";
-import { broken } from "../../../client/storage/storage.ts";
+import { broken } from "../../../client/storage/storage-error.ts";
 
 /** The timeout of a connection without activity. */
 const SILENCE_MS = 300_000;

@@ -1,7 +1,7 @@
 /** `portside volume put` resumes the upload of a large file. */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -146,11 +146,14 @@ describe("a large file", () => {
     return fetch(atPort(`http://127.0.0.1${path}`, Number(port)), { method: "POST", body });
   };
 
-  test("is complete even if the response of its completion is lost", async () => {
+  test.each([
+    ["is lost", (res: ServerResponse) => res.destroy()],
+    ["breaks after its headers", (res: ServerResponse) => res.writeHead(200).write(" ", () => res.destroy())],
+  ])("is complete even if the response of its completion %s", async (_, lose) => {
     let lost = 0;
     await using served = await serveTrapped("completion", async (req, res) => {
       const done = await forward(served.cli, req.url ?? "", await text(req));
-      if (++lost === 1) return res.destroy();
+      if (++lost === 1) return lose(res);
       res.writeHead(done.status).end(await done.text());
     });
     using folder = folderWith({ "big.bin": large("a") });

@@ -196,10 +196,11 @@ describe("a storage's error", () => {
     expect(refused).toMatchObject({ status });
   });
 
-  test("that is temporary is not a rejection", async () => {
-    expect((await answer(400, "RequestTimeout", "Your socket connection was idle.")).constructor.name).toBe(
-      "ConnectionError",
-    );
+  test.each([
+    [400, "RequestTimeout", "Your socket connection was idle."],
+    [500, "InternalError", "We encountered an internal error. Please try again."],
+  ])("%i %s is temporary, and not a rejection", async (status, code, message) => {
+    expect((await answer(status, code, message)).constructor.name).toBe("ConnectionError");
   });
 
   test("without a message is reported by its status", async () => {
