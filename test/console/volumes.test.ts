@@ -1,11 +1,12 @@
 /** The pages of volumes: folders, uploads through signed URLs, previews, downloads and the trash. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { createClient } from "../../hosts/client/index.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { type ConsolePage, openConsole } from "../support/console/browser.ts";
+import { dropFiles } from "../support/console/drop-files.ts";
 import { storeObject } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
@@ -215,4 +216,34 @@ test("keeps the list of objects while files are stored, and then lists the new o
   expect(await page.evaluate("globalThis.removals")).toBe(0);
   // One request looks for objects that the files replace. Without a delay, each file causes one more.
   expect(lists.length).toBeLessThan(20);
+});
+
+test("asks before it replaces an object that is not on the first page of a large folder", async () => {
+  await served.client.createVolume({ name: "large-folder" });
+  await storeObject(served, "large-folder", "0.txt", "before");
+  await using opened = await open("#/volumes/large-folder");
+  const { page } = opened;
+  await page.getByRole("link", { name: "0.txt" }).waitFor();
+  const firstPage = { objects: [{ path: "!", size: 1, updated: new Date().toISOString() }], folders: [] };
+  await page.route("**/v1/volume/objects?*delimiter*", (route) =>
+    route.fulfill({ json: { ...firstPage, next_page_token: "more" } }),
+  );
+  await page.getByLabel("Files to upload").setInputFiles(textFiles(2));
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("0.txt").waitFor();
+  expect(await dialog.getByText("1.txt").count()).toBe(0);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect(String(await read("large-folder", "0.txt"))).toBe("before");
+});
+
+test("uploads a dropped folder with its folders", async () => {
+  await served.client.createVolume({ name: "dropped-folder" });
+  using folder = folderWith({ "a.txt": "a", "deep/er/b.txt": "b" });
+  await using opened = await open("#/volumes/dropped-folder");
+  const { page } = opened;
+  await dropFiles(page, ".upload-drop", [folder.path]);
+  await page.getByText("2 of 2 done").waitFor();
+  const { objects } = await served.client.listObjects({ volume: "dropped-folder" });
+  const name = basename(folder.path);
+  expect(objects.map(({ path }) => path)).toEqual([`${name}/a.txt`, `${name}/deep/er/b.txt`]);
 });

@@ -1,6 +1,7 @@
 /** Chooses the source of a deploy: by drop, or by a button. */
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { DropZone } from "../../components/drop-zone.tsx";
 import { Problem } from "../../components/resource.tsx";
 import { checkProject } from "./check-project.ts";
 import {
@@ -12,7 +13,6 @@ import {
   sourceOfDrop,
   sourceOfFolder,
 } from "./chosen-source.ts";
-import { DropZone } from "./drop-zone.tsx";
 import { dropped } from "./dropped.ts";
 
 /** A source that the page has examined. */
