@@ -79,6 +79,30 @@ test("deploys a folder and a tar.gz that are chosen by file inputs", async () =>
   await finished(page, "chosen-app");
 });
 
+test("keeps the source that was chosen last, if an earlier one takes longer to read", async () => {
+  using project = folderWith({ "portside.json": JSON.stringify({ name: "slow-check", volumes: {} }), "server.js": "" });
+  await using opened = await open("#/deploy");
+  const { page } = opened;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/v1/deploy/plan", async (route) => {
+    await held;
+    await route.continue();
+  });
+  const checked = page.waitForResponse("**/v1/deploy/plan");
+  await page.getByLabel("Folder").setInputFiles(project.path);
+  await page.getByText("Reading the files…").waitFor();
+  await page
+    .getByLabel("Archive")
+    .setInputFiles({ name: "second.tar.gz", mimeType: "application/gzip", buffer: sourceOf({ "index.js": "" }) });
+  await page.getByRole("strong").getByText("second.tar.gz").waitFor();
+  release();
+  await (await checked).finished();
+  // The page has handled the response when it handles a later one.
+  await page.getByLabel("Name").fill("Not valid");
+  await page.getByRole("alert").getByText("lowercase letters").waitFor();
+  await page.getByRole("strong").getByText("second.tar.gz").waitFor();
+});
+
 test("states why a file cannot be deployed", async () => {
   await using opened = await open("#/deploy");
   const { page } = opened;
@@ -111,6 +135,15 @@ test("fills in the settings of portside.json, and packs the folder that it names
     ...{ memory: "512Mi", volumes: { "/data": { name: "declared-data" } }, env: ["GREETING"] },
     ...{ schedule: { cron: "0 9 * * 1-5" }, health: { path: "/healthz" } },
   });
+});
+
+test("accepts a portside.json without volumes, as the command line does", async () => {
+  using project = folderWith({ "portside.json": JSON.stringify({ name: "no-volumes" }), "server.js": "" });
+  await using opened = await open("#/deploy");
+  const { page } = opened;
+  await page.getByLabel("Folder").setInputFiles(project.path);
+  await page.getByText(", 1 file").waitFor();
+  expect(await page.getByLabel("Name").inputValue()).toBe("no-volumes");
 });
 
 test("rejects an invalid portside.json with its fields, and chooses nothing", async () => {

@@ -83,6 +83,23 @@ test("letters open pages, except in a text field", async () => {
   expect(await page.getByRole("dialog").count()).toBe(0);
 });
 
+test.each([
+  ["d", "Deployments"],
+  ["n", "New deployment"],
+  ["y", "Deploys"],
+  ["v", "Volumes"],
+  ["s", "SQL"],
+  ["c", "Cost"],
+])("g and %s open %s, and the page receives the focus", async (key, title) => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await opened.open("#/account");
+  await page.keyboard.press("g");
+  await page.keyboard.press(key);
+  await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
+  expect(await page.evaluate("document.activeElement.id")).toBe("main");
+});
+
 /** Presses Tab until an element has the focus. */
 const tabTo = async (page: Page, name: string | RegExp, role: "button" | "link"): Promise<void> => {
   const target = page.getByRole(role, { name, exact: true }).first();

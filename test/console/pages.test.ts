@@ -102,3 +102,11 @@ test.each(Object.entries(pages))("%s fits a window of 360 pixels", async (_name,
   await opened.page.getByText(text).first().waitFor();
   expect(await overflowOf(opened)).toBeLessThanOrEqual(0);
 });
+
+test("a page in a background tab loads", async () => {
+  await using opened = await openConsole(browser(), full);
+  await opened.page.addInitScript("Object.defineProperty(document, 'hidden', { get: () => true })");
+  await opened.page.reload();
+  await opened.open("#/volumes/orders");
+  await opened.page.getByRole("link", { name: "README.md" }).waitFor();
+});

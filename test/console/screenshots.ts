@@ -10,6 +10,8 @@ const browser = await launchBrowser();
 await using empty = await serveMemoryConsole();
 await using full = await serveMemoryConsole();
 const { failed, done } = await seed(full);
+// The first query starts the process that adds up costs.
+await full.client.getCost({ by: "day" });
 
 const pages: Readonly<Record<string, string>> = {
   deployments: "#/",

@@ -1,9 +1,12 @@
 /** The pages of volumes: folders, uploads through signed URLs, previews, downloads and the trash. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { createClient } from "../../hosts/client/index.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { type ConsolePage, openConsole } from "../support/console/browser.ts";
+import { dropFiles } from "../support/console/drop-files.ts";
 import { storeObject } from "../support/console/seed.ts";
 import { type MemoryConsole, serveMemoryConsole } from "../support/console/served-console.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
@@ -146,4 +149,101 @@ test("refuses a name that is not a valid object path, and uploads nothing", asyn
   ]);
   await page.getByRole("alert").getByText("at most 255 bytes").waitFor();
   expect((await served.client.listObjects({ volume: "names" })).objects).toEqual([]);
+});
+
+/** Holds the requests that store objects until `release` is called. */
+const holdPuts = async ({ page }: ConsolePage) => {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  let held = 0;
+  await page.route("**", async (route) => {
+    if (route.request().method() !== "PUT") return route.continue();
+    held++;
+    await promise;
+    // The page may have aborted the request.
+    await route.continue().catch(() => undefined);
+  });
+  return { release, held: () => held };
+};
+
+const textFiles = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    name: `${at}.txt`,
+    mimeType: "text/plain",
+    buffer: Buffer.from(String(at)),
+  }));
+
+test("ends the uploads of an account when another account signs in", async () => {
+  const { key } = (await served.memory.ports.identity.keys.create("other" as AccountId, "other"))._unsafeUnwrap();
+  const other = createClient({ url: served.url, key });
+  for (const client of [served.client, other]) await client.createVolume({ name: "same-name" });
+  await using opened = await open("#/volumes/same-name");
+  const { page } = opened;
+  const puts = await holdPuts(opened);
+  await page.getByLabel("Files to upload").setInputFiles(textFiles(5));
+  await expect.poll(puts.held).toBe(3);
+  await page.goto((await other.createConsoleLink()).url);
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await expect.poll(() => page.locator(".account").textContent()).toBe("other");
+  puts.release();
+  await page.evaluate(`location.hash = "#/volumes/same-name"`);
+  await page.getByText("The volume is empty.").waitFor();
+  expect(await page.getByRole("heading", { name: "Uploads" }).count()).toBe(0);
+  // An upload of the new account would start after those that wait.
+  await page.getByLabel("Files to upload").setInputFiles({ ...textFiles(1)[0], name: "own.txt" } as never);
+  await page.getByText("1 of 1 done").waitFor();
+  expect((await other.listObjects({ volume: "same-name" })).objects.map(({ path }) => path)).toEqual(["own.txt"]);
+  expect(opened.problems).toEqual([]);
+});
+
+test("keeps the list of objects while files are stored, and then lists the new ones", async () => {
+  await served.client.createVolume({ name: "many-files" });
+  await storeObject(served, "many-files", "before.txt", "before");
+  await using opened = await open("#/volumes/many-files");
+  const { page } = opened;
+  await page.getByRole("link", { name: "before.txt" }).waitFor();
+  const lists: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/v1/volume/objects")) lists.push(request.url());
+  });
+  await page.evaluate(`
+    globalThis.removals = 0;
+    const before = document.querySelector(".objects");
+    new MutationObserver(() => { if (!before.isConnected) globalThis.removals++; })
+      .observe(document.querySelector("main"), { childList: true, subtree: true });
+  `);
+  await page.getByLabel("Files to upload").setInputFiles(textFiles(40));
+  await page.getByRole("link", { name: "39.txt" }).waitFor();
+  expect(await page.evaluate("globalThis.removals")).toBe(0);
+  // One request looks for objects that the files replace. Without a delay, each file causes one more.
+  expect(lists.length).toBeLessThan(20);
+});
+
+test("asks before it replaces an object that is not on the first page of a large folder", async () => {
+  await served.client.createVolume({ name: "large-folder" });
+  await storeObject(served, "large-folder", "0.txt", "before");
+  await using opened = await open("#/volumes/large-folder");
+  const { page } = opened;
+  await page.getByRole("link", { name: "0.txt" }).waitFor();
+  const firstPage = { objects: [{ path: "!", size: 1, updated: new Date().toISOString() }], folders: [] };
+  await page.route("**/v1/volume/objects?*delimiter*", (route) =>
+    route.fulfill({ json: { ...firstPage, next_page_token: "more" } }),
+  );
+  await page.getByLabel("Files to upload").setInputFiles(textFiles(2));
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("0.txt").waitFor();
+  expect(await dialog.getByText("1.txt").count()).toBe(0);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect(String(await read("large-folder", "0.txt"))).toBe("before");
+});
+
+test("uploads a dropped folder with its folders", async () => {
+  await served.client.createVolume({ name: "dropped-folder" });
+  using folder = folderWith({ "a.txt": "a", "deep/er/b.txt": "b" });
+  await using opened = await open("#/volumes/dropped-folder");
+  const { page } = opened;
+  await dropFiles(page, ".upload-drop", [folder.path]);
+  await page.getByText("2 of 2 done").waitFor();
+  const { objects } = await served.client.listObjects({ volume: "dropped-folder" });
+  const name = basename(folder.path);
+  expect(objects.map(({ path }) => path)).toEqual([`${name}/a.txt`, `${name}/deep/er/b.txt`]);
 });

@@ -12,14 +12,16 @@ import { formatPrice } from "./format-price.ts";
 import { Keys } from "./keys.tsx";
 import { Sessions } from "./sessions.tsx";
 
+type Usage = Awaited<ReturnType<typeof client.getAccountUsage>>;
 type Subscribed = Awaited<ReturnType<typeof client.getSubscription>>;
 
 const QUOTAS_REFRESH_MS = 10_000;
 
-const quotaNames: Readonly<Record<string, string>> = {
+const quotaNames: Readonly<Record<keyof Usage, string>> = {
   deployments: "Deployments",
   instances: "Instances of a deployment",
   volumes: "Volumes",
+  domains: "Domains",
   builds_at_once: "Concurrent builds",
   uploads_at_once: "Concurrent uploads of sources",
   sql_at_once: "Concurrent SQL queries",
@@ -85,8 +87,9 @@ const Quotas = () => {
       <Loaded resource={usage} waiting="Loading the limits…">
         {(loaded) => (
           <Table caption="Limits" columns={["Limit", "Used", "Share"]}>
-            {Object.entries(loaded).map(([name, { used, limit }]) => (
+            {(Object.entries(loaded) as [keyof Usage, Usage[keyof Usage]][]).map(([name, { used, limit }]) => (
               <tr key={name}>
+                {/* A newer server may have more limits. */}
                 <th scope="row">{quotaNames[name] ?? name}</th>
                 <td data-label="Used">
                   {used.toLocaleString("en")} of {limit.toLocaleString("en")}

@@ -63,8 +63,12 @@ export const useResource = <T,>(key: string, load: Load<T>, everyMs?: number): R
   useEffect(() => {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let isFirst = true;
     const run = async (): Promise<void> => {
-      if (!document.hidden) await loadInto(latest.current, data, error, controller.signal);
+      // A page in a background tab loads once.
+      const loads = isFirst || !document.hidden;
+      isFirst = false;
+      if (loads) await loadInto(latest.current, data, error, controller.signal);
       if (everyMs !== undefined && !controller.signal.aborted) timer = setTimeout(() => void run(), everyMs);
     };
     void run();

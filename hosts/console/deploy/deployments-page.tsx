@@ -2,6 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Command } from "../components/copy.tsx";
+import { DropZone } from "../components/drop-zone.tsx";
+import type { DroppedItem } from "../components/dropped-items.ts";
 import { formatCount } from "../components/format.ts";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
@@ -12,8 +14,7 @@ import { Ago } from "../components/time.tsx";
 import { location, navigate, replaceQuery } from "../shell/router.ts";
 import { fragmentOf } from "../shell/routes.ts";
 import { apiUrl, client } from "../shell/session.ts";
-import { DropZone } from "./source/drop-zone.tsx";
-import { type DroppedItem, dropped } from "./source/dropped.ts";
+import { dropped } from "./source/dropped.ts";
 
 type Deployment = Awaited<ReturnType<typeof client.listDeployments>>[number];
 type Details = Awaited<ReturnType<typeof client.getDeployment>>;

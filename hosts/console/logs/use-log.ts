@@ -8,6 +8,9 @@ const PAGE = 500;
 /** The maximum number of entries in memory while the page follows a log. Scrolling up loads older ones again. */
 const MAX_ENTRIES = 125_000;
 
+/** The maximum number of new entries before the list takes them. */
+const MAX_BATCH = 5000;
+
 export interface LogRequest {
   readonly name: string;
   readonly query: string | undefined;
@@ -41,6 +44,8 @@ const follow = async ({ list, request, signal, changed, trimmed }: Options): Pro
     // One update per frame, because a busy service writes many lines.
     if (batch.length === 0) requestAnimationFrame(flush);
     batch.push(entry);
+    // A page in a background tab has no frames.
+    if (batch.length === MAX_BATCH) flush();
   }
 };
 

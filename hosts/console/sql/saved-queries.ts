@@ -32,11 +32,14 @@ export class SavedQueries {
     }
   }
 
-  /** Saves a query. Replaces one of the same name. Returns false if the browser's storage is full. */
+  /**
+   * Saves a query. Replaces one of the same name. Returns false if the browser's storage is full, or if it has the
+   * maximum number of queries.
+   */
   save(query: SavedQuery): boolean {
     const others = this.list().filter(({ name }) => name !== query.name);
-    const all = [...others.slice(1 - MAX_QUERIES), query].sort((a, b) => a.name.localeCompare(b.name));
-    return this.#write(all);
+    if (others.length >= MAX_QUERIES) return false;
+    return this.#write([...others, query].sort((a, b) => a.name.localeCompare(b.name)));
   }
 
   remove(name: string): void {

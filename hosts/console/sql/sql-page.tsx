@@ -60,7 +60,7 @@ const Save = ({ query, close, saved }: SaveProps) => {
       disabled={name.trim() === ""}
       run={async () => {
         if (!savedQueries().save({ name: name.trim(), query }))
-          throw new Error("The browser's storage is full. Delete a saved query, and try again.");
+          throw new Error("The browser can store no more queries. Delete a saved query, and try again.");
         announcement.value = `Saved ${name.trim()}.`;
         saved();
       }}

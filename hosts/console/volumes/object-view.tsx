@@ -11,6 +11,7 @@ import { Text } from "../components/text.tsx";
 import { Time } from "../components/time.tsx";
 import { navigate } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
+import { findObject } from "./find-objects.ts";
 import { decodeText, folderOf, imageTypeOf, nameOf } from "./paths.ts";
 
 interface ObjectProps {
@@ -156,14 +157,10 @@ const DeleteObject = ({ volume, path, close }: ObjectProps & { readonly close: (
   </Confirm>
 );
 
-/** Returns the size and the time of an object, or undefined if it does not exist. */
-const findObject = async ({ volume, path }: ObjectProps, signal: AbortSignal) => {
-  const { objects } = await client.listObjects({ volume, prefix: path, limit: 1 }, { signal });
-  return { found: objects[0]?.path === path ? objects[0] : undefined };
-};
-
 export const ObjectView = ({ volume, path }: ObjectProps) => {
-  const object = useResource(`object ${volume} ${path}`, (signal) => findObject({ volume, path }, signal));
+  const object = useResource(`object ${volume} ${path}`, async (signal) => ({
+    found: await findObject({ volume, path }, signal),
+  }));
   const [deletes, setDeletes] = useState(false);
   return (
     <Loaded resource={object} waiting="Loading the object…">

@@ -4,13 +4,13 @@ import { useRef, useState } from "preact/hooks";
 import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
 import { CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
+import { DropZone } from "../components/drop-zone.tsx";
 import { formatBytes } from "../components/format.ts";
 import { Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { Text } from "../components/text.tsx";
-import { client } from "../shell/session.ts";
 import { chosenFiles, droppedFiles } from "./dropped-files.ts";
-import { folderOf } from "./paths.ts";
+import { existingPaths } from "./find-objects.ts";
 import { isSameFile, type Unfinished } from "./unfinished.ts";
 import {
   type ChosenFile,
@@ -158,18 +158,6 @@ const UploadList = ({ volume }: { readonly volume: string }) => {
   );
 };
 
-/** Returns the paths of existing objects that the files would replace, at most one page per folder. */
-const replacedBy = async (volume: string, files: readonly ChosenFile[]): Promise<readonly string[]> => {
-  const paths = new Set(files.map(({ path }) => path));
-  const folders = [...new Set([...paths].map(folderOf))];
-  const found: string[] = [];
-  for (const prefix of folders) {
-    const { objects } = await client.listObjects({ volume, prefix, delimiter: "/" });
-    found.push(...objects.map(({ path }) => path).filter((path) => paths.has(path)));
-  }
-  return found;
-};
-
 /** Throws before the first upload if any file cannot be an object. */
 const requireValidPaths = (files: readonly ChosenFile[]): void => {
   for (const { path } of files) {
@@ -190,7 +178,6 @@ interface PanelProps {
 
 export const UploadPanel = ({ volume, folder }: PanelProps) => {
   const input = useRef<HTMLInputElement>(null);
-  const isOver = useSignal(false);
   const error = useSignal<unknown>(undefined);
   const replacement = useSignal<Replacement | undefined>(undefined);
   const add = async (choosing: Promise<ChosenFile[]>): Promise<void> => {
@@ -198,7 +185,10 @@ export const UploadPanel = ({ volume, folder }: PanelProps) => {
     try {
       const files = await choosing;
       requireValidPaths(files);
-      const paths = await replacedBy(volume, files);
+      const paths = await existingPaths(
+        volume,
+        files.map(({ path }) => path),
+      );
       if (paths.length > 0) replacement.value = { files, paths };
       else startUploads(volume, files);
     } catch (problem) {
@@ -207,22 +197,7 @@ export const UploadPanel = ({ volume, folder }: PanelProps) => {
   };
   return (
     <>
-      <section
-        class={`drop ${isOver.value ? "over" : ""}`}
-        aria-label="Upload"
-        onDragOver={(event) => {
-          event.preventDefault();
-          isOver.value = true;
-        }}
-        onDragLeave={() => {
-          isOver.value = false;
-        }}
-        onDrop={(event) => {
-          event.preventDefault();
-          isOver.value = false;
-          if (event.dataTransfer !== null) void add(droppedFiles(event.dataTransfer, folder));
-        }}
-      >
+      <DropZone class="upload-drop" label="Upload" drop={(items) => void add(droppedFiles(items, folder))}>
         <span>Drop files or folders here</span>
         <input
           ref={input}
@@ -243,7 +218,7 @@ export const UploadPanel = ({ volume, folder }: PanelProps) => {
           request={{ method: "POST", path: "/v1/volume/upload", json: { volume, object: `${folder}FILE` } }}
           cli={cliOf("volume", "put", volume, "FILE", ...(folder === "" ? [] : [folder]))}
         />
-      </section>
+      </DropZone>
       {error.value !== undefined && <Problem error={error.value} />}
       <UploadList volume={volume} />
       {replacement.value !== undefined && (

@@ -1,7 +1,7 @@
 /** The uploads of this window. They continue while the user visits other pages. */
-import { type Signal, signal } from "@preact/signals";
+import { effect, type Signal, signal } from "@preact/signals";
 import { uploadObject } from "../../client/storage/upload.ts";
-import { account, apiUrl, client } from "../shell/session.ts";
+import { account, apiUrl, client, isSignedIn } from "../shell/session.ts";
 import { fileSource } from "./send-file.ts";
 import { isSameFile, UnfinishedUploads } from "./unfinished.ts";
 
@@ -12,6 +12,8 @@ const CONCURRENCY = 3;
 export type UploadState = "waiting" | "sending" | "paused" | "failed" | "done";
 
 export interface Upload {
+  /** The account that started the upload; undefined if the embedding application signs users in. */
+  readonly owner: string | undefined;
   readonly volume: string;
   readonly path: string;
   readonly file: File;
@@ -56,6 +58,8 @@ const supportsResume = (): Promise<boolean> => {
 const send = async (upload: Upload, abort: AbortSignal): Promise<void> => {
   const { volume, path, file, sent } = upload;
   const resumes = upload.isResumable && (await supportsResume());
+  // The journal is that of the signed-in account, which may have changed.
+  abort.throwIfAborted();
   const journal = resumes ? unfinishedUploads().journalOf(versionOf(upload)) : undefined;
   sent.value = 0;
   const onSent = (bytes: number) => {
@@ -94,6 +98,16 @@ const startNext = (): void => {
   }
 };
 
+/** Ends the uploads of other accounts: a volume of the same name may exist in the account that signed in. */
+effect(() => {
+  const current = account.value;
+  if (isSignedIn.value !== true) return;
+  const others = uploads.peek().filter(({ owner }) => owner !== current);
+  if (others.length === 0) return;
+  uploads.value = uploads.peek().filter(({ owner }) => owner === current);
+  for (const upload of others) controllers.get(upload)?.abort();
+});
+
 /** Pauses an upload. The storage keeps the complete parts. */
 export const pause = (upload: Upload): void => {
   upload.state.value = "paused";
@@ -129,7 +143,7 @@ export interface ChosenFile {
 export const startUploads = (volume: string, chosen: readonly ChosenFile[]): void => {
   const added = chosen.map(
     ({ path, file }): Upload => ({
-      ...{ volume, path, file },
+      ...{ owner: account.value, volume, path, file },
       state: signal<UploadState>("waiting"),
       sent: signal(0),
       problem: signal<unknown>(undefined),

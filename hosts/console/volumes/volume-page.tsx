@@ -1,6 +1,6 @@
 /** A volume: the objects of a folder, or one object. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { announcement, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { formatBytes } from "../components/format.ts";
@@ -20,6 +20,8 @@ import { MountedBy } from "./volumes-page.tsx";
 import "./volumes.css";
 
 const PAGE_SIZE = 200;
+/** The delay until the list shows new objects, so that an upload of many files does not list once per file. */
+const RELOAD_DELAY_MS = 500;
 
 type Page = Awaited<ReturnType<typeof client.listObjects>>;
 
@@ -87,13 +89,22 @@ const Rows = ({ volume, pages }: { readonly volume: string; readonly pages: read
 const Objects = ({ volume, folder }: PlaceProps) => {
   const load = (page_token: string, signal?: AbortSignal) =>
     client.listObjects({ volume, prefix: folder, delimiter: "/", limit: PAGE_SIZE, page_token }, { signal });
-  const first = useResource(`objects ${volume} ${folder} ${storedCount.value}`, (signal) => load("", signal));
+  const first = useResource(`objects ${volume} ${folder}`, (signal) => load("", signal));
+  const shownCount = useRef(storedCount.value);
   const more = useSignal<readonly Page[]>([]);
   const problem = useSignal<unknown>(undefined);
   useEffect(() => {
     more.value = [];
     problem.value = undefined;
   }, [first.data.value]);
+  useEffect(() => {
+    if (shownCount.current === storedCount.value) return undefined;
+    const timer = setTimeout(() => {
+      shownCount.current = storedCount.value;
+      first.reload();
+    }, RELOAD_DELAY_MS);
+    return () => clearTimeout(timer);
+  }, [storedCount.value]);
   return (
     <Loaded resource={first} waiting="Loading the objects…">
       {(page) => {

@@ -10,7 +10,8 @@ type PlanRequest = Parameters<typeof client.plan>[0];
 export const checkProject = async (project: Readonly<Record<string, unknown>>): Promise<void> => {
   const { $schema: _schema, source: _source, name, ...fields } = project;
   try {
-    await client.plan({ ...fields, function_name: String(name) } as unknown as PlanRequest);
+    // A project file without volumes declares none. A request must state them.
+    await client.plan({ volumes: {}, ...fields, function_name: String(name) } as unknown as PlanRequest);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const issues = error.issues.filter(({ field }) => field !== "function_name");

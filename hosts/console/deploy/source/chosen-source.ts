@@ -1,7 +1,7 @@
 /** The source that the user chose: a folder, or a finished archive. */
 import { PROJECT_FILE } from "../../../../core/domain/deploy/source/packing.ts";
 import { treeOfFiles, treeOfTexts } from "../../../packer/file-tree.ts";
-import { checkArchiveSize, chunksOf, type PackProgress, packSource } from "../../../packer/pack.ts";
+import { checkArchiveSize, type PackProgress, packSource } from "../../../packer/pack.ts";
 import {
   type FileContent,
   folderOf,
@@ -11,19 +11,14 @@ import {
   walkSource,
 } from "../../../packer/source-tree.ts";
 import { templates } from "../../../packer/templates.ts";
-import type { DroppedItem } from "./dropped.ts";
-import { treeOfEntries } from "./entry-tree.ts";
+import type { DroppedItem } from "../../components/dropped-items.ts";
+import { contentOfFile, treeOfEntries } from "./entry-tree.ts";
 
 export type ChosenSource =
   | { readonly kind: "folder"; readonly name: string; readonly tree: SourceTree }
   | { readonly kind: "archive"; readonly name: string; readonly file: File };
 
 const ARCHIVE = /\.(tar\.gz|tgz)$/i;
-
-export const contentOfFile = (file: File): FileContent => ({
-  size: file.size,
-  read: () => chunksOf(file.stream()),
-});
 
 const archiveOf = (file: File): ChosenSource => {
   if (!ARCHIVE.test(file.name)) throw new PackError(`'${file.name}' is not a tar.gz. Choose a folder or a tar.gz.`);

@@ -1,19 +1,12 @@
 /** A source from folders and files that the user dropped. */
 import { chunksOf } from "../../../packer/pack.ts";
-import type { SourceTree } from "../../../packer/source-tree.ts";
+import type { FileContent, SourceTree } from "../../../packer/source-tree.ts";
+import { entriesOf, fileOf, isFolder } from "../../components/dropped-items.ts";
 
-const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;
-
-/** Reads all entries of a folder. The browser returns them in batches. */
-const entriesOf = async (folder: FileSystemDirectoryEntry): Promise<readonly FileSystemEntry[]> => {
-  const reader = folder.createReader();
-  const entries: FileSystemEntry[] = [];
-  for (;;) {
-    const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (batch.length === 0) return entries;
-    entries.push(...batch);
-  }
-};
+export const contentOfFile = (file: File): FileContent => ({
+  size: file.size,
+  read: () => chunksOf(file.stream()),
+});
 
 /**
  * Finds an entry by its path. Reads each folder once.
@@ -48,8 +41,7 @@ export const treeOfEntries = (root: FileSystemDirectoryEntry | readonly FileSyst
     openFile: async (path) => {
       const entry = await find(path);
       if (entry === undefined || isFolder(entry)) return undefined;
-      const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
-      return { size: file.size, read: () => chunksOf(file.stream()) };
+      return contentOfFile(await fileOf(entry));
     },
   };
 };

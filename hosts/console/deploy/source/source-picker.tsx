@@ -1,6 +1,7 @@
 /** Chooses the source of a deploy: by drop, or by a button. */
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { DropZone } from "../../components/drop-zone.tsx";
 import { Problem } from "../../components/resource.tsx";
 import { checkProject } from "./check-project.ts";
 import {
@@ -12,7 +13,6 @@ import {
   sourceOfDrop,
   sourceOfFolder,
 } from "./chosen-source.ts";
-import { DropZone } from "./drop-zone.tsx";
 import { dropped } from "./dropped.ts";
 
 /** A source that the page has examined. */
@@ -37,17 +37,27 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
   const archive = useRef<HTMLInputElement>(null);
   const error = useSignal<unknown>(undefined);
   const isReading = useSignal(false);
+  const latest = useRef(0);
   const take = async (find: () => ChosenSource): Promise<void> => {
+    const mine = ++latest.current;
+    // A deploy must not send the earlier source.
+    chosen.value = undefined;
     error.value = undefined;
     isReading.value = true;
-    try {
+    const read = async (): Promise<Examined> => {
       const examined = await examine(find());
       if (examined.project !== undefined) await checkProject(examined.project);
-      choose(examined);
-    } catch (problem) {
-      error.value = problem;
-    }
+      return examined;
+    };
+    const [found, problem] = await read().then(
+      (examined) => [examined, undefined] as const,
+      (reason: unknown) => [undefined, reason] as const,
+    );
+    // The user has chosen another source.
+    if (mine !== latest.current) return;
     isReading.value = false;
+    error.value = problem;
+    if (found !== undefined) choose(found);
   };
   useEffect(() => {
     // Preact has no attribute for it.

@@ -93,3 +93,12 @@ test("saves queries by name, and reports a full storage", () => {
   storage.setItem("key", "damaged");
   expect(saved.list()).toEqual([]);
 });
+
+test("refuses a query beyond the maximum, and keeps the others", () => {
+  const saved = new SavedQueries(memoryStorage(), "key");
+  for (let at = 0; at < 100; at++) expect(saved.save({ name: `query ${at}`, query: "SELECT 1" })).toBe(true);
+  expect(saved.save({ name: "one more", query: "SELECT 1" })).toBe(false);
+  expect(saved.list()).toHaveLength(100);
+  expect(saved.save({ name: "query 0", query: "SELECT 2" })).toBe(true);
+  expect(saved.list()).toHaveLength(100);
+});
