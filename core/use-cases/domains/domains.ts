@@ -90,7 +90,8 @@ const checkTakeOver = (
     const { domain, owner } = stored;
     const next = yield* await store.proof(principal.account, domain, options);
     const present = yield* await store.proof(owner, domain, options);
-    const found = yield* await dns.resolve(ownershipName(domain), "TXT", options);
+    // Servers that do not respond prove nothing. The caller still needs the record for its proof.
+    const found = (await dns.resolve(ownershipName(domain), "TXT", options)).unwrapOr([]);
     return mayTakeOver(found, { present, next })
       ? ok(undefined)
       : err(
@@ -112,8 +113,8 @@ const add = (caller: Caller, domain: DomainName, name: DeploymentName): Outcome<
       );
       return rowOf(caller, ports, mapped);
     }
-    if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     yield* await checkQuota(caller, ports);
+    if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     const created = newDomain(domain, principal.account, service.name, timestampOf(context.ports.clock.now()));
     return rowOf(caller, ports, yield* await ports.store.write(created, stored ?? "absent", options));
   });

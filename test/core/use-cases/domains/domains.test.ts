@@ -214,6 +214,25 @@ describe("a domain of another account", () => {
     });
   });
 
+  test("is refused with the record that proves control even if its DNS servers do not respond", async () => {
+    const platform = await start();
+    await add(platform);
+    platform.memory.dns.respond(`_portside.${DOMAIN}`, false);
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr()).toMatchObject({
+      kind: "conflict",
+      message: expect.stringContaining("portside-verification="),
+    });
+  });
+
+  test("is refused because of the quota before DNS is read", async () => {
+    const platform = await start({ settings: { accountLimits: { domains: 1 } } });
+    await add(platform);
+    await add(platform, "b.example.com", "theirs", "other");
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["domain"], type: "quota_exceeded" }],
+    });
+  });
+
   test("is taken over by the account that controls DNS, with the record that the refusal names", async () => {
     const platform = await start();
     const squatter = await add(platform);
