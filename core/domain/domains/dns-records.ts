@@ -14,6 +14,10 @@ export interface DomainTarget {
   readonly authorities: readonly string[];
 }
 
+/** Returns the domains that no account may add: those of the platform, with the host name to which CNAME records point. */
+export const platformDomainsOf = ({ host, platformDomains }: DomainTarget): readonly string[] =>
+  host === null ? platformDomains : [...platformDomains, host];
+
 /** Returns the name of the TXT record that proves the ownership of a domain. */
 export const ownershipName = (domain: DomainName): string => `_portside.${domain}`;
 

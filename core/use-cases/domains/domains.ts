@@ -1,5 +1,5 @@
 /** Adds, lists, checks and removes the own domains of an account. */
-import { addressRecords, ownershipName, ownershipRecord } from "../../domain/domains/dns-records.ts";
+import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
   type DomainRow,
   domainQuotaProblem,
@@ -125,7 +125,7 @@ export const addDomain = useCase({
     if (domain === undefined) return err([]);
     if (provider.domains === undefined) return ok({});
     const { target, registeredDomain } = provider.domains;
-    const problem = domainProblem(domain, target.platformDomains, registeredDomain);
+    const problem = domainProblem(domain, platformDomainsOf(target), registeredDomain);
     return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
   },
   requires: ownDomains,

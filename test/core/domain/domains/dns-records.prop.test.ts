@@ -7,6 +7,7 @@ import {
   type ExpectedRecords,
   type FoundRecords,
   ownershipRecord,
+  platformDomainsOf,
   recordProblems,
   withParents,
 } from "../../../../core/domain/domains/dns-records.ts";
@@ -54,6 +55,16 @@ describe("the records to create", () => {
       }),
     );
   });
+});
+
+test("the host name of the platform is one of its domains", () => {
+  expect(platformDomainsOf({ ...target, platformDomains: ["apps.example.com"] })).toEqual([
+    "apps.example.com",
+    "ingress.example.net",
+  ]);
+  expect(platformDomainsOf({ ...target, host: null, platformDomains: ["apps.example.com"] })).toEqual([
+    "apps.example.com",
+  ]);
 });
 
 describe("the check", () => {

@@ -249,6 +249,17 @@ describe("a domain of another account", () => {
     expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
+  test("is not the host of the platform, wherever that is", async () => {
+    const platform = await start({
+      around: ({ domains }) =>
+        domains === undefined
+          ? {}
+          : { domains: { ...domains, target: { ...domains.target, host: "balancer.example.net" } } },
+    });
+    for (const domain of ["balancer.example.net", "a.balancer.example.net"])
+      expect((await adding(platform, domain))._unsafeUnwrapErr().kind).toBe("invalid_input");
+  });
+
   test("is added by one of two accounts that race for it", async () => {
     const platform = await start();
     const both = await Promise.all([adding(platform), adding(platform, DOMAIN, "theirs", "other")]);
