@@ -69,7 +69,13 @@ export interface ExpectedRecords {
   readonly authorities: readonly string[];
 }
 
-const listed = (values: readonly string[]): string => values.map((one) => `'${one}'`).join(", ");
+/** The maximum number of wrong addresses in a message. A domain can have thousands, and the store keeps the message. */
+const MAX_WRONG_ADDRESSES = 5;
+
+const listed = (values: readonly string[], max = values.length): string => {
+  const shown = values.slice(0, max).map((one) => `'${one}'`);
+  return values.length > max ? `${shown.join(", ")} and ${values.length - max} more` : shown.join(", ");
+};
 
 /** Compares addresses in their canonical form, because an IPv6 address has many forms. */
 const canonical = (address: string): string => {
@@ -100,7 +106,7 @@ const addressProblem = (
   const foreign = found.filter((address) => !known.has(canonical(address)));
   return foreign.length === 0
     ? undefined
-    : `'${domain}' points to ${listed(foreign)}, which is not this platform. Point it to ${listed(expected)} only, and turn off proxying at your DNS provider.`;
+    : `'${domain}' points to ${listed(foreign, MAX_WRONG_ADDRESSES)}, which is not this platform. Point it to ${listed(expected)} only, and turn off proxying at your DNS provider.`;
 };
 
 /** Returns the authority that a CAA record permits: `""` for none, undefined if the record restricts nothing. */

@@ -96,6 +96,13 @@ describe("the check", () => {
     expect(message).toContain("Point it to '203.0.113.10', '2001:db8::1' only");
   });
 
+  test("reports thousands of wrong addresses in a short message", () => {
+    const addresses = Array.from({ length: 4000 }, (_, index) => `198.51.${index >> 8}.${index & 255}`);
+    const [message = ""] = problems({ addresses });
+    expect(message).toContain("'198.51.0.4' and 3995 more, which is not this platform");
+    expect(message.length).toBeLessThan(500);
+  });
+
   test("reports all problems of one check", () => {
     const caa = ['0 issue "other.example"'];
     expect(recordProblems(DOMAIN, { ownership: [], addresses: [], caa }, expected)).toHaveLength(3);
