@@ -334,6 +334,22 @@ describe("check", () => {
     expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("unavailable");
   });
 
+  test("fails with unavailable, and keeps the status, if the platform's host has no address", async () => {
+    const targeting = (domains: DomainPorts) => ({
+      ...domains,
+      target: { ...domains.target, host: "none.memory.invalid", addresses: [] },
+    });
+    const platform = await start({
+      around: ({ domains }) => (domains === undefined ? {} : { domains: targeting(domains) }),
+    });
+    await add(platform);
+    expect((await checking(platform))._unsafeUnwrapErr()).toMatchObject({
+      kind: "unavailable",
+      message: expect.stringContaining("'none.memory.invalid' has no address"),
+    });
+    expect(await list(platform)).toMatchObject([{ status: "pending", checked_at: null }]);
+  });
+
   test("fails with not_found if the domain is removed meanwhile, and does not restore it", async () => {
     const platform = await startMeanwhile(async ({ controlPlane, principal }) =>
       controlPlane.removeDomain(principal(), { domain: DOMAIN }),
