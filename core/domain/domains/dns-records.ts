@@ -111,8 +111,9 @@ const addressProblem = (
 
 /** Returns the authority that a CAA record permits: `""` for none, undefined if the record restricts nothing. */
 const permittedBy = (record: string): string | undefined => {
-  const value = /^\d+\s+issue\s+"?([^"]*)"?\s*$/i.exec(record)?.[1];
-  return value?.split(";")[0]?.trim().toLowerCase();
+  const value = /^\d+\s+issue\b(.*)$/is.exec(record)?.[1];
+  // The parameters may contain quotes. A value without a name permits no authority.
+  return value?.split(";")[0]?.replaceAll('"', "").trim().toLowerCase();
 };
 
 const caaProblem = (

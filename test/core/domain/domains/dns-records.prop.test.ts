@@ -116,7 +116,10 @@ describe("the check", () => {
     ["only other tags", ['0 iodef "mailto:a@example.com"', '0 issuewild ";"'], true],
     ["another authority", ['0 issue "other.example"'], false],
     ["a subdomain of the authority", ['0 issue "x.ca.example.net"'], false],
+    ["another authority with quoted parameters", ['0 issue "other.example; policy=\\"a b\\""'], false],
+    ["the authority with quoted parameters", ['0 issue "ca.example.net; policy=\\"a b\\""'], true],
     ["no authority", ['0 issue ";"'], false],
+    ["no value", ["0 issue"], false],
   ])("with CAA records that name %s: %j", (_what, caa, isPermitted) => {
     const found = problems({ caa });
     if (isPermitted) expect(found).toEqual([]);
