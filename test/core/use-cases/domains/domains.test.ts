@@ -6,7 +6,7 @@ import type { DomainName } from "../../../../core/domain/domains/domain-name.ts"
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import type { DnsResolver, DomainPorts } from "../../../../core/ports/domain-store.ts";
-import { ok, ResultAsync } from "../../../../core/result.ts";
+import { ok, okAsync, ResultAsync } from "../../../../core/result.ts";
 import {
   deployed,
   type MemoryOptions,
@@ -444,6 +444,17 @@ describe("remove", () => {
     await add(deleting);
     expect((await deleting.controlPlane.deleteDeployment(deleting.principal(), { name: "app" })).isOk()).toBe(true);
     expect(await list(deleting)).toEqual([]);
+  });
+
+  test("with the deployment ignores a domain that was removed meanwhile", async () => {
+    const platform = await start({
+      around: ({ domains }) =>
+        domains === undefined
+          ? {}
+          : { domains: { ...domains, store: { ...domains.store, find: () => okAsync(null) } } },
+    });
+    await add(platform);
+    expect((await platform.controlPlane.deleteDeployment(platform.principal(), { name: "app" })).isOk()).toBe(true);
   });
 
   test("fails with conflict if other requests change the domain all the time", async () => {
