@@ -6,5 +6,5 @@ import { type DomainName, domainLimits } from "../../core/domain/domains/domain-
 export const domainName = (): fc.Arbitrary<DomainName> =>
   fc
     .domain()
-    .filter((domain) => domain.length <= domainLimits.chars)
+    .filter((domain) => domain.length <= domainLimits.chars && domain.split(".").length <= domainLimits.labels)
     .map((domain) => domain.toLowerCase() as DomainName);

@@ -14,6 +14,10 @@ export interface DomainTarget {
   readonly authorities: readonly string[];
 }
 
+/** Returns the domains that no account may add: those of the platform, with the host name to which CNAME records point. */
+export const platformDomainsOf = ({ host, platformDomains }: DomainTarget): readonly string[] =>
+  host === null ? platformDomains : [...platformDomains, host];
+
 /** Returns the name of the TXT record that proves the ownership of a domain. */
 export const ownershipName = (domain: DomainName): string => `_portside.${domain}`;
 
@@ -65,7 +69,13 @@ export interface ExpectedRecords {
   readonly authorities: readonly string[];
 }
 
-const listed = (values: readonly string[]): string => values.map((one) => `'${one}'`).join(", ");
+/** The maximum number of wrong addresses in a message. A domain can have thousands, and the store keeps the message. */
+const MAX_WRONG_ADDRESSES = 5;
+
+const listed = (values: readonly string[], max = values.length): string => {
+  const shown = values.slice(0, max).map((one) => `'${one}'`);
+  return values.length > max ? `${shown.join(", ")} and ${values.length - max} more` : shown.join(", ");
+};
 
 /** Compares addresses in their canonical form, because an IPv6 address has many forms. */
 const canonical = (address: string): string => {
@@ -96,13 +106,14 @@ const addressProblem = (
   const foreign = found.filter((address) => !known.has(canonical(address)));
   return foreign.length === 0
     ? undefined
-    : `'${domain}' points to ${listed(foreign)}, which is not this platform. Point it to ${listed(expected)} only, and turn off proxying at your DNS provider.`;
+    : `'${domain}' points to ${listed(foreign, MAX_WRONG_ADDRESSES)}, which is not this platform. Point it to ${listed(expected)} only, and turn off proxying at your DNS provider.`;
 };
 
 /** Returns the authority that a CAA record permits: `""` for none, undefined if the record restricts nothing. */
 const permittedBy = (record: string): string | undefined => {
-  const value = /^\d+\s+issue\s+"?([^"]*)"?\s*$/i.exec(record)?.[1];
-  return value?.split(";")[0]?.trim().toLowerCase();
+  const value = /^\d+\s+issue\b(.*)$/is.exec(record)?.[1];
+  // The parameters may contain quotes. A value without a name permits no authority.
+  return value?.split(";")[0]?.replaceAll('"', "").trim().toLowerCase();
 };
 
 const caaProblem = (

@@ -1,5 +1,5 @@
 /** The states of a domain: how a check changes them, and when another account may take a domain over. */
-import type { Timestamp } from "../wire/instant.ts";
+import { parseInstant, type Timestamp } from "../wire/instant.ts";
 import type { DomainStatus, OwnDomain } from "./domain.ts";
 
 /** The outcome of a check. */
@@ -11,12 +11,21 @@ export type CheckOutcome =
 
 const afterProblems = (status: DomainStatus): DomainStatus => (status === "pending" ? "pending" : "failing");
 
+/** Compares instants, because the number of fraction digits of a timestamp varies. */
+const isEarlier = (time: Timestamp, other: Timestamp | null): boolean => {
+  const [one, two] = [parseInstant(time), other === null ? undefined : parseInstant(other)];
+  return one !== undefined && two !== undefined && one < two;
+};
+
 /**
  * Returns the domain after a check. A domain that was active never becomes pending again. If the DNS servers do not
- * respond, the status remains.
+ * respond, the status remains. If the domain has the outcome of a check that began later, returns it unchanged.
+ *
+ * @param checkedAt the time at which the check began
  */
 export const afterCheck = <D extends OwnDomain>(stored: D, outcome: CheckOutcome, checkedAt: Timestamp): D => {
   const { domain, name, status } = stored;
+  if (isEarlier(checkedAt, stored.checkedAt)) return stored;
   if (outcome.kind === "no_response")
     return { ...stored, checkedAt, detail: `The DNS servers of '${domain}' did not respond. Check the domain again.` };
   return outcome.problems.length === 0

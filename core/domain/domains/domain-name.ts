@@ -7,10 +7,11 @@ declare const domainBrand: unique symbol;
 export type DomainName = string & { readonly [domainBrand]: true };
 
 /**
- * Maximum characters of a domain and of a label. DNS permits 253 and 63 (RFC 1035, section 2.3.4); the name of the
- * record that proves the ownership has 10 characters more than the domain.
+ * Maximum characters of a domain and of a label, and maximum labels. DNS permits 253 and 63 characters (RFC 1035,
+ * section 2.3.4); the name of the record that proves the ownership has 10 characters more than the domain. DNS permits
+ * 127 labels, but a check may query each parent for CAA records, and Let's Encrypt issues for 10 labels at most.
  */
-export const domainLimits = { chars: 243, labelChars: 63 } as const;
+export const domainLimits = { chars: 243, labelChars: 63, labels: 10 } as const;
 
 /** The part of the rules that JSON Schema can express. Uppercase and international names are normalized. */
 export const domainShape = { maxLength: domainLimits.chars } as const;
@@ -59,6 +60,8 @@ export const parseDomainName = (text: string): Result<DomainName, string> => {
   if (domain.length > domainLimits.chars)
     return err(`must be at most ${domainLimits.chars} characters; this has ${domain.length}`);
   const labels = domain.split(".");
+  if (labels.length > domainLimits.labels)
+    return err(`must have at most ${domainLimits.labels} labels; this has ${labels.length}`);
   const problem = labels.map(labelProblem).find((one) => one !== undefined);
   if (problem !== undefined) return err(problem);
   return labels.length < 2 ? err(`must have at least two labels, ${EXAMPLE}`) : ok(domain as DomainName);

@@ -22,7 +22,7 @@ export interface OwnDomain {
   /** The state in words: what is missing, or that requests reach the deployment. */
   readonly detail: string;
   readonly createdAt: Timestamp;
-  /** The time of the last check; null before the first one. */
+  /** The time at which the last check began; null before the first one. */
   readonly checkedAt: Timestamp | null;
 }
 

@@ -1,7 +1,9 @@
 /**
  * The budget of certificate orders. Authorities limit the certificates of a registered domain per week, for all
  * accounts of the platform together. The budget reserves a part of the limit for renewals, so that new domains cannot
- * cause a certificate to expire, and limits the new orders of each account, so that one account cannot use up the rest.
+ * cause a certificate to expire. Renewals may also use what new orders leave, because a platform that renews more than
+ * the reserve must not lose certificates while the limit has room. The budget limits the new orders of each account, so
+ * that one account cannot use up the rest.
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
@@ -22,7 +24,9 @@ export interface CertificateOrder {
  */
 export interface OrderLimits {
   readonly windowMs: number;
-  readonly renewals: number;
+  /** All orders: the limit of the authority. */
+  readonly orders: number;
+  /** New orders. The remaining ones are reserved for renewals. At most `orders`. */
   readonly newOrders: number;
   /** New orders of one account. At most `newOrders`. */
   readonly newOrdersPerAccount: number;
@@ -31,7 +35,7 @@ export interface OrderLimits {
 /** The default limits. */
 export const orderLimits: OrderLimits = {
   windowMs: 7 * 24 * 60 * 60_000,
-  renewals: 25,
+  orders: 50,
   newOrders: 25,
   newOrdersPerAccount: 10,
 };
@@ -52,7 +56,7 @@ const freeAt = (
 
 /**
  * Returns undefined if the order is permitted at `order.at`, or the earliest time at which it is permitted without
- * further orders. New orders never delay a renewal.
+ * further orders. New orders never delay a renewal within the reserve.
  *
  * @param earlier the earlier orders, including failed ones, because authorities count them, too
  */
@@ -61,11 +65,14 @@ export const orderPermittedAt = (
   earlier: readonly CertificateOrder[],
   limits: OrderLimits = orderLimits,
 ): Instant | undefined => {
-  const alike = earlier.filter((one) => one.registeredDomain === order.registeredDomain && one.kind === order.kind);
-  if (order.kind === "renewal") return freeAt(alike, limits.renewals, limits, order.at);
-  const own = alike.filter(({ account }) => account === order.account);
+  const all = earlier.filter((one) => one.registeredDomain === order.registeredDomain);
+  const total = freeAt(all, limits.orders, limits, order.at);
+  if (order.kind === "renewal") return total;
+  const created = all.filter(({ kind }) => kind === "new");
+  const own = created.filter(({ account }) => account === order.account);
   const free = [
-    freeAt(alike, limits.newOrders, limits, order.at),
+    total,
+    freeAt(created, limits.newOrders, limits, order.at),
     freeAt(own, limits.newOrdersPerAccount, limits, order.at),
   ].filter((one) => one !== undefined);
   return free.sort((a, b) => (a < b ? 1 : -1))[0];

@@ -2,10 +2,10 @@
 import { ownershipName, recordProblems, withParents } from "../../domain/domains/dns-records.ts";
 import type { OwnDomain } from "../../domain/domains/domain.ts";
 import type { CheckOutcome } from "../../domain/domains/domain-check.ts";
-import type { Unavailable } from "../../errors.ts";
+import { type Unavailable, unavailable } from "../../errors.ts";
 import type { DomainPorts } from "../../ports/domain-store.ts";
 import type { CallOptions } from "../../ports/system.ts";
-import { ok, type ResultAsync, safeTry } from "../../result.ts";
+import { err, ok, type ResultAsync, safeTry } from "../../result.ts";
 
 type Records = ResultAsync<readonly string[], Unavailable>;
 
@@ -35,6 +35,8 @@ export const checkRecords = (
     const { host, addresses, authorities } = ports.target;
     const proof = yield* await ports.store.proof(owner, domain, options);
     const expected = addresses.length > 0 || host === null ? addresses : yield* await addressesOf(ports, host, options);
+    if (expected.length === 0)
+      return err(unavailable(`The platform's host '${host}' has no address. Try again later.`));
     const [ownership, found, caa] = await Promise.all([
       ports.dns.resolve(ownershipName(domain), "TXT", options),
       addressesOf(ports, domain, options),

@@ -1,5 +1,5 @@
 /** Adds, lists, checks and removes the own domains of an account. */
-import { addressRecords, ownershipName, ownershipRecord } from "../../domain/domains/dns-records.ts";
+import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
   type DomainRow,
   domainQuotaProblem,
@@ -54,6 +54,26 @@ const findOwn = (caller: Caller, { store }: DomainPorts, domain: DomainName): Ou
         : ok(found),
     );
 
+/** The maximum number of times that a change of a domain starts again after a concurrent change. */
+const MAX_RETRIES = 5;
+
+/**
+ * Changes the account's domain. After a concurrent change, such as that of a check, reads the domain and calls `change`
+ * again. Fails with `not_found` if the account no longer has the domain.
+ */
+const changeOwn = <T>(
+  caller: Caller,
+  ports: DomainPorts,
+  domain: DomainName,
+  change: (stored: StoredDomain) => Outcome<T>,
+): Outcome<T> =>
+  safeTry(async function* () {
+    for (let retries = 0; ; retries++) {
+      const changed = await change(yield* await findOwn(caller, ports, domain));
+      if (changed.isOk() || changed.error.kind !== "conflict" || retries === MAX_RETRIES) return changed;
+    }
+  });
+
 const checkQuota = ({ context, principal, options }: Caller, { store }: DomainPorts): Outcome<void> =>
   store.list(principal.account, options).andThen((own) => {
     const problem = domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains);
@@ -70,7 +90,8 @@ const checkTakeOver = (
     const { domain, owner } = stored;
     const next = yield* await store.proof(principal.account, domain, options);
     const present = yield* await store.proof(owner, domain, options);
-    const found = yield* await dns.resolve(ownershipName(domain), "TXT", options);
+    // Servers that do not respond prove nothing. The caller still needs the record for its proof.
+    const found = (await dns.resolve(ownershipName(domain), "TXT", options)).unwrapOr([]);
     return mayTakeOver(found, { present, next })
       ? ok(undefined)
       : err(
@@ -87,14 +108,13 @@ const add = (caller: Caller, domain: DomainName, name: DeploymentName): Outcome<
     const service = yield* await ownService(caller, name);
     const stored = yield* await ports.store.find(domain, options);
     if (stored?.owner === principal.account) {
-      const mapped =
-        stored.name === service.name
-          ? stored
-          : yield* await ports.store.write(mapTo(stored, service.name), stored, options);
+      const mapped = yield* await changeOwn(caller, ports, domain, (own) =>
+        own.name === service.name ? okAsync(own) : ports.store.write(mapTo(own, service.name), own, options),
+      );
       return rowOf(caller, ports, mapped);
     }
-    if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     yield* await checkQuota(caller, ports);
+    if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     const created = newDomain(domain, principal.account, service.name, timestampOf(context.ports.clock.now()));
     return rowOf(caller, ports, yield* await ports.store.write(created, stored ?? "absent", options));
   });
@@ -105,7 +125,7 @@ export const addDomain = useCase({
     if (domain === undefined) return err([]);
     if (provider.domains === undefined) return ok({});
     const { target, registeredDomain } = provider.domains;
-    const problem = domainProblem(domain, target.platformDomains, registeredDomain);
+    const problem = domainProblem(domain, platformDomainsOf(target), registeredDomain);
     return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
   },
   requires: ownDomains,
@@ -135,9 +155,12 @@ export const checkDomain = useCase({
       const { context, input, options } = call;
       const ports = yield* portsOf(call);
       const stored = yield* await findOwn(call, ports, input.domain);
+      const beganAt = timestampOf(context.ports.clock.now());
       const outcome = yield* await checkRecords(ports, stored, options);
-      const checked = afterCheck(stored, outcome, timestampOf(context.ports.clock.now()));
-      return rowOf(call, ports, yield* await ports.store.write(checked, stored, options));
+      const checked = yield* await changeOwn(call, ports, stored.domain, (own) =>
+        ports.store.write(afterCheck(own, outcome, beganAt), own, options),
+      );
+      return rowOf(call, ports, checked);
     }),
 });
 
@@ -148,9 +171,8 @@ export const removeDomain = useCase({
     safeTry(async function* () {
       const { input, options } = call;
       const ports = yield* portsOf(call);
-      const stored = yield* await findOwn(call, ports, input.domain);
-      yield* await ports.store.remove(stored.domain, stored, options);
-      return ok({ detail: `'${stored.domain}' was removed. You can delete its DNS records.` });
+      yield* await changeOwn(call, ports, input.domain, (own) => ports.store.remove(own.domain, own, options));
+      return ok({ detail: `'${input.domain}' was removed. You can delete its DNS records.` });
     }),
 });
 
@@ -167,7 +189,12 @@ export const detachDomains = (caller: Caller, name: DeploymentName): Outcome<voi
     const { domains } = context.ports.provider;
     if (domains === undefined) return ok(undefined);
     const own = yield* await domains.store.list(principal.account, options);
-    for (const stored of own)
-      if (stored.name === name) yield* await domains.store.remove(stored.domain, stored, options);
+    for (const { domain } of own.filter((stored) => stored.name === name)) {
+      const detached = await changeOwn(caller, domains, domain, (stored) =>
+        domains.store.remove(domain, stored, options),
+      );
+      // The domain was removed meanwhile, or another account has taken it over.
+      if (detached.isErr() && detached.error.kind !== "not_found") return err(detached.error);
+    }
     return ok(undefined);
   });

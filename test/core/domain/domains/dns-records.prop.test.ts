@@ -7,6 +7,7 @@ import {
   type ExpectedRecords,
   type FoundRecords,
   ownershipRecord,
+  platformDomainsOf,
   recordProblems,
   withParents,
 } from "../../../../core/domain/domains/dns-records.ts";
@@ -56,6 +57,16 @@ describe("the records to create", () => {
   });
 });
 
+test("the host name of the platform is one of its domains", () => {
+  expect(platformDomainsOf({ ...target, platformDomains: ["apps.example.com"] })).toEqual([
+    "apps.example.com",
+    "ingress.example.net",
+  ]);
+  expect(platformDomainsOf({ ...target, host: null, platformDomains: ["apps.example.com"] })).toEqual([
+    "apps.example.com",
+  ]);
+});
+
 describe("the check", () => {
   test("accepts other TXT records, and one address of several", () => {
     expect(problems({ ownership: ["other", "proof"] })).toEqual([]);
@@ -85,6 +96,13 @@ describe("the check", () => {
     expect(message).toContain("Point it to '203.0.113.10', '2001:db8::1' only");
   });
 
+  test("reports thousands of wrong addresses in a short message", () => {
+    const addresses = Array.from({ length: 4000 }, (_, index) => `198.51.${index >> 8}.${index & 255}`);
+    const [message = ""] = problems({ addresses });
+    expect(message).toContain("'198.51.0.4' and 3995 more, which is not this platform");
+    expect(message.length).toBeLessThan(500);
+  });
+
   test("reports all problems of one check", () => {
     const caa = ['0 issue "other.example"'];
     expect(recordProblems(DOMAIN, { ownership: [], addresses: [], caa }, expected)).toHaveLength(3);
@@ -98,7 +116,10 @@ describe("the check", () => {
     ["only other tags", ['0 iodef "mailto:a@example.com"', '0 issuewild ";"'], true],
     ["another authority", ['0 issue "other.example"'], false],
     ["a subdomain of the authority", ['0 issue "x.ca.example.net"'], false],
+    ["another authority with quoted parameters", ['0 issue "other.example; policy=\\"a b\\""'], false],
+    ["the authority with quoted parameters", ['0 issue "ca.example.net; policy=\\"a b\\""'], true],
     ["no authority", ['0 issue ";"'], false],
+    ["no value", ["0 issue"], false],
   ])("with CAA records that name %s: %j", (_what, caa, isPermitted) => {
     const found = problems({ caa });
     if (isPermitted) expect(found).toEqual([]);

@@ -49,6 +49,13 @@ describe("a domain", () => {
     expect(detail).toBe("The DNS servers of 'app.example.com' did not respond. Check the domain again.");
   });
 
+  test("keeps the outcome of the check that began last", () => {
+    const active = afterCheck(created, { kind: "found", problems: [] }, time(2));
+    expect(afterCheck(active, { kind: "found", problems: ["Old."] }, time(1))).toBe(active);
+    const precise = "2026-01-01T00:00:02.000001+00:00" as Timestamp;
+    expect(afterCheck(active, { kind: "found", problems: ["New."] }, precise).status).toBe("failing");
+  });
+
   test("keeps its status when it moves to another deployment", () => {
     const active = afterCheck(created, { kind: "found", problems: [] }, time(1));
     const other = "other" as DeploymentName;

@@ -60,6 +60,12 @@ describe("a domain", () => {
     expect(problemOf(`a${label}.com`)).toContain("at most 63 characters between two dots");
   });
 
+  test("may have 10 labels, and no more", () => {
+    const longest = `${"a.".repeat(8)}example.com`;
+    expect(parseDomainName(`${longest}.`)._unsafeUnwrap()).toBe(longest);
+    expect(problemOf(`a.${longest}`)).toBe("must have at most 10 labels; this has 11");
+  });
+
   test.each([
     ["", "must be a domain, such as app.example.com"],
     [".", "must be a domain, such as app.example.com"],

@@ -11,7 +11,7 @@ import {
 } from "../../../../core/domain/domains/order-budget.ts";
 import { type Instant, instantOfSeconds, plusMillis } from "../../../../core/domain/wire/instant.ts";
 
-const limits: OrderLimits = { windowMs: 100_000, renewals: 3, newOrders: 4, newOrdersPerAccount: 2 };
+const limits: OrderLimits = { windowMs: 100_000, orders: 7, newOrders: 4, newOrdersPerAccount: 2 };
 
 const order = (second: number, kind: CertificateOrder["kind"], account = "a", domain = "example.com") => ({
   kind,
@@ -64,27 +64,39 @@ describe("the budget", () => {
       fc.property(history(), (wanted) => {
         const made = permitted(wanted);
         const created = made.filter(({ kind }) => kind === "new");
-        const renewed = made.filter(({ kind }) => kind === "renewal");
         for (const most of by(made, ({ registeredDomain }) => registeredDomain))
-          expect(most).toBeLessThanOrEqual(limits.renewals + limits.newOrders);
+          expect(most).toBeLessThanOrEqual(limits.orders);
         for (const most of by(created, ({ registeredDomain }) => registeredDomain))
           expect(most).toBeLessThanOrEqual(limits.newOrders);
         for (const most of by(created, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
           expect(most).toBeLessThanOrEqual(limits.newOrdersPerAccount);
-        for (const most of by(renewed, ({ registeredDomain }) => registeredDomain))
-          expect(most).toBeLessThanOrEqual(limits.renewals);
       }),
     );
   });
 
-  test("never refuses or delays a renewal because of new orders", () => {
+  test("never refuses a renewal within the reserve, for any new orders that it permitted", () => {
     fc.assert(
-      fc.property(history(), fc.integer({ min: 0, max: 500 }), (earlier, second) => {
+      fc.property(history(), fc.integer({ min: 0, max: 500 }), (wanted, second) => {
         const renewal = order(second, "renewal");
-        const renewals = earlier.filter(({ kind }) => kind === "renewal");
-        expect(orderPermittedAt(renewal, earlier, limits)).toBe(orderPermittedAt(renewal, renewals, limits));
+        const earlier = permitted(wanted).filter(({ at }) => at <= renewal.at);
+        const renewals = earlier.filter(
+          ({ kind, registeredDomain, at }) =>
+            kind === "renewal" &&
+            registeredDomain === renewal.registeredDomain &&
+            plusMillis(at, limits.windowMs) > renewal.at,
+        );
+        if (renewals.length < limits.orders - limits.newOrders)
+          expect(orderPermittedAt(renewal, earlier, limits)).toBeUndefined();
       }),
     );
+  });
+
+  test("permits renewals beyond the reserve while the limit has room", () => {
+    const renewals = Array.from({ length: 6 }, (_, second) => order(second, "renewal"));
+    expect(orderPermittedAt(order(6, "renewal"), renewals, limits)).toBeUndefined();
+    const full = [...renewals, order(6, "new")];
+    expect(orderPermittedAt(order(7, "renewal"), full, limits)).toBe(order(100, "renewal").at);
+    expect(orderPermittedAt(order(7, "new"), full, limits)).toBe(order(100, "new").at);
   });
 
   test("permits a refused order at the time that it returns, and not before", () => {
@@ -110,6 +122,7 @@ describe("the budget", () => {
 });
 
 test("the default limits share 50 certificates per week, with more than one account's share for new orders", () => {
-  expect(orderLimits.renewals + orderLimits.newOrders).toBe(50);
+  expect(orderLimits.orders).toBe(50);
+  expect(orderLimits.newOrders).toBeLessThan(orderLimits.orders);
   expect(orderLimits.newOrders).toBeGreaterThan(orderLimits.newOrdersPerAccount);
 });

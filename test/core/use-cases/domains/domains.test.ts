@@ -2,10 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { faulty } from "../../../../adapters/memory/index.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
+import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import type { DnsResolver, DomainPorts } from "../../../../core/ports/domain-store.ts";
-import { ResultAsync } from "../../../../core/result.ts";
+import { ok, okAsync, ResultAsync } from "../../../../core/result.ts";
 import {
   deployed,
   type MemoryOptions,
@@ -35,6 +36,56 @@ const check = async (...args: Parameters<typeof checking>) => (await checking(..
 
 const list = async ({ controlPlane, principal }: MemoryPlatform, account?: string) =>
   (await controlPlane.listDomains(principal(account)))._unsafeUnwrap();
+
+/** A platform on which `act` runs once, while the first check reads DNS. */
+const startMeanwhile = async (act: (platform: MemoryPlatform) => Promise<unknown>): Promise<MemoryPlatform> => {
+  let acted = false;
+  const platform: MemoryPlatform = await start({
+    around: ({ domains }) => {
+      if (domains === undefined) return {};
+      const resolve: DnsResolver["resolve"] = (name, type) =>
+        new ResultAsync(
+          (async () => {
+            if (!acted) {
+              acted = true;
+              await act(platform);
+            }
+            return domains.dns.resolve(name, type);
+          })(),
+        );
+      return { domains: { ...domains, dns: { resolve } } };
+    },
+  });
+  return platform;
+};
+
+/** A platform whose store removes and changes a domain only after another request has changed it. */
+const startContended = (changes = 1): Promise<MemoryPlatform> =>
+  start({
+    around: ({ domains }) => {
+      if (domains === undefined) return {};
+      const { store } = domains;
+      let left = changes;
+      const contend = (domain: DomainName) =>
+        new ResultAsync(
+          (async () => {
+            const found = (await store.find(domain))._unsafeUnwrap();
+            if (found !== null && left-- > 0) await store.write(found, found);
+            return ok(undefined);
+          })(),
+        );
+      return {
+        domains: {
+          ...domains,
+          store: {
+            ...store,
+            write: (domain, ...rest) => contend(domain.domain).andThen(() => store.write(domain, ...rest)),
+            remove: (domain, ...rest) => contend(domain).andThen(() => store.remove(domain, ...rest)),
+          },
+        },
+      };
+    },
+  });
 
 const proofOf = ({ records }: DomainRow) => records.find(({ type }) => type === "TXT")?.value ?? "";
 
@@ -163,6 +214,25 @@ describe("a domain of another account", () => {
     });
   });
 
+  test("is refused with the record that proves control even if its DNS servers do not respond", async () => {
+    const platform = await start();
+    await add(platform);
+    platform.memory.dns.respond(`_portside.${DOMAIN}`, false);
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr()).toMatchObject({
+      kind: "conflict",
+      message: expect.stringContaining("portside-verification="),
+    });
+  });
+
+  test("is refused because of the quota before DNS is read", async () => {
+    const platform = await start({ settings: { accountLimits: { domains: 1 } } });
+    await add(platform);
+    await add(platform, "b.example.com", "theirs", "other");
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["domain"], type: "quota_exceeded" }],
+    });
+  });
+
   test("is taken over by the account that controls DNS, with the record that the refusal names", async () => {
     const platform = await start();
     const squatter = await add(platform);
@@ -177,6 +247,17 @@ describe("a domain of another account", () => {
     expect(proofOf(await add(platform, DOMAIN, "theirs", "other"))).toBe(proof);
     expect(await list(platform)).toEqual([]);
     expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("not_found");
+  });
+
+  test("is not the host of the platform, wherever that is", async () => {
+    const platform = await start({
+      around: ({ domains }) =>
+        domains === undefined
+          ? {}
+          : { domains: { ...domains, target: { ...domains.target, host: "balancer.example.net" } } },
+    });
+    for (const domain of ["balancer.example.net", "a.balancer.example.net"])
+      expect((await adding(platform, domain))._unsafeUnwrapErr().kind).toBe("invalid_input");
   });
 
   test("is added by one of two accounts that race for it", async () => {
@@ -253,25 +334,46 @@ describe("check", () => {
     expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("unavailable");
   });
 
-  test("fails with conflict if the domain is removed meanwhile, and does not restore it", async () => {
-    let removed: ReturnType<MemoryPlatform["controlPlane"]["removeDomain"]> | undefined;
-    const platform: MemoryPlatform = await start({
-      around: ({ domains }) => {
-        if (domains === undefined) return {};
-        const resolve: DnsResolver["resolve"] = (name, type) =>
-          new ResultAsync(
-            (async () => {
-              removed ??= platform.controlPlane.removeDomain(platform.principal(), { domain: DOMAIN });
-              await removed;
-              return domains.dns.resolve(name, type);
-            })(),
-          );
-        return { domains: { ...domains, dns: { resolve } } };
-      },
+  test("fails with unavailable, and keeps the status, if the platform's host has no address", async () => {
+    const targeting = (domains: DomainPorts) => ({
+      ...domains,
+      target: { ...domains.target, host: "none.memory.invalid", addresses: [] },
+    });
+    const platform = await start({
+      around: ({ domains }) => (domains === undefined ? {} : { domains: targeting(domains) }),
     });
     await add(platform);
-    expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("conflict");
+    expect((await checking(platform))._unsafeUnwrapErr()).toMatchObject({
+      kind: "unavailable",
+      message: expect.stringContaining("'none.memory.invalid' has no address"),
+    });
+    expect(await list(platform)).toMatchObject([{ status: "pending", checked_at: null }]);
+  });
+
+  test("fails with not_found if the domain is removed meanwhile, and does not restore it", async () => {
+    const platform = await startMeanwhile(async ({ controlPlane, principal }) =>
+      controlPlane.removeDomain(principal(), { domain: DOMAIN }),
+    );
+    await add(platform);
+    expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("not_found");
     expect(await list(platform)).toEqual([]);
+  });
+
+  test("succeeds if another check, or a move to another deployment, ends meanwhile", async () => {
+    const platform = await startMeanwhile(async (self) => {
+      await check(self);
+      await deployed(self, { function_name: "second" });
+      await add(self, DOMAIN, "second");
+    });
+    const { records } = await add(platform);
+    platform.memory.dns.add(...records);
+    const active = await check(platform);
+    expect(active).toMatchObject({
+      name: "second",
+      status: "active",
+      detail: "Requests to 'app.example.com' reach 'second'.",
+    });
+    expect(await list(platform)).toEqual([active]);
   });
 });
 
@@ -327,6 +429,39 @@ describe("remove", () => {
     expect((await deleting).isOk()).toBe(true);
     expect((await added)._unsafeUnwrapErr().kind).toBe("not_found");
     expect(await list(platform)).toEqual([]);
+  });
+
+  test("and a move succeed when another request changes the domain meanwhile", async () => {
+    const moving = await startContended();
+    await deployed(moving, { function_name: "second" });
+    await add(moving);
+    expect(await add(moving, DOMAIN, "second")).toMatchObject({ name: "second" });
+    const removing = await startContended();
+    await add(removing);
+    const { controlPlane, principal } = removing;
+    expect((await controlPlane.removeDomain(principal(), { domain: DOMAIN })).isOk()).toBe(true);
+    const deleting = await startContended();
+    await add(deleting);
+    expect((await deleting.controlPlane.deleteDeployment(deleting.principal(), { name: "app" })).isOk()).toBe(true);
+    expect(await list(deleting)).toEqual([]);
+  });
+
+  test("with the deployment ignores a domain that was removed meanwhile", async () => {
+    const platform = await start({
+      around: ({ domains }) =>
+        domains === undefined
+          ? {}
+          : { domains: { ...domains, store: { ...domains.store, find: () => okAsync(null) } } },
+    });
+    await add(platform);
+    expect((await platform.controlPlane.deleteDeployment(platform.principal(), { name: "app" })).isOk()).toBe(true);
+  });
+
+  test("fails with conflict if other requests change the domain all the time", async () => {
+    const platform = await startContended(Number.POSITIVE_INFINITY);
+    await add(platform);
+    const removed = await platform.controlPlane.removeDomain(platform.principal(), { domain: DOMAIN });
+    expect(removed._unsafeUnwrapErr().kind).toBe("conflict");
   });
 
   test("keeps the deployment if its domains cannot be removed", async () => {
