@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DomainRow } from "../../../core/domain/domains/domain.ts";
 import type { Client } from "../../client/client.ts";
+import { isTemporary, retryPause } from "../../client/streams.ts";
 import { flag } from "../arguments.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { paint } from "../terminal/colour.ts";
@@ -30,19 +31,33 @@ export const waitOption = { wait: flag("Check until the domain is active; Ctrl-C
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 
-/** Checks the domain until it is active. Prints each new detail. Throws if the signal aborts. */
-export const waitUntilActive = async (io: Io, client: Client, domain: string): Promise<DomainRow> => {
+/**
+ * Checks the domain until it is active. Prints each new detail. Throws if the signal aborts, or if the first check fails.
+ * Later checks continue after a temporary error, because DNS changes can take hours, and a server may restart meanwhile.
+ */
+export const waitUntilActive = async (
+  io: Io,
+  client: Pick<Client, "checkDomain">,
+  domain: string,
+): Promise<DomainRow> => {
   using spinner = new Spinner(io);
-  let shown = "";
+  let row: DomainRow | undefined;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
-    const row = await client.checkDomain({ domain }, { signal: io.signal });
-    if (row.status === "active") return row;
-    if (row.detail !== shown) {
-      spinner.clear();
-      say(io, row.detail);
-      shown = row.detail;
+    let retryMs = pause;
+    try {
+      const checked = await client.checkDomain({ domain }, { signal: io.signal });
+      if (checked.status === "active") return checked;
+      if (checked.detail !== row?.detail) {
+        spinner.clear();
+        say(io, checked.detail);
+      }
+      row = checked;
+    } catch (error) {
+      io.signal.throwIfAborted();
+      if (row === undefined || !isTemporary(error)) throw error;
+      retryMs = retryPause(error, pause);
     }
     spinner.begin(`Waiting for the DNS records of ${domain}`);
-    await sleep(pause, undefined, { signal: io.signal });
+    await sleep(retryMs, undefined, { signal: io.signal });
   }
 };

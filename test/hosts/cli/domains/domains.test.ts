@@ -1,8 +1,11 @@
 /** `portside domain` against the real HTTP API over the memory provider. */
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
+import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
+import { waitUntilActive } from "../../../../hosts/cli/domains/show.ts";
+import { ApiError, ConnectionError } from "../../../../hosts/client/errors.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
-import { portside, type RunOptions } from "../../../support/cli/terminal.ts";
+import { portside, type RunOptions, terminal } from "../../../support/cli/terminal.ts";
 import { serveMemory } from "../../../support/http/api.ts";
 
 const start = async () => {
@@ -89,6 +92,26 @@ test("--wait reports the problem once, and ends when the domain is active", asyn
     code: 0,
     stdout: expect.stringContaining('"status":"active"'),
   });
+});
+
+test("--wait continues after a temporary error, and ends at another one or if the first check fails", async () => {
+  const waiting = (...results: readonly (DomainRow["status"] | Error)[]) => {
+    const left = [...results];
+    const checkDomain = async () => {
+      const next = left.shift() ?? "active";
+      if (next instanceof Error) throw next;
+      return { domain: "app.example.com", status: next, detail: `It is ${next}.` } as DomainRow;
+    };
+    return waitUntilActive(terminal().io, { checkDomain }, "app.example.com");
+  };
+  const lost = new ConnectionError("The server does not respond.");
+  const gone = new ApiError(404, "Your account has no domain.");
+  await expect(waiting(lost, "active")).rejects.toBe(lost);
+  const [row] = await Promise.all([
+    waiting("pending", lost, "active"),
+    expect(waiting("pending", gone)).rejects.toBe(gone),
+  ]);
+  expect(row.status).toBe("active");
 });
 
 test("Ctrl-C ends the wait", async () => {
