@@ -249,7 +249,7 @@ describe("a domain of another account", () => {
     expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
-  test("is not the host of the platform, wherever that is", async () => {
+  test("cannot be the host of the platform or a subdomain of it", async () => {
     const platform = await start({
       around: ({ domains }) =>
         domains === undefined
