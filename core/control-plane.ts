@@ -406,8 +406,8 @@ export interface ControlPlane {
 
   /**
    * Starts the redeploys for new values of secrets that an earlier process has not finished, and returns their number.
-   * A host calls it once at its start, when no earlier process runs on the same platform any more. If the redeploys of
-   * an account cannot be started, starts those of the other accounts, and then fails.
+   * A host calls it at its start, when no earlier process runs on the same platform any more. If the redeploys of an
+   * account cannot be started, starts those of the other accounts, and then fails. The host may then call it again.
    */
   resumeRedeploys(options?: CallOptions): Outcome<number>;
   /** Ends the requests that wait for a log entry. Later requests do not wait. */

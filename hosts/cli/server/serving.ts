@@ -13,6 +13,7 @@ import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
 import { type Listen, listenForApi, urlOf } from "./listen-for-api.ts";
+import { resumeRedeploys } from "./resume-redeploys.ts";
 
 /** How long a draining server answers with `Connection: close` before it closes idle connections itself. */
 const CLOSE_MS = 1000;
@@ -63,17 +64,6 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
-/** Runs in the background, because a cloud may respond slowly. */
-const resumeRedeploys = async ({ controlPlane, log }: Platform): Promise<void> => {
-  const resumed = await controlPlane.resumeRedeploys();
-  if (resumed.isErr())
-    log.warn(
-      { error: resumed.error },
-      "could not resume the redeploys for new values of secrets; the next start of the server tries again",
-    );
-  else if (resumed.value > 0) log.info({ count: resumed.value }, "resumed the redeploys for new values of secrets");
-};
-
 /** Opens a platform and the server of its API. `accept` starts accepting connections and returns the API's port. */
 const open = async (
   settings: ServeSettings,
@@ -97,7 +87,9 @@ const open = async (
   const metricsServer = await listenForMetrics(platform, settings);
   // From here on, `stop` closes everything.
   stack.move();
-  void resumeRedeploys(platform);
+  const stopping = new AbortController();
+  // Runs in the background, because a cloud may respond slowly.
+  void resumeRedeploys({ controlPlane, clock: platform.ports.clock, log, stopping: stopping.signal });
   return {
     port,
     ingressPort: loaded.ingressPort,
@@ -114,6 +106,7 @@ const open = async (
     },
     stop: async () => {
       log.info("stopping");
+      stopping.abort();
       // Ends the streams of running deploys. The server would otherwise wait for them.
       await controlPlane.close();
       await app.close();
