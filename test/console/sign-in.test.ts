@@ -114,6 +114,22 @@ test("a sign-in with a link ends the session that it replaces", async () => {
   expect((await served.client.listSessions()).sessions).toHaveLength(before);
 });
 
+test("an ended session does not delete the session that another tab has just stored", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  const rejected = page.waitForResponse((response) => response.status() === 401);
+  // As another tab, but without the event that tells this tab.
+  await page.evaluate(async (key) => {
+    const body = JSON.stringify({ key });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch("../v1/console/sign-in", { method: "POST", headers, body });
+    localStorage.setItem("portside-console /", await response.text());
+  }, served.key);
+  await (await rejected).finished();
+  await page.reload();
+  await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+});
+
 test("signs out", async () => {
   await using opened = await openConsole(browser(), served);
   await opened.page.getByRole("button", { name: "Sign out" }).click();

@@ -1,5 +1,6 @@
 /** Checks that web pages can use the signed URLs of volumes. */
 import type { CORSRule } from "@aws-sdk/client-s3";
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 import { nameOf } from "../call-policy.ts";
 import { type ClientSource, sendCommand } from "../clients.ts";
@@ -46,12 +47,12 @@ export async function* checkCors(stateBucket: string, clients: ClientSource): As
     const [first] = without;
     if (first === undefined) return yield pass(WHAT, `${buckets.length} buckets checked`);
     // The command replaces all rules of the bucket.
-    const rules = JSON.stringify({ CORSRules: withCors(first.rules) });
+    const rules = quoteForShell(JSON.stringify({ CORSRules: withCors(first.rules) }));
     yield warn(
       WHAT,
       `${without.length} of ${buckets.length} buckets lack Portside's CORS rules. The server sets them when it starts, ` +
         "unless it has set them before",
-      `aws s3api put-bucket-cors --bucket ${first.bucket} --cors-configuration '${rules}'`,
+      `aws s3api put-bucket-cors --bucket ${first.bucket} --cors-configuration ${rules}`,
     );
   } catch (error) {
     if (awsFault(error)?.kind !== "state")

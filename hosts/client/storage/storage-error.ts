@@ -44,11 +44,15 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   [`The storage rejected the request (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
+/** Codes of temporary errors with another 4xx status. `RequestTimeout` means that the connection was idle for too long. */
+const temporaryCodes: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
+
 /**
- * Codes of temporary errors, except those with a 503. `RequestTimeout` means that the connection was idle for too long.
- * S3 documents `InternalError` (500) as temporary.
+ * Statuses of temporary errors, in addition to 429 and 503:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (500),
+ * https://cloud.google.com/storage/docs/retry-strategy (408, 500, 502, 504)
  */
-const temporary: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted", "InternalError"]);
+const temporaryStatuses: ReadonlySet<number> = new Set([408, 500, 502, 504]);
 
 const jsonOf = (text: string): unknown => {
   try {
@@ -75,8 +79,10 @@ export const textOf = (response: Response): Promise<string> =>
 export const readStorageError = async (response: Response): Promise<ApiError | ConnectionError> => {
   const body = await textOf(response);
   const error = parseStorageError(body);
-  if (error !== undefined && temporary.has(error.code)) return new ConnectionError(formatStorageError(error));
-  return error === undefined
-    ? apiError(response, jsonOf(body))
-    : new ApiError(response.status, formatStorageError(error), { retryAfter: retryAfterOf(response.headers) });
+  const rejection =
+    error === undefined
+      ? apiError(response, jsonOf(body))
+      : new ApiError(response.status, formatStorageError(error), { retryAfter: retryAfterOf(response.headers) });
+  const isTemporary = temporaryStatuses.has(response.status) || temporaryCodes.has(error?.code ?? "");
+  return isTemporary ? new ConnectionError(rejection.message) : rejection;
 };

@@ -54,9 +54,12 @@ const end = (notice: string): void => {
   signInNotice.value = notice;
 };
 
-const forget = (notice: string): void => {
+/** Ends a session that the platform rejected. Continues with the session that another tab has stored, if any. */
+const replaceEnded = (ended: Session): void => {
+  const stored = readStored();
+  if (ended.kind === "console" && stored?.kind === "console" && stored.token !== ended.token) return begin(stored);
   localStorage.removeItem(STORED);
-  end(notice);
+  end(SESSION_ENDED);
 };
 
 const sendAuthorized: typeof fetch = async (input, init) => {
@@ -64,7 +67,7 @@ const sendAuthorized: typeof fetch = async (input, init) => {
   const current = session.value;
   if (current?.kind === "console") headers.set(TOKEN_HEADER, current.token);
   const response = await fetch(input, { ...init, headers, credentials: "same-origin" });
-  if (response.status === 401 && current && session.value === current) forget(SESSION_ENDED);
+  if (response.status === 401 && current && session.value === current) replaceEnded(current);
   return response;
 };
 

@@ -9,6 +9,7 @@ import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
 import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { listQuotas } from "../../../adapters/aws/service-quotas.ts";
 import { corsRules } from "../../../adapters/aws/volumes/bucket-settings.ts";
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
 import { fakeQuotas } from "../../fakes/aws/quotas.ts";
@@ -129,10 +130,10 @@ test("warns about buckets of volumes without CORS rules, with the command that s
       fix: expect.stringContaining("aws s3api put-bucket-cors --bucket ps-two --cors-configuration '{"),
     },
   ]);
-  const app = { AllowedOrigins: ["https://app.example"], AllowedMethods: ["GET"] };
+  const app = { ID: "Ann's pages", AllowedOrigins: ["https://app.example"], AllowedMethods: ["GET"] };
   account.volumes.set("ps-two", [app]);
   const [finding] = missing(await look(account));
-  expect(finding?.fix).toContain(JSON.stringify({ CORSRules: [app, ...corsRules()] }));
+  expect(finding?.fix).toContain(quoteForShell(JSON.stringify({ CORSRules: [app, ...corsRules()] })));
 });
 
 test("simulates the permissions of a session's role, or of the user", async () => {

@@ -200,7 +200,16 @@ describe("a storage's error", () => {
     [400, "RequestTimeout", "Your socket connection was idle."],
     [500, "InternalError", "We encountered an internal error. Please try again."],
   ])("%i %s is temporary, and not a rejection", async (status, code, message) => {
-    expect((await answer(status, code, message)).constructor.name).toBe("ConnectionError");
+    const error = await answer(status, code, message);
+    expect([error.constructor.name, error.message]).toEqual(["ConnectionError", expect.stringContaining(message)]);
+  });
+
+  test.each([408, 500, 502, 504])("with status %i is temporary, whatever its body is", async (status) => {
+    const error = await readStorageError(new Response("<html>", { status }));
+    expect([error.constructor.name, error.message]).toEqual([
+      "ConnectionError",
+      expect.stringContaining(`status ${status}`),
+    ]);
   });
 
   test("without a message is reported by its status", async () => {
