@@ -79,7 +79,8 @@ export const listenForShortcuts = (): (() => void) => {
       return true;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return false;
-    if (document.querySelector("dialog[open]") !== null) return false;
+    // The code of a panel may still load.
+    if (openPanel.value !== undefined || document.querySelector("dialog[open]") !== null) return false;
     const isSecond = event.timeStamp - prefixAt < SEQUENCE_MS;
     prefixAt = key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
     if (isSecond) return openPage(key);
