@@ -100,6 +100,22 @@ test.each([
   expect(await page.evaluate("document.activeElement.id")).toBe("main");
 });
 
+test("letters open no page while the palette loads", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await opened.open("#/account");
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/assets/palette-*.js", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("logs");
+  release();
+  await palette(page).waitFor();
+  expect(page.url()).toMatch(/#\/account$/);
+});
+
 /** Presses Tab until an element has the focus. */
 const tabTo = async (page: Page, name: string | RegExp, role: "button" | "link"): Promise<void> => {
   const target = page.getByRole(role, { name, exact: true }).first();
@@ -131,6 +147,7 @@ test("signs in, rolls a deployment back, reads its log and signs out by keyboard
   await page.getByRole("heading", { name: "Deploy of shop-api" }).waitFor();
   await page.getByText("serves all traffic").first().waitFor();
   await page.keyboard.press("Control+k");
+  await palette(page).waitFor();
   await page.keyboard.type("shop-api logs");
   await page.getByRole("option", { name: "shop-api logs Page", selected: true }).waitFor();
   await page.keyboard.press("Enter");

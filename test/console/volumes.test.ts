@@ -247,3 +247,24 @@ test("uploads a dropped folder with its folders", async () => {
   const name = basename(folder.path);
   expect(objects.map(({ path }) => path)).toEqual([`${name}/a.txt`, `${name}/deep/er/b.txt`]);
 });
+
+test("a double click on Show more objects loads one page", async () => {
+  await served.client.createVolume({ name: "many-pages" });
+  await using opened = await open("#/volumes");
+  const { page } = opened;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/v1/volume/objects?*", async (route) => {
+    const token = new URL(route.request().url()).searchParams.get("page_token") ?? "";
+    if (token !== "") await held;
+    const object = { path: token === "" ? "a.txt" : "b.txt", size: 1, updated: new Date().toISOString() };
+    await route.fulfill({ json: { objects: [object], folders: [], next_page_token: token === "" ? "next" : null } });
+  });
+  await opened.open("#/volumes/many-pages");
+  const more = page.getByRole("button", { name: "Show more objects" });
+  await more.click();
+  await more.click({ force: true });
+  release();
+  await page.getByRole("link", { name: "b.txt" }).first().waitFor();
+  await more.waitFor({ state: "detached" });
+  expect(await page.getByRole("link", { name: "b.txt" }).count()).toBe(1);
+});

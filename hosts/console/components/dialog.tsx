@@ -87,3 +87,31 @@ export const Confirm = ({ title, action, danger = false, disabled = false, child
     </Dialog>
   );
 };
+
+interface ConfirmNameProps extends Omit<ConfirmProps, "danger" | "disabled"> {
+  /** The user must type this name. */
+  readonly name: string;
+  /** The buttons below the field. */
+  readonly commands: ComponentChildren;
+}
+
+/** A dialog that confirms the deletion of a named thing. */
+export const ConfirmName = ({ name, commands, children, ...props }: ConfirmNameProps) => {
+  const [typed, setTyped] = useState("");
+  return (
+    <Confirm {...props} danger disabled={typed !== name}>
+      {children}
+      <label for="confirm-name">
+        Type <strong>{name}</strong> to confirm
+      </label>
+      <input
+        id="confirm-name"
+        autocomplete="off"
+        spellcheck={false}
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+      {commands}
+    </Confirm>
+  );
+};

@@ -57,3 +57,7 @@ export const formatCount = (value: number): string => {
   const [size, unit] = value < 1e6 ? [1e3, "k"] : [1e6, "M"];
   return `${Number((value / (size as number)).toFixed(1))}${unit}`;
 };
+
+/** Returns a complete count with its unit, such as `1,200 entries`. */
+export const formatCounted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

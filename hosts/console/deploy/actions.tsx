@@ -1,8 +1,8 @@
 /** The actions on a deployment: restart, run the schedule, delete. */
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { announcement, CopyCommands } from "../components/copy.tsx";
-import { Confirm } from "../components/dialog.tsx";
+import { Confirm, ConfirmName } from "../components/dialog.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { navigate } from "../shell/router.ts";
 import { fragmentOf } from "../shell/routes.ts";
@@ -57,42 +57,30 @@ const Fire = ({ name, close }: ActionProps) => (
   </Confirm>
 );
 
-const Delete = ({ name, close }: ActionProps) => {
-  const [typed, setTyped] = useState("");
-  return (
-    <Confirm
-      title={`Delete ${name}?`}
-      action="Delete"
-      danger
-      disabled={typed !== name}
-      run={async () => {
-        const { detail } = await client.deleteDeployment({ name });
-        announcement.value = detail;
-        navigate({ page: "deployments" });
-      }}
-      close={close}
-    >
-      <p>
-        The service stops and its schedule ends. Volumes keep their data, and the log stays readable until its retention
-        time ends.
-      </p>
-      <label for="delete-name">
-        Type <strong>{name}</strong> to confirm
-      </label>
-      <input
-        id="delete-name"
-        autocomplete="off"
-        spellcheck={false}
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-      />
+const Delete = ({ name, close }: ActionProps) => (
+  <ConfirmName
+    title={`Delete ${name}?`}
+    action="Delete"
+    name={name}
+    run={async () => {
+      const { detail } = await client.deleteDeployment({ name });
+      announcement.value = detail;
+      navigate({ page: "deployments" });
+    }}
+    close={close}
+    commands={
       <CopyCommands
         request={{ method: "POST", path: "/v1/deployment/delete", json: { name } }}
         cli={cliOf("remove", name)}
       />
-    </Confirm>
-  );
-};
+    }
+  >
+    <p>
+      The service stops and its schedule ends. Volumes keep their data, and the log stays readable until its retention
+      time ends.
+    </p>
+  </ConfirmName>
+);
 
 const dialogs = { fire: Fire, restart: Restart, delete: Delete } as const;
 

@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Command } from "../components/copy.tsx";
-import { DropZone } from "../components/drop-zone.tsx";
-import type { DroppedItem } from "../components/dropped-items.ts";
+import { DropZone } from "../components/drop/drop-zone.tsx";
+import type { DroppedItem } from "../components/drop/dropped-items.ts";
 import { formatCount } from "../components/format.ts";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { Sparkline } from "../components/sparkline.tsx";

@@ -1,5 +1,6 @@
 /** Proposes fields and values for the filter of a log, from the log's newest entries. */
 import type { CompletionSource } from "../components/code-editor.ts";
+import { formatCounted } from "../components/format.ts";
 import { client } from "../shell/session.ts";
 import { fieldMatches, filterContext, valuesMatching, valueText } from "./filter-completion.ts";
 
@@ -10,7 +11,7 @@ const KEPT_MS = 30_000;
 const MAX_VALUES = 100;
 const operators = ["AND", "OR", "NOT"];
 
-const counted = (entries: number): string => `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}`;
+const counted = (entries: number): string => formatCounted(entries, "entry", "entries");
 
 /** Returns a source of proposals for the log of a deployment. */
 export const completeFilter = (name: string): CompletionSource => {

@@ -1,5 +1,6 @@
 /** The columns of a log's histogram. */
 import type { ChartColumn } from "../components/chart-column.ts";
+import { formatCounted } from "../components/format.ts";
 
 export interface Bucket {
   readonly start: string;
@@ -28,15 +29,12 @@ export const countsOf = (buckets: readonly Bucket[]): BucketCounts => {
   return { errors, warnings, others: total - errors - warnings, total };
 };
 
-const counted = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-
 /** Returns the counts in words, such as `12 entries, 2 errors`. */
 export const formatCounts = ({ errors, warnings, total }: BucketCounts): string =>
   [
-    counted(total, "entry", "entries"),
-    ...(errors > 0 ? [counted(errors, "error", "errors")] : []),
-    ...(warnings > 0 ? [counted(warnings, "warning", "warnings")] : []),
+    formatCounted(total, "entry", "entries"),
+    ...(errors > 0 ? [formatCounted(errors, "error", "errors")] : []),
+    ...(warnings > 0 ? [formatCounted(warnings, "warning", "warnings")] : []),
   ].join(", ");
 
 /**

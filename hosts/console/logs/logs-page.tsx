@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
 import { Command, CopyCommands } from "../components/copy.tsx";
 import { Editor } from "../components/editor.tsx";
-import { formatTime } from "../components/format.ts";
+import { formatCounted, formatTime } from "../components/format.ts";
 import { lazy } from "../components/lazy.tsx";
 import { Late, Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
@@ -128,7 +128,7 @@ const Following = ({ isFollowing }: Pick<BarProps, "isFollowing">) =>
 const Bar = ({ name, filter, until, count, isLoaded, isFollowing, pin }: BarProps) => (
   <div class="log-bar">
     <span class="dim" role="status">
-      {isLoaded && `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`}
+      {isLoaded && formatCounted(count, "entry", "entries")}
       {isLoaded && until !== "" && ` until ${formatTime(Date.parse(until), showsUtc.value)}`}
     </span>
     <div class="buttons">

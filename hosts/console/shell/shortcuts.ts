@@ -63,6 +63,9 @@ const focusSearch = (): boolean => {
   return field != null;
 };
 
+/** Returns whether a dialog is open. A panel is open while its code loads. */
+const hasDialog = (): boolean => openPanel.value !== undefined || document.querySelector("dialog[open]") !== null;
+
 const openPage = (key: string): boolean => {
   const found = pageShortcuts.find((one) => one.key === key);
   if (found !== undefined) navigate(found.route);
@@ -79,7 +82,7 @@ export const listenForShortcuts = (): (() => void) => {
       return true;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return false;
-    if (document.querySelector("dialog[open]") !== null) return false;
+    if (hasDialog()) return false;
     const isSecond = event.timeStamp - prefixAt < SEQUENCE_MS;
     prefixAt = key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
     if (isSecond) return openPage(key);

@@ -1,6 +1,6 @@
 /** The rows of a result. Renders only the visible ones. */
 import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { Text } from "../components/text.tsx";
 import { useVirtualizer } from "../components/use-virtualizer.ts";
 import { cellText, columnWidth, isNumeric, type SqlResult } from "./result.ts";
@@ -51,8 +51,11 @@ export const ResultTable = ({ result }: { readonly result: SqlResult }) => {
     getScrollElement: () => box.current,
     getItemKey: (index) => index,
   });
-  const widths = columns.map((column) => `${columnWidth(column, rows) + 2}ch`);
-  const grid = { gridTemplateColumns: ["7ch", ...widths].join(" ") };
+  // Each scroll renders the table again, and formatting large values takes time.
+  const grid = useMemo(() => {
+    const widths = columns.map((column) => `${columnWidth(column, rows) + 2}ch`);
+    return { gridTemplateColumns: ["7ch", ...widths].join(" ") };
+  }, [result]);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the element that has the focus */}

@@ -6,7 +6,7 @@ import { ApiError } from "../../client/index.ts";
 import { announcement, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Editor } from "../components/editor.tsx";
-import { formatDuration } from "../components/format.ts";
+import { formatCounted, formatDuration } from "../components/format.ts";
 import { Late, Problem, useResource } from "../components/resource.tsx";
 import { saveBlob } from "../components/save-blob.ts";
 import { cliOf } from "../components/shell-words.ts";
@@ -140,7 +140,7 @@ const Result = ({ finished: { result, millis } }: { readonly finished: Finished 
       <div class="title">
         <h2 id="result-title">Result</h2>
         <span class="dim" role="status">
-          {count.toLocaleString("en")} {count === 1 ? "row" : "rows"} in {formatDuration(millis)}
+          {formatCounted(count, "row", "rows")} in {formatDuration(millis)}
         </span>
         {count > 0 && (
           <div class="buttons">

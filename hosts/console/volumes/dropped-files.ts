@@ -1,5 +1,5 @@
 /** The files of a drop or a file field, with the paths of their objects. */
-import { type DroppedItem, entriesOf, fileOf, isFolder } from "../components/dropped-items.ts";
+import { type DroppedItem, entriesOf, fileOf, isFolder } from "../components/drop/dropped-items.ts";
 import type { ChosenFile } from "./uploads.ts";
 
 const filesBelow = async (entry: FileSystemEntry, folder: string): Promise<ChosenFile[]> => {

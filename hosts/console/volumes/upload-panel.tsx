@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
 import { CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
-import { DropZone } from "../components/drop-zone.tsx";
+import { DropZone } from "../components/drop/drop-zone.tsx";
 import { formatBytes } from "../components/format.ts";
 import { Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";

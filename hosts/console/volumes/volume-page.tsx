@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { announcement, CopyCommands } from "../components/copy.tsx";
-import { Confirm } from "../components/dialog.tsx";
+import { ConfirmName } from "../components/dialog.tsx";
 import { formatBytes } from "../components/format.ts";
 import { Loaded, Problem, useResource } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
@@ -93,6 +93,7 @@ const Objects = ({ volume, folder }: PlaceProps) => {
   const shownCount = useRef(storedCount.value);
   const more = useSignal<readonly Page[]>([]);
   const problem = useSignal<unknown>(undefined);
+  const isLoading = useSignal(false);
   useEffect(() => {
     more.value = [];
     problem.value = undefined;
@@ -112,11 +113,16 @@ const Objects = ({ volume, folder }: PlaceProps) => {
         const next = pages.at(-1)?.next_page_token ?? null;
         const count = pages.reduce((sum, { objects, folders = [] }) => sum + objects.length + folders.length, 0);
         const loadMore = async (): Promise<void> => {
+          isLoading.value = true;
+          problem.value = undefined;
           try {
-            more.value = [...more.value, await load(next ?? "")];
+            const loaded = await load(next ?? "");
+            // The list may have loaded again meanwhile.
+            if (first.data.value === page) more.value = [...more.value, loaded];
           } catch (error) {
             problem.value = error;
           }
+          isLoading.value = false;
         };
         return (
           <>
@@ -126,7 +132,7 @@ const Objects = ({ volume, folder }: PlaceProps) => {
             )}
             {problem.value !== undefined && <Problem error={problem.value} />}
             {next !== null && (
-              <button type="button" onClick={() => void loadMore()}>
+              <button type="button" disabled={isLoading.value} onClick={() => void loadMore()}>
                 Show more objects
               </button>
             )}
@@ -137,39 +143,27 @@ const Objects = ({ volume, folder }: PlaceProps) => {
   );
 };
 
-const DeleteVolume = ({ name, close }: { readonly name: string; readonly close: () => void }) => {
-  const [typed, setTyped] = useState("");
-  return (
-    <Confirm
-      title={`Delete ${name}?`}
-      action="Delete"
-      danger
-      disabled={typed !== name}
-      run={async () => {
-        const { detail } = await client.deleteVolume({ name });
-        announcement.value = detail;
-        navigate({ page: "volumes" });
-      }}
-      close={close}
-    >
-      <p>The volume moves to the trash with its objects. You can restore it for 7 days.</p>
-      <label for="delete-name">
-        Type <strong>{name}</strong> to confirm
-      </label>
-      <input
-        id="delete-name"
-        autocomplete="off"
-        spellcheck={false}
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-      />
+const DeleteVolume = ({ name, close }: { readonly name: string; readonly close: () => void }) => (
+  <ConfirmName
+    title={`Delete ${name}?`}
+    action="Delete"
+    name={name}
+    run={async () => {
+      const { detail } = await client.deleteVolume({ name });
+      announcement.value = detail;
+      navigate({ page: "volumes" });
+    }}
+    close={close}
+    commands={
       <CopyCommands
         request={{ method: "POST", path: "/v1/volume/delete", json: { name } }}
         cli={cliOf("volume", "delete", name)}
       />
-    </Confirm>
-  );
-};
+    }
+  >
+    <p>The volume moves to the trash with its objects. You can restore it for 7 days.</p>
+  </ConfirmName>
+);
 
 /** Who mounts the volume. A missing volume has an error in its list of objects. */
 const Mounts = ({ name }: { readonly name: string }) => {

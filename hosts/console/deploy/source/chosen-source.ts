@@ -11,7 +11,7 @@ import {
   walkSource,
 } from "../../../packer/source-tree.ts";
 import { templates } from "../../../packer/templates.ts";
-import type { DroppedItem } from "../../components/dropped-items.ts";
+import type { DroppedItem } from "../../components/drop/dropped-items.ts";
 import { contentOfFile, treeOfEntries } from "./entry-tree.ts";
 
 export type ChosenSource =

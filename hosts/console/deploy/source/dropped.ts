@@ -1,6 +1,6 @@
 /** What the user dropped on a page and the next page uses. */
 import { signal } from "@preact/signals";
-import type { DroppedItem } from "../../components/dropped-items.ts";
+import type { DroppedItem } from "../../components/drop/dropped-items.ts";
 
 /** The items of the latest drop; undefined after a page has used them. */
 export const dropped = signal<readonly DroppedItem[] | undefined>(undefined);

@@ -1,7 +1,7 @@
 /** A source from folders and files that the user dropped. */
 import { chunksOf } from "../../../packer/pack.ts";
 import type { FileContent, SourceTree } from "../../../packer/source-tree.ts";
-import { entriesOf, fileOf, isFolder } from "../../components/dropped-items.ts";
+import { entriesOf, fileOf, isFolder } from "../../components/drop/dropped-items.ts";
 
 export const contentOfFile = (file: File): FileContent => ({
   size: file.size,

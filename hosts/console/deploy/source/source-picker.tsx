@@ -1,7 +1,7 @@
 /** Chooses the source of a deploy: by drop, or by a button. */
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { DropZone } from "../../components/drop-zone.tsx";
+import { DropZone } from "../../components/drop/drop-zone.tsx";
 import { Problem } from "../../components/resource.tsx";
 import { checkProject } from "./check-project.ts";
 import {
