@@ -70,7 +70,7 @@ const startContended = (changes = 1): Promise<MemoryPlatform> =>
         new ResultAsync(
           (async () => {
             const found = (await store.find(domain))._unsafeUnwrap();
-            if (found !== null && left-- > 0) await store.write(found, found);
+            if (found !== null && left-- > 0) (await store.write(found, found))._unsafeUnwrap();
             return ok(undefined);
           })(),
         );
@@ -204,7 +204,7 @@ describe("a domain of another account", () => {
     // The domain points to the platform and has the owner's proof, which everyone can read.
     await activate(platform);
     expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr().kind).toBe("conflict");
-    await platform.controlPlane.removeDomain(platform.principal(), { domain: DOMAIN });
+    (await platform.controlPlane.removeDomain(platform.principal(), { domain: DOMAIN }))._unsafeUnwrap();
     const added = await add(platform, DOMAIN, "theirs", "other");
     expect(await check(platform, DOMAIN, "other")).toMatchObject({
       status: "pending",
