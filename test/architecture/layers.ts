@@ -141,7 +141,7 @@ const rules: readonly Rule[] = [
     from: /^hosts\/console\//,
     may: [
       /^hosts\/console\//,
-      /^hosts\/(client\/index|client\/storage\/(upload|parts-upload|storage)|packer\/[a-z-]+)\.ts$/,
+      /^hosts\/(client\/index|client\/storage\/[a-z-]+|packer\/[a-z-]+)\.ts$/,
       /^core\/domain\/(wire\/(names|instant)|usage\/(decimal|month))\.ts$/,
       /^core\/domain\/(deploy\/source\/packing|sql\/(csv|functions)|volumes\/object-path)\.ts$/,
       /^virtual:deploy-schema$/,
