@@ -102,7 +102,7 @@ test("can be deployed twice in a region: every name contains the stack's", () =>
   for (const name of names) expect(name).toMatch(/AWS::StackName|!Ref [A-Z][A-Za-z]+$/);
 });
 
-const servers = ["examples/hello/server.js", "examples/logs-node/server.js", "hosts/cli/deploy/init.ts"];
+const servers = ["examples/hello/server.js", "examples/logs-node/server.js", "hosts/packer/templates.ts"];
 
 test.each([...servers, "adapters/shared/deploy/static-site.ts", "hosts/cli/prove/source.ts"])(
   "%s keeps idle connections longer than the load balancer",
