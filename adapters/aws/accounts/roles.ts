@@ -66,12 +66,12 @@ export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
 export const executionRoleOf = (config: Pick<AwsConfig, "shared">, owner: AccountId): string =>
   `portside-execution-${installationDigits(config)}-${ownerDigits(owner)}`;
 
-/** Trusts ECS like the shared execution role: AWS documents the condition on the task only for task roles. */
+/** Omits the condition `aws:SourceArn` of `trustPolicy`, because AWS documents it only for task roles. */
 export const executionTrustPolicy = ({ account }: ArnParts): object =>
   allowEcs({ StringEquals: { "aws:SourceAccount": account } });
 
 /**
- * Allows ECS what the shared execution role allows, and to read the account's own secrets:
+ * Grants ECS the permissions of the shared execution role, and read access to the account's own secrets:
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html. The names of the secrets
  * contain a part of the account's digest, and their tag the whole digest. Services cannot use this role: its credentials
  * "aren't directly accessible by the containers in the task". Condition key:

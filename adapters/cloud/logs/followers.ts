@@ -46,7 +46,7 @@ type Found = Result<LogFindings, Unavailable>;
 
 /** Milliseconds for which a log counts as followed after a read. */
 const FOLLOWED_MS = 60_000;
-/** Milliseconds without a follower's read after which searches may use the followers' calls. */
+/** If no follower has read for this many milliseconds, searches may use the followers' calls. */
 const UNUSED_MS = 10_000;
 /** How long a search may wait for the followers' next call, in milliseconds. */
 const LENT_WAIT_MS = 2000;
@@ -56,7 +56,8 @@ const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Reads of further logs are searches. */
 const MAX_LOGS = 2000;
 /**
- * Maximum age, in milliseconds, of a range that may answer reads before the next call. Two cycles if they take longer.
+ * Maximum age, in milliseconds, of a range that may answer reads before the next call. If two cycles take longer, their
+ * time is the maximum.
  */
 const FRESH_MS = 10_000;
 /**

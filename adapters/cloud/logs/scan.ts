@@ -247,8 +247,8 @@ export const scanAfter = async (scan: Scan, place: LogPosition): Promise<LogFind
 };
 
 /**
- * Examines the entries of a range up to a position, newest first. Returns undefined if the time is over and a narrowed
- * listing had no entry.
+ * Examines the entries of a range up to a position, newest first. Returns undefined if the time limit has passed and
+ * a narrowed listing had no entry.
  */
 const examineBefore = async (scan: Scan, place: LogPosition, range: Range): Promise<EarlierFindings | undefined> => {
   const found = new Found(scan);

@@ -25,7 +25,7 @@ export const PROBE_SECONDS = { period: 240, documented: 600 };
 
 /**
  * The ranges that startup and liveness probes have in common. A startup probe allows 1 to 240 s, a liveness probe up to
- * 3600 s. The documentation states no maximum of the threshold, so the range is the declared one.
+ * 3600 s. The documentation states no maximum for the threshold, so its range is the core's.
  */
 export const probeRanges = {
   interval: { min: 1, max: PROBE_SECONDS.period },
@@ -60,7 +60,7 @@ export const startupProbeOf = (
   return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
 };
 
-/** The probe that replaces a running instance. Keeps a probe that was set by hand if neither declaration has a check. */
+/** The liveness probe: Cloud Run replaces an instance that fails it. Keeps a probe that was set by hand if neither declaration has a check. */
 export const livenessProbeOf = (
   { port, health }: ServiceTemplate,
   present: Container | undefined,

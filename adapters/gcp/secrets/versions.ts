@@ -1,6 +1,7 @@
 /**
- * The versions of a secret, as annotations of the secret: `v2` is `DIGEST.MILLISECONDS`. A version of Secret Manager
- * without an annotation does not count: its write failed, or it was deleted. Pure functions.
+ * The versions of a secret, as annotations of the secret: `v2` is `DIGEST.MILLISECONDS`. Secret Manager's own list may
+ * contain a version without an annotation. Such a version does not count: its write failed, or it was deleted. Pure
+ * functions.
  */
 import { type AccountId, isAccount } from "../../../core/domain/accounts/account.ts";
 import type { SecretVersion } from "../../../core/domain/secrets/secret.ts";
@@ -11,7 +12,7 @@ export type Annotations = Readonly<Record<string, string>>;
 /** Changed annotations; undefined for a removed one. */
 export type Changes = Readonly<Record<string, string | undefined>>;
 
-/** A version of Secret Manager that contains a value. */
+/** A version in Secret Manager that contains a value. */
 export interface EnabledVersion {
   readonly version: number;
   readonly createdMillis: number;

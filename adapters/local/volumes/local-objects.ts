@@ -187,20 +187,20 @@ export class LocalObjects implements ObjectBytes {
     return this.#parts.stored(bucket, path, upload);
   }
 
-  /** Counts the incomplete uploads in parts of a volume. */
+  /** Counts a volume's incomplete uploads in parts. */
   async countUploads(bucket: string, now: Instant): Promise<number> {
     const uploads = await this.#parts.list();
     return uploads.filter((one) => one.bucket === bucket && one.expiresAt > now).length;
   }
 
-  /** Deletes the incomplete uploads in parts of a volume. */
+  /** Deletes a volume's incomplete uploads in parts. */
   async removeUploads(bucket: string): Promise<void> {
     for (const one of await this.#parts.list()) if (one.bucket === bucket) await this.#parts.remove(one.id);
   }
 
   /**
-   * Deletes uploads in parts that have expired, or whose volume is deleted. Waits for an upload that is being completed,
-   * so the process that completes uploads must call this method.
+   * Deletes incomplete uploads that have expired or whose volume was deleted. Waits for an upload that is being
+   * completed, so the process that completes uploads must call this method.
    */
   async sweepUploads(now: Instant): Promise<void> {
     const { signal } = new AbortController();

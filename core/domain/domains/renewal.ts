@@ -1,7 +1,7 @@
 /** When a certificate is renewed, and when a failed order is tried again. */
 import { type Instant, millisOf, plusMillis } from "../wire/instant.ts";
 
-/** The validity of a certificate, or the window in which its authority suggests to renew it (RFC 9773). */
+/** The validity of a certificate, or the renewal window that its authority suggests (RFC 9773). */
 export interface Period {
   readonly start: Instant;
   readonly end: Instant;
@@ -13,12 +13,13 @@ const millisIn = ({ start, end }: Period): number => millisOf(end) - millisOf(st
 const within = (period: Period, fraction: number): Instant =>
   plusMillis(period.start, Math.round(millisIn(period) * fraction));
 
-/** The part of a certificate's life after which it is renewed without information from the authority. */
+/** The fraction of a certificate's life after which it is renewed at the latest. */
 const USED_LIFE = 2 / 3;
 
 /**
  * Returns when to renew a certificate: at a random point of the suggested window (RFC 9773, section 4.2), or after two
- * thirds of its life if the authority suggests none. A window without length is not valid. A renewal is never later than
+ * thirds of its life if the authority suggests none. A window whose end is not after its
+ * start is ignored. A renewal is never later than
  * two thirds of the life, so that a late window leaves time for failures.
  *
  * @param random from 0 to less than 1; the caller must keep it for as long as the window stays the same

@@ -83,7 +83,7 @@ export class Redactor {
     return ranges.sort((a, b) => a.start - b.start);
   }
 
-  /** Created lazily, because most instances never fail. */
+  /** Created on first use, because only the output of a failed service is redacted. */
   get #forms(): readonly string[] {
     this.#built ??= [...new Set([...this.#values.flatMap(formsOf), ...linesOf(this.#values)])].filter(
       (form) => form.length >= MIN_CHARS,

@@ -31,7 +31,7 @@ const REPORT_TIMEOUT_MS = 2000;
 
 type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last_deploy"]>];
 
-/** An entry of a log is visible after this time. */
+/** The longest time, in milliseconds, until a log entry becomes visible. */
 const LATEST_ENTRY_MS = 60 * 60_000;
 
 /** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */

@@ -88,7 +88,7 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration, rest
     const secrets = restored ?? (yield* await pinSecrets(caller, ruled.declaration, current));
     const { declaration: final, adjustments } = ruled;
     const planned = planDeploy(account, final, current, capabilities, volumes, adjustments, secrets);
-    // A check that the deployment keeps may be impossible with the declared fields.
+    // The deployment may keep an earlier health check that conflicts with the declared fields.
     const issues = healthIssues(planned.spec, capabilities);
     if (issues.length > 0) return err(invalidInput(issues));
     if (planned.spec.minInstances !== undefined) yield* await checkMinimum(caller, planned.spec);

@@ -14,7 +14,7 @@ const ABOUT = `Deploy services from source, keep their files in volumes, and rea
 Every call under \`/v1\` needs a credential: an API key in \`X-API-Key\`, or a token in \`Authorization: Bearer\`. A call can access
 only the resources of its account. Responses may gain fields within this version, so clients must ignore unknown fields.`;
 
-/** Uses a schema's output type: the input type of a form field is always a string. */
+/** Uses a schema's output type, because zod cannot describe the input of a preprocessed field. */
 const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.BaseSchema) => void = () => {}): Json => {
   const { $schema: _dialect, ...document } = z.toJSONSchema(schema, {
     io: "output",

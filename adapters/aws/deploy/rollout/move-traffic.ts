@@ -74,7 +74,7 @@ export const moveTraffic = async (
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);
-    // The outcome is unknown. After the deadline of the write above, the next reader determines it from the rule.
+    // The outcome is unknown. After the deadline that the record states (`until`), the next reader determines it.
     if (isServing === undefined) return failed(routed.error);
     if (!isServing) return failRollout(attempt, moving.value, routed.error);
   }
