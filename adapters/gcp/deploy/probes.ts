@@ -60,7 +60,10 @@ export const startupProbeOf = (
   return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
 };
 
-/** The liveness probe: Cloud Run replaces an instance that fails it. Keeps a probe that was set by hand if neither declaration has a check. */
+/**
+ * The liveness probe: Cloud Run replaces an instance that fails it. Keeps a probe that was set by hand if neither
+ * declaration has a check.
+ */
 export const livenessProbeOf = (
   { port, health }: ServiceTemplate,
   present: Container | undefined,
