@@ -4,6 +4,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import type { ResultAsync } from "../../../core/result.ts";
 import type { SignUrl } from "../../cloud/volumes/driver.ts";
+import { bucketPrefix } from "./names.ts";
 import type { Signer } from "./signing.ts";
 
 const load = () => import("@aws-sdk/client-s3");
@@ -20,8 +21,8 @@ export const signUrl =
       return { url: await sign(command), expiresAt };
     });
 
-/** A valid bucket name, for a URL that is never used. */
-const SAMPLE_BUCKET = "portside-sample";
+/** The name of a volume's bucket that does not exist, for a URL that is never used. */
+const SAMPLE_BUCKET = `${bucketPrefix("sample")}bucket`;
 const SAMPLE_MS = 60_000;
 
 /**
