@@ -18,7 +18,7 @@ const USED_LIFE = 2 / 3;
 
 /**
  * Returns when to renew a certificate: at a random point of the suggested window (RFC 9773, section 4.2), or after two
- * thirds of its life if the authority suggests none. A window whose end is not after its start is ignored. A renewal is
+ * thirds of its life if the authority suggests none. Ignores a window that does not end after its start. A renewal is
  * never later than two thirds of the life, so that a late window leaves time for failures.
  *
  * @param random from 0 to less than 1; the caller must keep it for as long as the window stays the same
