@@ -188,7 +188,7 @@ test("ends the uploads of an account when another account signs in", async () =>
   await page.evaluate(`location.hash = "#/volumes/same-name"`);
   await page.getByText("The volume is empty.").waitFor();
   expect(await page.getByRole("heading", { name: "Uploads" }).count()).toBe(0);
-  // An upload of the new account would start after those that wait.
+  // An upload of the new account would start after the waiting ones.
   await page.getByLabel("Files to upload").setInputFiles({ ...textFiles(1)[0], name: "own.txt" } as never);
   await page.getByText("1 of 1 done").waitFor();
   expect((await other.listObjects({ volume: "same-name" })).objects.map(({ path }) => path)).toEqual(["own.txt"]);

@@ -110,8 +110,8 @@ export const committed = (
 const isDue = ({ due }: Leftover, nowMillis: number): boolean => due <= nowMillis;
 
 /**
- * Claims the leftovers that may be deleted now, including those that other calls have claimed, because such a call may
- * have failed. The caller then deletes the secrets that it has claimed.
+ * Claims the leftovers that may be deleted now. Another call may have claimed a leftover and then failed, so its claim
+ * does not count. The caller then deletes the secrets that it has claimed.
  */
 export const claimed = (index: SecretIndex, claim: string, nowMillis: number): SecretIndex =>
   index.leftovers.some((one) => isDue(one, nowMillis))

@@ -4,7 +4,7 @@ import type { DomainName } from "./domain-name.ts";
 
 /** Where requests reach the platform, and who issues its certificates. */
 export interface DomainTarget {
-  /** The host name to which a CNAME record may point; null if there is none. */
+  /** The host name for CNAME records; null if the platform has none. */
   readonly host: string | null;
   /** The public addresses of the platform. May be empty if `host` is not null. */
   readonly addresses: readonly string[];

@@ -1,4 +1,4 @@
-/** The redeploys that a new value of a secret starts, and how a store records those that have not ended. */
+/** The redeploys that a new value of a secret starts, and the records of unfinished ones. */
 import type { AccountId } from "../accounts/account.ts";
 import type { Service } from "../deploy/service-template.ts";
 import type { DeploymentName, SecretName } from "../wire/names.ts";

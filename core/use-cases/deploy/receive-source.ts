@@ -12,15 +12,10 @@ export const receiveSource = parsedUseCase({
   run: async ({ context, principal, input: bytes, options }: Call<AsyncIterable<Uint8Array>>) => {
     const { uploads, settings, ports } = context;
     const { uploadsAtOnce: max } = settings.accountLimits;
-    if (!uploads.isAvailable(principal.account))
-      return err(
-        rateLimited(`Your account has reached its limit of concurrent uploads (${max}). Wait until one ends.`, 5),
-      );
-    const permit = uploads.acquire(principal.account);
-    try {
-      return await ports.provider.spool.receive(bytes, options);
-    } finally {
-      permit.release();
-    }
+    const received = uploads.runIfAvailable(principal.account, () => ports.provider.spool.receive(bytes, options));
+    return (
+      received ??
+      err(rateLimited(`Your account has reached its limit of concurrent uploads (${max}). Wait until one ends.`, 5))
+    );
   },
 });

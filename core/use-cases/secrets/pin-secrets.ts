@@ -9,7 +9,6 @@ import { type ControlPlaneError, invalidInput } from "../../errors.ts";
 import { err, ok, okAsync, type ResultAsync } from "../../result.ts";
 import { endedEarly, type PhaseResult, type RunContext } from "../deploy/phase.ts";
 import type { Caller } from "../pipeline/use-case.ts";
-import { inSecretTurn } from "./secret-turn.ts";
 
 /**
  * Returns the account's secrets, for a decision about references.
@@ -57,7 +56,7 @@ export const checkSecrets = async (
 ): Promise<DeployFailure | undefined> => {
   if (Object.keys(pins).length === 0) return undefined;
   const { principal, run } = context;
-  const stored = await inSecretTurn(context, run.owner, () => storedSecrets({ context, principal, options: {} }, pins));
+  const stored = await context.secrets.run(run.owner, () => storedSecrets({ context, principal, options: {} }, pins));
   if (stored.isErr()) return { reason: "provider_unavailable", message: stored.error.message };
   const message = missingPin(pins, stored.value);
   return message === undefined ? undefined : { reason: "secret_unavailable", message };

@@ -95,14 +95,9 @@ export const redeployBehind = (
   safeTry<SetSecretResponse["deploys"], ControlPlaneError>(async function* () {
     const services = yield* await caller.context.ports.provider.services.list(pending.owner, caller.options);
     const names = deploymentsToRedeploy(services, pending);
-    if (names.length > 0) yield* await store.beginRedeploys(pending, caller.options);
-    const runs = names.map((name) => ({ name, run: startOne(caller, pending, name, author) }));
-    if (runs.length > 0)
-      void endAfter(
-        caller,
-        store,
-        pending,
-        runs.map(({ run }) => run),
-      );
-    return ok(runs.map(({ name, run }) => ({ name, deploy_id: run.deployId })));
+    if (names.length === 0) return ok([]);
+    yield* await store.beginRedeploys(pending, caller.options);
+    const runs = names.map((name) => startOne(caller, pending, name, author));
+    void endAfter(caller, store, pending, runs);
+    return ok(runs.map(({ name, deployId }) => ({ name, deploy_id: deployId })));
   });

@@ -17,7 +17,6 @@ import type { SecretStore } from "../../ports/secret-store.ts";
 import { err, ok, okAsync, type Result, safeTry } from "../../result.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { redeployBehind } from "./redeploy-behind.ts";
-import { inSecretTurn } from "./secret-turn.ts";
 
 const secretStore = ({ secrets }: Capabilities): Feature => secrets;
 
@@ -81,7 +80,7 @@ export const setSecret = useCase({
     safeTry(async function* () {
       const { context, principal, input } = call;
       const { name, value, redeploy } = input;
-      const { version, digest } = yield* await inSecretTurn(context, principal.account, () => store(call, name, value));
+      const { version, digest } = yield* await context.secrets.run(principal.account, () => store(call, name, value));
       const pending = { owner: principal.account, name, version };
       const deploys = redeploy ? yield* await redeployBehind(call, yield* storeOf(call), pending) : [];
       return ok<SetSecretResponse>({ name, version, digest, deploys });
@@ -114,7 +113,7 @@ const findSecret = (
     : err(notFound(`The secret '${name}' has no version ${version}. Run 'portside secret list' to list its versions.`));
 };
 
-/** Deletes a version or a secret that no deployment uses. The caller must call it in `inSecretTurn`. */
+/** Deletes a version or a secret that no deployment uses. The caller must hold the permit of `Context.secrets`. */
 const deleteUnused = (caller: Caller, name: SecretName, version: number | undefined) =>
   safeTry<{ readonly detail: string }, ControlPlaneError>(async function* () {
     const { context, principal, options } = caller;
@@ -136,7 +135,7 @@ export const deleteSecret = useCase({
   fields: deleteSecretFields,
   requires: secretStore,
   run: (call) =>
-    inSecretTurn(call.context, call.principal.account, () =>
+    call.context.secrets.run(call.principal.account, () =>
       deleteUnused(call, call.input.name, call.input.version ?? undefined),
     ),
 });

@@ -46,7 +46,7 @@ export interface CompletionRequest {
   readonly signal: AbortSignal;
 }
 
-/** Proposals for the text between `from` and the cursor. The editor keeps those that match this text. */
+/** Proposals for the text between `from` and the cursor. The editor shows only the ones that match this text. */
 export interface Completions {
   readonly from: number;
   readonly options: readonly CompletionOption[];

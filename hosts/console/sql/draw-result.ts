@@ -1,37 +1,30 @@
-/** Draws two columns of a result with uPlot. */
+/** Draws two columns of a result. */
 import uPlot from "uplot";
 import { formatCount, formatTime } from "../components/format.ts";
+import { createPlot } from "../components/plot/create-plot.ts";
 import type { Points } from "./result.ts";
-import "uplot/dist/uPlot.min.css";
 
 const HEIGHT = 240;
 const LABEL_LENGTH = 14;
 const MAX_DOTS = 200;
 
-interface Options {
+interface ResultData extends Points {
   readonly isTime: boolean;
   readonly utc: boolean;
 }
 
 const shorten = (text: string): string => (text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text);
 
-/** Draws the points into an element, and resizes the chart with it. Returns a function that removes it. */
-export const drawResult = (box: HTMLElement, { xs, ys, labels }: Points, { isTime, utc }: Options): (() => void) => {
-  const style = getComputedStyle(box);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
-  const font = `11px ${style.fontFamily}`;
-  const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font };
+/** Draws the points into an element. Returns a function that removes the chart. */
+export const drawResult = (box: HTMLElement, { xs, ys, labels, isTime, utc }: ResultData): (() => void) => {
   const formatX = (value: number): string => {
     if (isTime) return formatTime(value * 1000, utc).slice(5, 16);
     return labels === undefined ? formatCount(value) : shorten(labels[value] ?? "");
   };
-  const width = () => Math.max(box.clientWidth, 120);
-  const plot = new uPlot(
-    {
-      width: width(),
-      height: HEIGHT,
-      cursor: { drag: { x: false, y: false }, y: false },
-      legend: { show: false },
+  return createPlot(
+    box,
+    HEIGHT,
+    ({ colour, axis }) => ({
       scales: {
         x: { time: false, range: (_plot, min, max) => (min === max ? [min - 1, max + 1] : [min, max]) },
         y: { range: (_plot, min, max) => [Math.min(0, min), Math.max(0, max) || 1] },
@@ -56,14 +49,7 @@ export const drawResult = (box: HTMLElement, { xs, ys, labels }: Points, { isTim
           ...(labels && uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.7, 60] }), fill: colour("--line-0") }),
         },
       ],
-    },
+    }),
     [[...xs], [...ys]],
-    box,
   );
-  const observer = new ResizeObserver(() => plot.setSize({ width: width(), height: HEIGHT }));
-  observer.observe(box);
-  return () => {
-    observer.disconnect();
-    plot.destroy();
-  };
 };

@@ -1,8 +1,7 @@
 /** A chart of two columns of a result. Loads the chart library on first use. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { usePlot } from "../components/plot/use-plot.ts";
 import { showsUtc } from "../components/time.tsx";
-import type { drawResult } from "./draw-result.ts";
 import { chartColumns, isNumeric, isTime, pointsOf, type ResultColumn, type SqlResult } from "./result.ts";
 
 interface PickerProps {
@@ -25,31 +24,19 @@ const Picker = ({ label, value, columns, onChange }: PickerProps) => (
   </label>
 );
 
-const darkScheme = matchMedia("(prefers-color-scheme: dark)");
+const loadResult = async () => (await import("./draw-result.ts")).drawResult;
 
 export const ResultChart = ({ result }: { readonly result: SqlResult }) => {
   const { columns } = result;
   const chosen = useSignal(chartColumns(columns));
-  const box = useRef<HTMLDivElement>(null);
-  const draw = useSignal<typeof drawResult | undefined>(undefined);
-  const scheme = useSignal(darkScheme.matches);
   const x = columns.find(({ name }) => name === chosen.value?.x);
   const y = columns.find(({ name }) => name === chosen.value?.y);
   const utc = showsUtc.value;
-  useEffect(() => {
-    void import("./draw-result.ts").then((module) => {
-      draw.value = module.drawResult;
-    });
-    const change = () => {
-      scheme.value = darkScheme.matches;
-    };
-    darkScheme.addEventListener("change", change);
-    return () => darkScheme.removeEventListener("change", change);
-  }, []);
-  useEffect(() => {
-    if (box.current === null || draw.value === undefined || x === undefined || y === undefined) return undefined;
-    return draw.value(box.current, pointsOf(result, x, y), { isTime: isTime(x), utc });
-  }, [draw.value, result, chosen.value, scheme.value, utc]);
+  const box = usePlot(
+    loadResult,
+    () => (x === undefined || y === undefined ? undefined : { ...pointsOf(result, x, y), isTime: isTime(x), utc }),
+    [result, chosen.value, utc],
+  );
   if (x === undefined || y === undefined)
     return <p class="dim">No column of the result has numbers, so there is nothing to draw.</p>;
   return (

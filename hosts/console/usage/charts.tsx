@@ -1,15 +1,13 @@
 /** The charts of a deployment's metrics. Loads the chart library on first use. */
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import { CopyCommands } from "../components/copy.tsx";
 import { formatBytes, formatCount } from "../components/format.ts";
+import { usePlot } from "../components/plot/use-plot.ts";
 import { Loaded, useResource } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { showsUtc } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
 import { type ChartGroup, chartGroups, linesOf, ranges } from "./chart-groups.ts";
-import type { drawChart } from "./draw-chart.ts";
 
 type Metrics = Awaited<ReturnType<typeof client.getMetrics>>;
 
@@ -23,7 +21,7 @@ const formatters: Readonly<Record<ChartGroup["unit"], (value: number) => string>
   cpu: (value) => `${Number(value.toFixed(2))}`,
 };
 
-const darkScheme = matchMedia("(prefers-color-scheme: dark)");
+const loadChart = async () => (await import("./draw-chart.ts")).drawChart;
 
 interface ChartProps {
   readonly group: ChartGroup;
@@ -34,33 +32,24 @@ const latestOf = (points: readonly (number | null)[]): number | undefined =>
   points.findLast((value) => value !== null) ?? undefined;
 
 const Chart = ({ group, metrics }: ChartProps) => {
-  const box = useRef<HTMLDivElement>(null);
-  const draw = useSignal<typeof drawChart | undefined>(undefined);
-  const scheme = useSignal(darkScheme.matches);
   const lines = linesOf(group, metrics.series);
   const format = formatters[group.unit];
   const utc = showsUtc.value;
-  useEffect(() => {
-    void import("./draw-chart.ts").then((module) => {
-      draw.value = module.drawChart;
-    });
-    const change = () => {
-      scheme.value = darkScheme.matches;
-    };
-    darkScheme.addEventListener("change", change);
-    return () => darkScheme.removeEventListener("change", change);
-  }, []);
-  useEffect(() => {
-    if (box.current === null || draw.value === undefined || lines.length === 0) return undefined;
-    return draw.value(box.current, {
-      since: Date.parse(metrics.since),
-      step: metrics.step,
-      lines,
-      format,
-      binary: group.unit === "bytes",
-      utc,
-    });
-  }, [draw.value, metrics, scheme.value, utc]);
+  const box = usePlot(
+    loadChart,
+    () =>
+      lines.length === 0
+        ? undefined
+        : {
+            since: Date.parse(metrics.since),
+            step: metrics.step,
+            lines,
+            format,
+            binary: group.unit === "bytes",
+            utc,
+          },
+    [metrics, utc],
+  );
   if (lines.length === 0) return null;
   const summary = lines
     .map(({ label, points }) => {

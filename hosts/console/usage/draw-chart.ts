@@ -1,7 +1,7 @@
-/** Draws a chart with uPlot. */
-import uPlot from "uplot";
+/** Draws a chart of metrics. */
+
 import { formatTime } from "../components/format.ts";
-import "uplot/dist/uPlot.min.css";
+import { createPlot } from "../components/plot/create-plot.ts";
 
 interface ChartData {
   /** The start of the first step, in milliseconds. */
@@ -21,25 +21,20 @@ const AXIS_WIDTH = 58;
 const POWERS = Array.from({ length: 45 }, (_, exponent) => 2 ** exponent);
 const DAY_S = 86_400;
 
-/** Draws a chart into an element, and resizes it with the element. Returns a function that removes it. */
+/** Draws a chart into an element. Returns a function that removes it. */
 export const drawChart = (box: HTMLElement, { since, step, lines, format, binary, utc }: ChartData): (() => void) => {
-  const style = getComputedStyle(box);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
-  const font = `11px ${style.fontFamily}`;
-  const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font };
-  const length = step * (lines[0]?.points.length ?? 0);
+  const points = lines[0]?.points ?? [];
+  const length = step * points.length;
   // Time of day, or the day in a chart of more than two days.
   const formatAxisTime = (seconds: number): string => {
     const text = formatTime(seconds * 1000, utc);
     return length > 2 * DAY_S ? text.slice(5, 10) : text.slice(11, 16);
   };
-  const times = (lines[0]?.points ?? []).map((_, at) => since / 1000 + at * step);
-  const plot = new uPlot(
-    {
-      width: Math.max(box.clientWidth, 120),
-      height: HEIGHT,
-      cursor: { drag: { x: false, y: false }, y: false },
-      legend: { show: false },
+  const times = points.map((_, at) => since / 1000 + at * step);
+  return createPlot(
+    box,
+    HEIGHT,
+    ({ colour, axis }) => ({
       scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
         { ...axis, size: 28, space: 64, values: (_plot, values) => values.map(formatAxisTime) },
@@ -61,14 +56,7 @@ export const drawChart = (box: HTMLElement, { since, step, lines, format, binary
           spanGaps: false,
         })),
       ],
-    },
-    [times, ...lines.map(({ points }) => [...points])],
-    box,
+    }),
+    [times, ...lines.map((line) => [...line.points])],
   );
-  const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(box.clientWidth, 120), height: HEIGHT }));
-  observer.observe(box);
-  return () => {
-    observer.disconnect();
-    plot.destroy();
-  };
 };
