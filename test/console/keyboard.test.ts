@@ -35,6 +35,22 @@ test.each(["light", "dark"] as const)(
   },
 );
 
+test("the palette opens again at once after it was cancelled", async () => {
+  await using opened = await openConsole(browser(), served);
+  const { page } = opened;
+  await page.keyboard.press("Control+k");
+  await palette(page).waitFor();
+  await palette(page).fill("shop logs");
+  // The page renders in a microtask, and the browser sends the event `close` in a later task.
+  await page.evaluate(`(async () => {
+    document.querySelector("dialog").requestClose();
+    for (let ticks = 0; ticks < 10; ticks++) await Promise.resolve();
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true }));
+  })()`);
+  await expect.poll(() => page.evaluate("document.querySelector('dialog[open] input')?.value")).toBe("");
+  expect(opened.problems).toEqual([]);
+});
+
 test("the palette finds a page, and returns the focus if it closes without a choice", async () => {
   await using opened = await openConsole(browser(), served);
   const { page } = opened;

@@ -12,19 +12,26 @@ interface DialogProps {
   readonly close: () => void;
 }
 
-/** A modal dialog, which Escape closes. */
+/**
+ * A modal dialog, which Escape closes. Calls `close` while it handles the key, because the event `close` follows later,
+ * and the next key must not find the dialog open.
+ */
 export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
-  const isMounted = useRef(true);
-  useEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    return () => {
-      isMounted.current = false;
-    };
-  }, []);
+  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class={name} onClose={() => isMounted.current && close()} aria-labelledby={labelledBy}>
+    <dialog
+      ref={dialog}
+      class={name}
+      onCancel={(event) => {
+        if (event.target !== dialog.current) return;
+        event.preventDefault();
+        dismiss(dialog.current, close);
+      }}
+      // The event also arrives after the removal of the dialog, when another one may be open.
+      onClose={({ currentTarget }) => currentTarget.isConnected && close()}
+      aria-labelledby={labelledBy}
+    >
       {children}
     </dialog>
   );
