@@ -18,7 +18,7 @@ type DoctorConfig = Pick<
 >;
 
 interface Caller {
-  /** The ARN whose permissions are simulated: the role's, not that of the role's session. */
+  /** The ARN whose permissions IAM simulates. For a role's session, this is the ARN of the role. */
   readonly arn: string;
   /** Why the ARN may lack the role's path. */
   readonly pathProblem?: string;

@@ -214,7 +214,8 @@ export const renderService = (
     awsvpcConfiguration: {
       subnets: [...shared.subnets],
       securityGroups: [shared.serviceSecurityGroup],
-      // For image pulls, if the subnets have no other route. The security group admits only the load balancer.
+      // Tasks need the address to pull images if the subnets have no other route. The security group admits only the
+      // load balancer.
       assignPublicIp: "ENABLED",
     },
   },
@@ -270,7 +271,7 @@ const checksOf = (
   const changed = health === undefined && former?.health === undefined ? present : {};
   const manual = Object.fromEntries(checkNames.flatMap((name) => (changed[name] ? [[name, changed[name]]] : [])));
   const checks = health === undefined ? { ...defaultChecks, ...manual } : declaredChecks(health);
-  // Only for recovery: a new target "must pass one health check to be considered healthy",
+  // The threshold applies only to recovery: a new target "must pass one health check to be considered healthy",
   // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html
   return { ...checks, HealthyThresholdCount: present.HealthyThresholdCount ?? 2 };
 };

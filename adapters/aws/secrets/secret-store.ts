@@ -65,7 +65,7 @@ export interface RolloutSecrets {
 /** Maximum number of concurrent calls to Secrets Manager. */
 const CONCURRENCY = 8;
 
-/** A deleted secret counts, because the list keeps its next number. Limits the size of the list. */
+/** Limits the size of an account's list. A deleted secret counts, because the list keeps the secret's next number. */
 const MAX_NAMES = 1000;
 
 export const createAwsSecrets = (
@@ -119,7 +119,7 @@ export const createAwsSecrets = (
 
   const set: SecretStore["set"] = (owner, name, value, options = {}) =>
     safeTry<SecretVersion, Conflict | Unavailable>(async function* () {
-      // A role or permission that was lost by hand is repaired even if the value is unchanged.
+      // Even if the value is unchanged, this repairs a role or permission that an operator has deleted.
       yield* await identities.ensureExecution(owner, options);
       const digest = secretDigest(yield* await digestKey(options), owner, name, value);
       const before = yield* await indexes.read(owner, options);

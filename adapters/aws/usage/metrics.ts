@@ -1,6 +1,6 @@
 /**
  * `MetricStore` on CloudWatch. Each revision has its own target group and its own ECS service, with unique names.
- * Therefore, a later deployment of the same name does not read the metrics of an earlier one.
+ * Therefore, the metrics of a deployment never include those of an earlier deployment of the same name.
  */
 import type { MetricWindow } from "../../../core/domain/usage/metrics.ts";
 import {

@@ -18,7 +18,7 @@ const stateSchema = z.object({
   write: z.string(),
   /** Time of that write, RFC 3339. */
   at: z.string(),
-  /** The revision of the attempted template. */
+  /** The revision of the latest rollout, whose template is `attempted`. */
   revision: z.string(),
   /**
    * `rolling`: the revision has no traffic yet. `moving`: only the listener's rule shows whether it has traffic.
@@ -95,7 +95,7 @@ export interface HeldRecord {
   readonly balancer: number;
   readonly state: RolloutState;
   readonly attempted: ServiceTemplate;
-  /** Revisions that had traffic when the attempt began. */
+  /** Revisions that had traffic when the latest rollout began. */
   readonly former: readonly RevisionTemplate[];
   /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];

@@ -56,7 +56,10 @@ export class RolloutAttempt {
   readonly deps: RolloutDeps;
   readonly request: RolloutRequest;
   readonly signal: AbortSignal;
-  /** The rollout's deadline. Its time starts when the prerequisites exist, because creating them can take minutes. */
+  /**
+   * The rollout's deadline. The time that a rollout may take starts when the prerequisites exist, because creating them
+   * can take minutes.
+   */
   readonly end: Instant;
   /** The time until which a rejected mount does not fail the rollout. */
   readonly mountsUntil: Instant;
