@@ -107,8 +107,8 @@ export class LogSearches {
   }
 
   /**
-   * Searches backwards from a position. Equal searches do not share a result: it does not contain the position up to
-   * which it is complete, so a later caller could return a cursor after entries that the search did not see.
+   * Searches backwards from a position. Equal searches do not share a result, because the result does not contain the
+   * position up to which it is complete. A later caller could return a cursor after entries that the search did not see.
    */
   searchBefore(
     scope: LogScope,
@@ -136,7 +136,7 @@ export class LogSearches {
     this.#followers?.appended(scope);
   }
 
-  /** Equal searches share a result. It stays correct, because it contains the position up to which it is complete. */
+  /** Equal searches can share a result, because the result contains the position up to which it is complete. */
   async #shareSearch(
     scope: LogScope,
     query: SettledQuery,

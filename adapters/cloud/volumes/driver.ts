@@ -54,7 +54,7 @@ export interface ObjectPage {
 
 export interface ObjectPageQuery {
   readonly prefix: string;
-  /** The page begins after this text. It may also include a folder that sorts before it. */
+  /** The page begins after this text. It may also include a folder that sorts before the text. */
   readonly after: string | undefined;
   readonly delimiter: ObjectQuery["delimiter"];
   /** At most 1000. */
