@@ -108,7 +108,7 @@ export class LogSearches {
 
   /**
    * Searches backwards from a position. Equal searches do not share a result, because the result does not contain the
-   * position up to which it is complete. A later caller could return a cursor after entries that the search did not see.
+   * position up to which it is complete. A later caller could return a cursor after entries that the search missed.
    */
   searchBefore(
     scope: LogScope,

@@ -105,7 +105,7 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
   return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
 };
 
-/** Keeps a generation that was set by hand, and drops one that only the former declaration required. */
+/** Keeps a generation that was set by hand, and drops a generation that only the former declaration required. */
 const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefined) =>
   former !== undefined && present.executionEnvironment === generationOf(former)
     ? undefined
@@ -113,7 +113,7 @@ const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefi
 
 /**
  * @param present the existing revision template
- * @param former the declaration from which it was rendered
+ * @param former the declaration from which Portside rendered the existing revision template
  */
 export const renderTemplate = (
   template: ServiceTemplate,

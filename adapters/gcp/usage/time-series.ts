@@ -56,7 +56,7 @@ export interface Period {
   readonly period: number;
 }
 
-/** Timeout of one response, in milliseconds: gaxios has none by default. */
+/** Timeout of one response, in milliseconds. By default, gaxios has no timeout. */
 const CALL_TIMEOUT_MS = 20_000;
 
 /** Reads one metric of several services, with one call per 100,000 points. */

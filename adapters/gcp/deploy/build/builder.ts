@@ -21,7 +21,7 @@ const IMAGE_GONE: DeployFailure = {
   message: "The image was deleted from Artifact Registry after its build. Deploy again.",
 };
 
-/** @param identities creates the account's runtime identity during the build, because this may take minutes */
+/** @param identities creates the account's runtime identity during the build, because the creation may take minutes */
 export const createCloudBuilder = (
   config: GcpConfig,
   clients: ClientSource,
