@@ -359,10 +359,13 @@ export interface ControlPlane {
   ): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
-  /** Creates a link that signs in to the console once. A user of the application or a session gets `forbidden`. */
+  /**
+   * Creates a link that signs in to the console once. Fails with `forbidden` for a user of the embedding application
+   * and for a session.
+   */
   createConsoleLink(principal: Principal, options?: CallOptions): Outcome<sessions.ConsoleLink>;
   /**
-   * Starts a session of the console for the holder of a link or a key, and ends the session that it replaces.
+   * Starts a session of the console for the holder of a link or a key, and ends the browser's previous session.
    *
    * @param address the network address of the client, for the rate limit
    */
@@ -382,8 +385,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
   /**
-   * Resolves when the session of a request has ended, at most 8 seconds later, or when the signal aborts. A host calls
-   * it for each open response.
+   * Resolves at most 8 seconds after the session of a request has ended, or when the signal aborts. A host calls this
+   * method for each open response.
    */
   whenSignedOut(principal: Principal, options: Required<CallOptions>): Promise<void>;
 
@@ -406,7 +409,7 @@ export interface ControlPlane {
 
   /**
    * Starts the redeploys for new values of secrets that an earlier process has not finished, and returns their number.
-   * A host calls it at its start, when no earlier process runs on the same platform any more. If the redeploys of an
+   * A host calls this method when it starts, once no earlier process runs on the same platform. If the redeploys of an
    * account cannot be started, starts those of the other accounts, and then fails. The host may then call it again.
    */
   resumeRedeploys(options?: CallOptions): Outcome<number>;

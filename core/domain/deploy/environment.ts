@@ -91,7 +91,7 @@ const readVariable = (value: unknown): string | SecretReference | readonly Issue
 /** Returns the bytes of a value, or of the JSON of a reference. */
 const sizeOf = (value: unknown): number => textBytes(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
-/** Validates a parsed `env` field. Returns the variables, or none if there are issues. */
+/** Validates a parsed `env` field. Returns the variables, or no variables if the field has issues. */
 export const readEnvironment = (raw: unknown): DeclaredVariables & { readonly issues: readonly Issue[] } => {
   const none = { env: {}, secrets: {} };
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))

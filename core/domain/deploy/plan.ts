@@ -47,7 +47,7 @@ export interface DeployPlan {
   readonly action: "create" | "update";
   readonly spec: ServiceSpec;
   readonly expected: Expected;
-  /** The cron token of the current service; undefined if there is none. */
+  /** The cron token of the current service; undefined if no service exists. */
   readonly cronToken: string | undefined;
   /** All mounted volumes without duplicates, sorted by name. */
   readonly volumes: readonly PlannedVolume[];

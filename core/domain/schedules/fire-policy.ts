@@ -35,7 +35,7 @@ export interface FailedFire {
   readonly attempts: number;
   /** When the latest attempt ended. */
   readonly endedAt: Instant;
-  /** The next scheduled fire; undefined if there is none. */
+  /** The next scheduled fire; undefined if no fire follows. */
   readonly nextFire: Instant | undefined;
 }
 

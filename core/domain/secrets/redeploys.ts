@@ -25,6 +25,6 @@ export const deploymentsToRedeploy = (
 export const pendingAfterBegin = (recorded: number | undefined, begun: number): number =>
   Math.max(recorded ?? begun, begun);
 
-/** Returns the version that stays recorded when the redeploys for `ended` have ended; undefined for none. */
+/** Returns the version that stays recorded when the redeploys for `ended` have ended; undefined if no version does. */
 export const pendingAfterEnd = (recorded: number | undefined, ended: number): number | undefined =>
   recorded !== undefined && recorded > ended ? recorded : undefined;

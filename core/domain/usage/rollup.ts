@@ -36,7 +36,7 @@ export const createRollup = (): Rollup => new Float64Array(SIZE);
 export const latencyBucketOf = (millis: number): number =>
   millis > 1 ? Math.min(LATENCY_BUCKETS - 1, Math.ceil(Math.log2(millis) * PER_DOUBLING)) : 0;
 
-/** Returns the upper bound of a histogram bucket in milliseconds. The last bucket has none; returns its lower bound. */
+/** Returns the upper bound of a histogram bucket in milliseconds; for the last bucket, its lower bound. */
 const boundOf = (bucket: number): number => 2 ** (Math.min(bucket, LATENCY_BUCKETS - 2) / PER_DOUBLING);
 
 const add = (rollup: Rollup, index: number, value: number): void => {
@@ -118,8 +118,8 @@ export const parseRollup = (text: string): Rollup => {
 export const observedMillisOf = (rollup: Rollup): number => rollup[OBSERVED] as number;
 
 /**
- * Returns a quantile of the latency in milliseconds: an upper bound of it, from the histogram. Returns null without
- * requests.
+ * Returns an upper bound of a quantile of the latency, in milliseconds. The histogram does not contain the exact
+ * quantile. Returns null without requests.
  * @param quantile from 0 to 1
  */
 export const latencyQuantile = (rollup: Rollup, quantile: number): number | null => {
