@@ -60,8 +60,8 @@ export interface SecretStore {
   endRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**
-   * Returns the records of all accounts, in any order, at most one for each secret. May lack writes of other processes
-   * of the last minutes. May omit a deleted secret.
+   * Returns the records of all accounts, in any order, at most one for each secret. May lack the writes that other
+   * processes made within the last minutes. May omit a deleted secret.
    */
   pendingRedeploys(options?: CallOptions): ResultAsync<readonly PendingRedeploys[], Unavailable>;
 }

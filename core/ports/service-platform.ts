@@ -124,8 +124,8 @@ export interface ServicePlatform {
    * Returns the instances of an account's service, in any order, or an empty list if the account has no service of this
    * name. Must be present if the platform declares `instance_list`.
    *
-   * Must include the instances of every revision until they have stopped, and those of a running rollout. An instance
-   * of a platform that simulates services does not exist, so such a platform must return an empty list.
+   * Must include the instances of every revision until they have stopped, and those of a running rollout. A platform
+   * that simulates its services has no instances and must return an empty list.
    */
   instances?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly InstanceStatus[], Unavailable>;
 

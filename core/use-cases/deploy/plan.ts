@@ -151,8 +151,8 @@ export const planAgain = async (deploy: DeployContext): Promise<PhaseResult<Depl
 };
 
 /**
- * Returns the account's volumes, or none if the declaration has no mounts. Fails if the volumes to create exceed the
- * quota.
+ * Returns the account's volumes, or an empty list if the declaration has no mounts. Fails if the volumes to create
+ * exceed the quota.
  */
 const availableVolumes = ({ context, principal, options }: Caller, { mounts }: DeployDeclaration) =>
   safeTry(async function* () {

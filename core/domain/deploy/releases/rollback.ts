@@ -87,7 +87,7 @@ const missingVolume = (release: number, name: VolumeName, trashed: readonly stri
     : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then try again.`;
 
 /**
- * Returns the number of the release that is nearest to `release` and has an image. Of two releases at the same distance,
+ * Returns the number of the release that is nearest to `release` and has an image. Of two equally near releases,
  * returns the newer one. Ignores the newest release of all, because it serves already.
  */
 const nearestWithImage = (
