@@ -13,8 +13,8 @@ import type { CallOptions } from "./system.ts";
 /**
  * Stores the domains of all accounts. A domain has at most one owner.
  *
- * A provider that runs services must send requests for a domain to the deployment while its status is not `pending` and
- * the deployment belongs to the owner of the domain.
+ * A provider that runs services must send requests for a domain to the deployment while the domain's status is not
+ * `pending` and the deployment belongs to the owner of the domain.
  */
 export interface DomainStore {
   /** Returns a domain of any account, or null. Must see every write of this port that ended before the call. */

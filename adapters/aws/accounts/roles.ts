@@ -61,7 +61,7 @@ export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
 
 /**
  * The role with which ECS starts the services of an account that use secrets. Its permissions contain names of the
- * installation's resources, so each installation of an AWS account has its own roles.
+ * installation's resources, so each installation in an AWS account has its own roles.
  */
 export const executionRoleOf = (config: Pick<AwsConfig, "shared">, owner: AccountId): string =>
   `portside-execution-${installationDigits(config)}-${ownerDigits(owner)}`;

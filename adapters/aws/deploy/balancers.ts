@@ -16,7 +16,7 @@ const DEPLOYMENTS_PER_BALANCER = 50;
 /** Returns whether a load balancer with this number of deployments can take another deployment. */
 export const hasRoom = (deployments: number): boolean => deployments < DEPLOYMENTS_PER_BALANCER;
 
-/** Counts the deployments that have these rules. Each running rollout adds one, because it has a rule of its own. */
+/** Counts the deployments that have these rules. A running rollout adds a rule, and counts as one more deployment. */
 export const deploymentsIn = (rules: readonly ForwardRule[]): number =>
   rules.filter(({ targets }) => targets.some(({ group }) => isOwnGroup(group))).length;
 

@@ -44,7 +44,7 @@ const MAX_REVISIONS = 10;
 
 const classes = ["2xx", "3xx", "4xx", "5xx"] as const;
 
-/** Upper bounds of the latency buckets, in milliseconds. The last bucket has none. */
+/** Upper bounds of the latency buckets, in milliseconds. The last bucket has no upper bound. */
 const LATENCY_BOUNDS = Array.from({ length: 15 }, (_, index) => 4 * 2 ** index);
 
 /** The latency that represents the last bucket: the maximum timeout of a request. */

@@ -46,8 +46,8 @@ export interface DeploymentRevisions {
 
 export interface TargetGroups {
   /**
-   * Returns the target groups of each deployment's revisions, by revision: those with requests within two weeks, and
-   * that of the serving revision. A revision without a target group is absent.
+   * Returns the target groups of each deployment's revisions, by revision. Includes the revisions that had requests
+   * within two weeks, and the serving revision. A revision without a target group is absent.
    */
   find(
     deployments: readonly DeploymentRevisions[],
@@ -109,7 +109,7 @@ export const createTargetGroups = (
       }),
     expiryOf: (now) => plusMillis(now, GROUP_MAX_AGE_MS),
     maxSize: MAX_GROUPS,
-    // A target group that does not exist may be created.
+    // A missing target group is not cached, because a rollout may create it.
     sizeOf: (group) => (group === undefined ? 0 : 1),
   });
 

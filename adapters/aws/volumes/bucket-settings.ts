@@ -64,7 +64,7 @@ export const hasCors = (rules: readonly CORSRule[]): boolean =>
     })),
   );
 
-/** Returns the rules with Portside's rule after those of operators. Replaces an earlier version of Portside's rule. */
+/** Returns the operators' rules, and Portside's rule after them. Replaces an earlier version of Portside's rule. */
 export const withCors = (rules: readonly CORSRule[]): CORSRule[] => [
   ...rules.filter(({ ID }) => ID !== CORS_ID),
   ...corsRules(),

@@ -169,9 +169,10 @@ export const renderTemplate = (
 };
 
 /**
- * Returns the service's minimum of instances, or nothing if neither the template nor a former one has a minimum: then
- * the service keeps a minimum that was set by hand. A minimum of the service, unlike one of a revision, follows the
- * traffic and creates no revision: https://docs.cloud.google.com/run/docs/configuring/min-instances
+ * Returns the service's minimum number of instances. If neither the template nor a former template has a minimum,
+ * returns nothing, so that the service keeps a minimum that was set by hand. Unlike the minimum of a revision, the
+ * minimum of a service follows the traffic, and a change to it creates no revision:
+ * https://docs.cloud.google.com/run/docs/configuring/min-instances
  */
 export const renderMinimum = (
   { minInstances = 0 }: ServiceTemplate,

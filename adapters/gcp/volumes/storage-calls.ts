@@ -169,7 +169,7 @@ export class StorageApi {
       const url = `${apiEndpoint}/${path}?${new URLSearchParams(query)}`;
       // The client would parse an error response as JSON to find the status, but the XML API does not return JSON.
       const options = { url, method, responseType: "text", validateStatus: () => true } as const;
-      // The URL is required: without it, the client of a service account's key that has no scopes returns no token.
+      // With a service account's key that has no scopes, the client creates a token only if it knows the URL.
       const request = authClient
         .getRequestHeaders(url)
         .then((sent) => authClient.request<string>({ ...options, headers: sent }));

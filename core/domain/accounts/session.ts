@@ -62,7 +62,7 @@ export const surplusSessions = (sessions: readonly Pick<Session, "id">[], create
 export const linkExpiry = (now: Instant, credentialExpiry: Instant | undefined): Instant =>
   earlier(plusMillis(now, sessionLimits.linkMs), credentialExpiry);
 
-/** Returns the principal of a request that a session authenticates: that of the credential, marked with the session. */
+/** Returns the principal of a request that a session authenticates. It has the rights of the session's credential. */
 export const principalOfSession = (
   { id, account, credential }: Pick<Session, "id" | "account" | "credential">,
   expiresAt: Instant,

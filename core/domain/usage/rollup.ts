@@ -24,9 +24,14 @@ const LATENCY = REQUESTS + statusClasses.length;
 const SIZE = LATENCY + LATENCY_BUCKETS;
 
 /**
- * Counters of a deployment: the milliseconds for which the platform observed it, the sums over these milliseconds of
- * its number of instances and of their memory in KiB, its CPU time in milliseconds, its cold starts, its requests by
- * status class, and a histogram of their latency.
+ * Counters of a deployment:
+ * - the milliseconds for which the platform observed the deployment
+ * - the number of instances, summed over these milliseconds
+ * - the memory of all instances in KiB, summed over these milliseconds
+ * - the CPU time in milliseconds
+ * - the cold starts
+ * - the requests by status class
+ * - a histogram of the requests' latency
  */
 export type Rollup = Float64Array;
 

@@ -1,7 +1,7 @@
 /**
  * Protects the images of rollouts. A template refers to its image by digest, or by a tag that contains the digests of
- * the account and of the image. A second build of the same source moves the source's tag to the new image. The first
- * image would then have no tag and expire (docs/providers/aws-template.yaml), if it lacked the tag with its digest.
+ * the account and of the image. The latter tag is necessary, because a second build of the same source moves the
+ * source's tag to the new image, and an image without a tag expires (docs/providers/aws-template.yaml).
  * https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";

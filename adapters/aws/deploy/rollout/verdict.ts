@@ -142,8 +142,8 @@ const mayHaveStopped = (
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
  * Fails as soon as a task has failed, because ECS would only start another task. Also fails if the circuit breaker has
- * tripped, the Fargate quota is exhausted, or the service was deleted. Until `mountsUntil`, a rejected mount does not
- * count as a failure, and neither does a secret that ECS cannot read until `secretsUntil`.
+ * tripped, the Fargate quota is exhausted, or the service was deleted. A rejected mount counts as a failure only after
+ * `mountsUntil`, and a secret that ECS cannot read only after `secretsUntil`.
  *
  * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */

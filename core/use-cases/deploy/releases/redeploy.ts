@@ -87,7 +87,7 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
-/** Pins the references of a redeploy: unchanged ones as in the release, the others to the newest version. */
+/** Pins the references of a redeploy. Unchanged references keep the release's versions; others get the newest one. */
 const pinForRedeploy = (
   caller: Caller,
   { release, template: { secrets: pinned } }: StoredRelease,
@@ -180,8 +180,8 @@ const begin = (
 };
 
 /**
- * Starts a redeploy, which the caller must have prepared. The redeploy does not wait for a running build, and the deploy
- * of that build ends with `superseded`. Fails only before the stream begins; later failures are records of the stream.
+ * Starts a redeploy, which the caller must have prepared. The redeploy does not wait for a running build; the deploy of
+ * that build ends with `superseded`. Fails only before the stream begins; later failures are records of the stream.
  */
 export const startRedeploy = (
   caller: Caller,
