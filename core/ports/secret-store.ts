@@ -56,7 +56,7 @@ export interface SecretStore {
    */
   beginRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
 
-  /** Removes the record of the secret, unless it has a newer version. Succeeds if there is no record. */
+  /** Removes the record of the secret, unless the record has a newer version. Succeeds if no record exists. */
   endRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**

@@ -18,7 +18,7 @@ export interface SessionSecrets {
 export interface SessionHolder {
   readonly account: AccountId;
   readonly credential: SessionCredential;
-  /** When the credential expires; undefined if it does not. */
+  /** When the credential expires; undefined if the credential does not expire. */
   readonly expiresAt: Instant | undefined;
 }
 
@@ -55,10 +55,10 @@ export interface Sessions {
    * must be the same in both cases, and must not contain the secrets.
    */
   authenticate(secrets: SessionSecrets, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
-  /** Returns whether the account has the session, and it has not ended. */
+  /** Returns whether the account has the session and the session has not ended. */
   isLive(account: AccountId, id: string, options?: CallOptions): ResultAsync<boolean, Unavailable>;
   /** Returns each of the account's sessions once, oldest first. Omits sessions that have ended. */
   list(account: AccountId, options?: CallOptions): ResultAsync<readonly Session[], Unavailable>;
-  /** Ends a session. Fails with `not_found` if the account has no such session, or if it has ended. */
+  /** Ends a session. Fails with `not_found` if the account has no such session, or if the session has ended. */
   revoke(account: AccountId, id: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
 }

@@ -3,8 +3,8 @@
  * services of an account keep the versions that they pin. The state bucket contains the list of versions
  * (secret-index.ts), because S3 is strongly consistent and its writes can be conditional.
  *
- * `set` reserves a number in the list, creates the secret, and then lists the version. If it fails in between, the list
- * names the secret as a leftover, and a later change of the account's secrets deletes it.
+ * `set` reserves a number in the list, creates the secret, and then lists the version. If `set` fails before the last
+ * step, the list names the secret as a leftover, and a later change of the account's secrets deletes it.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";

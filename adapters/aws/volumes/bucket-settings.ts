@@ -39,7 +39,7 @@ const CORS_ID = "web-pages";
 export const CORS_VERSION = 1;
 
 /**
- * Lets web pages use signed URLs. S3 answers a preflight if every requested header matches an allowed one
+ * Lets web pages use signed URLs. S3 accepts a preflight if every requested header matches an allowed header
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/ManageCorsUsing.html).
  */
 export const corsRules = (): CORSRule[] => [

@@ -1,5 +1,6 @@
 /**
- * Uploads in parts, with S3's multipart uploads. S3 deletes incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
+ * Uploads in parts, with S3's multipart uploads. S3 deletes incomplete uploads by a lifecycle rule
+ * (`bucket-settings.ts`).
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
  */
 

@@ -153,7 +153,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       return (yield* await waitUntilVisible(email, signal)) ? ok(email) : err(notVisible());
     });
 
-  /** The creations that are in progress, by account. A build and its rollout share one. */
+  /** The creations that are in progress, by account. A build and its rollout share one creation. */
   const running = new Map<AccountId, Promise<Result<string, Unavailable>>>();
 
   return {

@@ -136,7 +136,8 @@ export const renderTemplate = (
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,
     sessionAffinity: template.sessionAffinity,
-    // 0 means Run's own limit (RevisionScaling.max_instance_count: "when unspecified, the server default value of 100").
+    // 0 selects Run's own limit: "when unspecified, the server default value of 100"
+    // (RevisionScaling.max_instance_count).
     scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
     ...(generation === undefined ? {} : { executionEnvironment: generation }),
     containers: [

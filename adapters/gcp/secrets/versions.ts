@@ -70,7 +70,7 @@ export const parseRedeploys = (annotations: Annotations = {}): Recorded | undefi
   return isAccount(owner) ? { owner, version: Number(version) } : undefined;
 };
 
-/** Milliseconds after which a version without an annotation is abandoned. Before, a running call may still list it. */
+/** Milliseconds after which a version without an annotation is abandoned. Until then, a running call may list it. */
 const ABANDONED_MS = 10 * 60_000;
 
 /** Returns the old versions that are not listed. A failed call left them behind. */

@@ -1,6 +1,6 @@
 /**
- * Uploads in parts, with the multipart uploads of Cloud Storage's XML API, which have S3's format. Cloud Storage deletes
- * incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
+ * Uploads in parts, with the multipart uploads of Cloud Storage's XML API, which have S3's format. Cloud Storage
+ * deletes incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
  * https://cloud.google.com/storage/docs/multipart-uploads
  */
 import { GiB, MiB, pendingUploadsMax } from "../../../core/domain/accounts/limits.ts";

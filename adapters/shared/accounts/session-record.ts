@@ -15,7 +15,7 @@ export interface LinkRecord {
   readonly hash: string;
   readonly account: AccountId;
   readonly credential: SessionCredential;
-  /** When the credential expires; null if it does not. */
+  /** When the credential expires; null if the credential does not expire. */
   readonly credentialExpiresAt: Timestamp | null;
   readonly expiresAt: Timestamp;
 }

@@ -60,7 +60,7 @@ export interface DeployPlan {
   readonly adjustments: readonly Adjustment[];
   /** Sentences about declared limits that this provider does not enforce. */
   readonly notEnforced: readonly string[];
-  /** A sentence that explains why the service does not scale to zero; undefined if it does. */
+  /** A sentence that explains why the service does not scale to zero; undefined if the service scales to zero. */
   readonly idleInstance: string | undefined;
 }
 

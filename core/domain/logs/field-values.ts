@@ -73,8 +73,8 @@ const membersOf = (
 };
 
 /**
- * Yields the path and the value of each leaf, up to `MAX_LEAVES`. Skips paths longer than `MAX_PATH_CHARS`. An element of a
- * list has the path of the list.
+ * Yields the path and the value of each leaf, up to `MAX_LEAVES`. Skips paths longer than `MAX_PATH_CHARS`. An element
+ * of a list has the path of the list.
  */
 function* leavesOf(record: object): Generator<readonly [FieldPath, Leaf]> {
   // Not recursive, because values may nest deeply.

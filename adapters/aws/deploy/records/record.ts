@@ -74,7 +74,9 @@ export interface ReleaseEntry {
   readonly revision: string;
   /** Null if clean-ups no longer keep the image for this release. */
   readonly image: string | null;
-  /** When the rollout began to move the traffic to this release, RFC 3339. Null if an earlier version stored the entry. */
+  /**
+   * When the rollout began to move the traffic to this release, RFC 3339. Null if an earlier version stored the entry.
+   */
   readonly at: string | null;
 }
 
@@ -114,7 +116,9 @@ export interface FreedRecord {
   readonly name: string;
   readonly owner: AccountId;
   readonly until: string;
-  /** The `uid` and `released` of the deleted deployment. The uid is null if an earlier version deleted it. */
+  /**
+   * The `uid` and `released` of the deleted deployment. The uid is null if an earlier version of Portside deleted it.
+   */
   readonly uid: string | null;
   readonly released: number;
 }
@@ -152,5 +156,5 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   return { ...data, attempted, former };
 };
 
-/** The etag for the port's conditional writes. Each step of a rollout changes it; notes do not. */
+/** The etag for the port's conditional writes. Each step of a rollout changes the etag; a note of a status does not. */
 export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

@@ -74,7 +74,7 @@ export const serving = (
     .map((routed) => known.filter(({ id }) => id === routed));
 };
 
-/** Maximum attempts. A note (`note-deploy.ts`) may fail an attempt, but not so many of them. */
+/** Maximum attempts. Each may collide with a note (`note-deploy.ts`). More collisions have another cause. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 

@@ -54,8 +54,8 @@ const RESOURCES_DELETED: DeployFailure = {
 };
 
 /**
- * Adds the revision's last log lines, without values of secrets, to a failure. If there are no lines yet, waits once for
- * late entries.
+ * Adds the revision's last log lines, without values of secrets, to a failure. If there are no lines yet, waits once
+ * for late entries.
  */
 export const withLastLines = async (
   { lastLines, secrets, settleMillis, clock }: VerdictDeps,
@@ -127,7 +127,7 @@ const verdictOnStopped = async (
 };
 
 /**
- * Returns whether to look for stopped tasks. If enough tasks run, this is not necessary. ECS counts a stopped task as
+ * Returns whether to look for stopped tasks. If enough tasks run, no search is necessary. ECS counts a stopped task as
  * failed only after a delay, and may have started another task by then.
  */
 const mayHaveStopped = (

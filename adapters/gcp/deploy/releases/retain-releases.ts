@@ -53,7 +53,7 @@ export const obsoleteRevisions = (
 /**
  * Must be called when the newest release has all traffic.
  *
- * @param service the service after the rollout's last write; if another rollout has written since, it cleans up instead
+ * @param service the service after the rollout's last write; if a later rollout has written, that rollout cleans up
  */
 export const retainReleases = async (deps: RetentionDeps, { service }: OwnService): Promise<void> => {
   const { services, images, logger } = deps;
