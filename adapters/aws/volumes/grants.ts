@@ -21,7 +21,7 @@ export const signUrl =
       return { url: await sign(command), expiresAt };
     });
 
-/** The name of a volume's bucket that does not exist, for a URL that is never used. */
+/** A bucket name in the form of volume buckets. No such bucket exists, because no client receives the sample URL. */
 const SAMPLE_BUCKET = `${bucketPrefix("sample")}bucket`;
 const SAMPLE_MS = 60_000;
 

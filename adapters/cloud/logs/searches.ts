@@ -130,7 +130,7 @@ export class LogSearches {
     return untilAborted(this.#read(scope, query, undefined, options), signal, cancelled);
   }
 
-  /** Makes an entry that the platform has just appended visible to the next search. */
+  /** Ensures that the next search finds an entry that the platform has just appended. */
   appended(scope: LogScope): void {
     this.#shared.forget(keyOf(scope));
     this.#followers?.appended(scope);

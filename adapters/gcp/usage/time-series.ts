@@ -14,7 +14,7 @@ import type { ClientSource } from "../clients.ts";
 import type { GcpLocation } from "../location.ts";
 import type { Distribution } from "./distribution.ts";
 
-/** Metrics of Cloud Run revisions, each with the label that its series keep besides the service. */
+/** Metrics of Cloud Run revisions, each with the label that its series keep in addition to the service. */
 const runMetrics = {
   request_count: "response_code_class",
   request_latencies: undefined,

@@ -49,7 +49,7 @@ export const withAliases = (
 const RESERVED = "is set by the platform; choose another name";
 
 /**
- * Returns an issue for each name in a field of variables that is an alias, because the platform sets aliases.
+ * Returns an issue for each variable in the field whose name is an alias, because the platform sets aliases itself.
  * @param raw the field as sent; it may break other rules too
  */
 export const aliasIssues = (raw: unknown, aliases: EnvAliases, field: string): readonly Issue[] => {

@@ -4,7 +4,7 @@ import type { Service } from "../deploy/service-template.ts";
 import type { DeploymentName, SecretName } from "../wire/names.ts";
 import { isBehind } from "./uses.ts";
 
-/** A record that deployments may still wait for a redeploy with a version of a secret. */
+/** Records that some deployments may still need a redeploy with this version of a secret. */
 export interface PendingRedeploys {
   readonly owner: AccountId;
   readonly name: SecretName;

@@ -86,7 +86,7 @@ export const windowOf = (
 /** A rollup, as counters or as rendered text, with the start of its minute in seconds since 1970. */
 export type MinuteRollup = readonly [minute: number, rollup: Rollup | string];
 
-/** Milliseconds for which the platform observed deployments, with a time in their step, in seconds since 1970. */
+/** The milliseconds for which the platform observed deployments, and a time in that step, in seconds since 1970. */
 export type ObservedTime = readonly [second: number, millis: number];
 
 /**

@@ -95,7 +95,7 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration, rest
     return ok(planned);
   });
 
-/** Fails if the minimums of the account's services leave no instance of the quota for deploys. */
+/** Fails if the minimums of the account's services use up the instance quota. A deploy needs one more instance. */
 const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec) =>
   context.ports.provider.services.list(principal.account, options).andThen((services) => {
     const { instances: max } = context.settings.accountLimits;

@@ -31,8 +31,8 @@ export interface HeldImages {
   /** Protects the account's image from clean-ups. Returns false if the image does not exist. */
   hold(owner: AccountId, image: string, retry?: RetryOptions): ResultAsync<boolean, Unavailable>;
   /**
-   * Returns the images that exist, and all images that the platform's builder did not build. The caller must pass at
-   * most 100 images.
+   * Returns the images that exist. Also returns every image that the platform's builder did not build. The caller must
+   * pass at most 100 images.
    */
   existing(images: readonly string[], retry?: RetryOptions): ResultAsync<ReadonlySet<string>, Unavailable>;
 }

@@ -156,5 +156,5 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   return { ...data, attempted, former };
 };
 
-/** The etag for the port's conditional writes. Each step of a rollout changes the etag; a note of a status does not. */
+/** The etag for the port's conditional writes. Each step of a rollout changes the etag; a deploy's note does not. */
 export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

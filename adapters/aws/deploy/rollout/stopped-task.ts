@@ -1,6 +1,6 @@
 /**
- * Determines why a task stopped. The stop code, the container's exit code, and the error name at the start of the
- * task's or the container's reason decide. Pure.
+ * Determines why a task stopped, from the stop code, the container's exit code, and the error name at the start of the
+ * task's or the container's reason. Pure.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
  */
 import type { Task } from "@aws-sdk/client-ecs";
