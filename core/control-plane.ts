@@ -126,8 +126,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
   /**
-   * Yields the records of a deploy of this process until it ends or the signal aborts. An error, such as `not_found`,
-   * is the last item.
+   * Yields the records of a deploy of this process until the deploy ends or the signal aborts. An error, such as
+   * `not_found`, is the last item.
    */
   followDeploy(
     principal: Principal,
@@ -176,8 +176,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<RollbackPlanResponse>;
   /**
-   * Starts a rollback: a rollout of an earlier release, without a build. It continues if its client disconnects. A
-   * deploy that is building ends with the reason `superseded`.
+   * Starts a rollback: a rollout of an earlier release, without a build. The rollback continues if its client
+   * disconnects. A deploy that is building ends with the reason `superseded`.
    */
   rollback(
     principal: Principal,
@@ -209,8 +209,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
   /**
-   * Returns a page of a deployment's log. If the request has `wait` and no entry matches, waits for one. The wait ends
-   * early if the signal aborts, or after `endWaits`. It fails if `reauthenticate` fails.
+   * Returns a page of a deployment's log. If the request has `wait` and no entry matches, waits for a matching entry.
+   * The wait ends early if the signal aborts, or after `endWaits`. Fails if `reauthenticate` fails after the wait.
    */
   readLogs(
     principal: Principal,
@@ -256,7 +256,7 @@ export interface ControlPlane {
   ): Outcome<volumes.CreatedVolume>;
   /** Lists the account's volumes with the deployments that mount them, sorted by volume name. */
   listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
-  /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
+  /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts the volume. */
   deleteVolume(
     principal: Principal,
     request: RequestFields<typeof requests.deleteVolumeFields>,
@@ -312,7 +312,7 @@ export interface ControlPlane {
   ): Outcome<SetSecretResponse>;
   /** Lists the account's secrets with the deployments that use them, sorted by name. */
   listSecrets(principal: Principal, options?: CallOptions): Outcome<readonly SecretRow[]>;
-  /** Deletes a secret or one of its versions. Fails with `conflict` if a deployment uses it. */
+  /** Deletes a secret or one of its versions. Fails with `conflict` if a deployment uses the secret or the version. */
   deleteSecret(
     principal: Principal,
     request: RequestFields<typeof requests.deleteSecretFields>,
@@ -330,13 +330,13 @@ export interface ControlPlane {
   ): Outcome<DomainRow>;
   /** Lists the account's domains with the DNS records that they need, sorted by domain. */
   listDomains(principal: Principal, options?: CallOptions): Outcome<readonly DomainRow[]>;
-  /** Compares the DNS records of a domain with the expected ones, and updates its status. */
+  /** Compares the DNS records of a domain with the expected records, and updates the domain's status. */
   checkDomain(
     principal: Principal,
     request: RequestFields<typeof requests.domainFields>,
     options?: CallOptions,
   ): Outcome<DomainRow>;
-  /** Removes a domain. Requests for it no longer reach the deployment. */
+  /** Removes a domain. Requests for the domain then no longer reach the deployment. */
   removeDomain(
     principal: Principal,
     request: RequestFields<typeof requests.domainFields>,
@@ -359,10 +359,13 @@ export interface ControlPlane {
   ): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
-  /** Creates a link that signs in to the console once. A user of the application or a session gets `forbidden`. */
+  /**
+   * Creates a link that signs in to the console once. Fails with `forbidden` for a user of the embedding application
+   * and for a session.
+   */
   createConsoleLink(principal: Principal, options?: CallOptions): Outcome<sessions.ConsoleLink>;
   /**
-   * Starts a session of the console for the holder of a link or a key, and ends the session that it replaces.
+   * Starts a session of the console for the holder of a link or a key, and ends the browser's previous session.
    *
    * @param address the network address of the client, for the rate limit
    */
@@ -382,8 +385,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): Outcome<{ detail: string }>;
   /**
-   * Resolves when the session of a request has ended, at most 8 seconds later, or when the signal aborts. A host calls
-   * it for each open response.
+   * Resolves at most 8 seconds after the session of a request has ended, or when the signal aborts. A host calls this
+   * method for each open response.
    */
   whenSignedOut(principal: Principal, options: Required<CallOptions>): Promise<void>;
 
@@ -406,7 +409,7 @@ export interface ControlPlane {
 
   /**
    * Starts the redeploys for new values of secrets that an earlier process has not finished, and returns their number.
-   * A host calls it at its start, when no earlier process runs on the same platform any more. If the redeploys of an
+   * A host calls this method when it starts, once no earlier process runs on the same platform. If the redeploys of an
    * account cannot be started, starts those of the other accounts, and then fails. The host may then call it again.
    */
   resumeRedeploys(options?: CallOptions): Outcome<number>;

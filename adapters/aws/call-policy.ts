@@ -76,7 +76,7 @@ export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof comman
 export const missingAsOk = (error: CallState | Unavailable): Result<undefined, CallState | Unavailable> =>
   isCallState(error) && error.code === "not_found" ? ok(undefined) : err(error);
 
-/** For `mapErr` of calls that expect no state. Throws on a state, because an unexpected state is a bug. */
+/** For `mapErr` of calls that no `CallState` may end. Throws the error of such a state, because the state is a bug. */
 export const throwState = (error: CallState | Unavailable): Unavailable => {
   if (isCallState(error)) throw error.error;
   return error;

@@ -28,7 +28,7 @@ interface AwsCeilingRule extends CeilingRule {
 const BALANCER_LIMITS = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html";
 const SUPPORT = "contact AWS Support";
 
-/** Reserves room for one rollout, during which the old and the new revision exist. */
+/** Reserves room for one rollout, during which the old and the new revision exist at the same time. */
 const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1);
 
 /**

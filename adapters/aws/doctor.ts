@@ -18,7 +18,7 @@ type DoctorConfig = Pick<
 >;
 
 interface Caller {
-  /** The ARN whose permissions are simulated: the role's, not that of the role's session. */
+  /** The ARN whose permissions IAM simulates. For a role's session, this is the ARN of the role. */
   readonly arn: string;
   /** Why the ARN may lack the role's path. */
   readonly pathProblem?: string;
@@ -60,8 +60,8 @@ const callerOf = async (arn: string, clients: ClientSource): Promise<Caller> => 
 };
 
 /**
- * Checks that the AWS packages are installed. They are optional and load at first use, so a missing package would
- * otherwise be noticed only when a running deploy fails.
+ * Checks that the AWS packages are installed. The packages are optional and load at first use. Without this check, a
+ * missing package would be noticed only when a running deploy fails.
  */
 const packagesFinding = (find: FindPackage | undefined): Finding | undefined => {
   const problem = packagesProblem(packages, find);
@@ -92,8 +92,8 @@ const deployStack = ({ stack, region }: DoctorConfig, ...parameters: readonly st
   ].join(" ");
 
 /**
- * Returns the stack's outputs. Does not read them if the configuration names every shared resource. If the stack does
- * not exist, yields a failure and returns no outputs.
+ * Returns the stack's outputs. Does not read the stack if the configuration names every shared resource. If the stack
+ * does not exist, yields a failure and returns no outputs.
  */
 async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
   const what = `stack ${config.stack}, with the shared resources`;

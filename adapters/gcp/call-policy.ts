@@ -44,7 +44,7 @@ export const onState =
   (error: CallState | Unavailable): Result<T, CallState | Unavailable> =>
     isCallState(error) && error.code === code ? ok(value) : err(error);
 
-/** The error's gRPC code (https://grpc.io/docs/guides/status-codes/) or HTTP status; undefined if it has none. */
+/** The error's gRPC code (https://grpc.io/docs/guides/status-codes/) or HTTP status; undefined without a code. */
 export const codeOf = (error: unknown): number | undefined => {
   const { code } = (error ?? {}) as { code?: unknown };
   return Number(code) || undefined;

@@ -144,7 +144,7 @@ export const quotaOf = (metrics: readonly QuotaMetric[], { metric, per }: QuotaN
 export type Quotas = Readonly<Partial<Record<CeilingKind, number>>>;
 
 /**
- * @param quotas the quotas that Service Usage reports; the others default to those of a new project
+ * @param quotas the quotas that Service Usage reports; a missing quota defaults to the value for a new project
  * @param otherIdentities number of service accounts that belong to no account of Portside
  */
 export const ceilingsOf = (

@@ -20,7 +20,9 @@ type DoctorConfig = Omit<GcpConfig, "settleSeconds" | "logReadsPerMinute" | "sql
 
 const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
-/** Google's packages are optional and load at first use. This check finds a missing one before a deploy needs it. */
+/**
+ * Google's packages are optional and load at first use. This check finds a missing package before a deploy needs it.
+ */
 async function* packages({ logDataset }: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   for (const name of logDataset === undefined ? clientNames : ([...clientNames, "bigquery"] as const))
     try {
@@ -143,7 +145,9 @@ interface CleanUpPolicy {
   };
 }
 
-/** True if the policy keeps every image with a tag that begins with `keep-`. An image must match the whole condition. */
+/**
+ * True if the policy keeps every image with a tag that begins with `keep-`. An image must match the whole condition.
+ */
 const keepsReleases = ({ action, condition }: CleanUpPolicy): boolean => {
   if (action !== "KEEP" || condition === undefined) return false;
   const { tagState = "ANY", tagPrefixes = [], ...others } = condition;
@@ -249,7 +253,7 @@ async function* signing({ project }: DoctorConfig, clients: ClientSource, member
 
 /**
  * Reports the tables that a dry run lists for each of the platform's tables. The check of each SQL statement depends on
- * them.
+ * this list.
  */
 async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   if (config.logDataset === undefined) return;

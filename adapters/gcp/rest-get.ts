@@ -8,7 +8,7 @@ export const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 export type Get = <T>(url: string, body?: unknown) => ResultAsync<T, unknown>;
 
 /**
- * Timeout of one response, in milliseconds. gaxios has none by default, and the platform starts only after these
+ * Timeout of one response, in milliseconds. By default, gaxios has no timeout, and the platform starts only after these
  * checks.
  */
 const CALL_TIMEOUT_MS = 20_000;

@@ -17,7 +17,7 @@ export interface IdentityConfig {
   readonly sessionRecords?: SessionRecords;
   /** Loads the key that signs the platform's tokens. Create it once with `generateSigningKey` and store it. */
   readonly loadSigningKey: () => Promise<JWK>;
-  /** Additional trusted token issuers. Defaults to none. */
+  /** Additional trusted token issuers. Defaults to an empty list. */
   readonly issuers?: readonly JwtIssuer[];
   readonly clock: Clock;
   readonly ids: Ids;

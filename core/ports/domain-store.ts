@@ -1,6 +1,6 @@
 /**
- * Ports for own domains. The core validates domains, compares DNS records and decides about states; the store keeps the
- * domains, and the resolver reads DNS.
+ * Ports for the domains of accounts. The core validates domains, compares DNS records and determines the status of each
+ * domain. The store keeps the domains, and the resolver reads DNS.
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { DomainTarget } from "../domain/domains/dns-records.ts";
@@ -13,8 +13,8 @@ import type { CallOptions } from "./system.ts";
 /**
  * Stores the domains of all accounts. A domain has at most one owner.
  *
- * A provider that runs services must send requests for a domain to the deployment while its status is not `pending` and
- * the deployment belongs to the owner of the domain.
+ * A provider that runs services must send requests for a domain to the deployment while the domain's status is not
+ * `pending` and the deployment belongs to the owner of the domain.
  */
 export interface DomainStore {
   /** Returns a domain of any account, or null. Must see every write of this port that ended before the call. */
@@ -46,7 +46,7 @@ export interface DomainStore {
   /**
    * Returns the value of the TXT record that proves the account's control of the domain: at most 255 printable ASCII
    * characters without spaces. Must be the same in every call, and must differ for another account, another domain or
-   * another installation. Others must not be able to compute it.
+   * another installation. Clients must not be able to compute the value.
    */
   proof(owner: AccountId, domain: DomainName, options?: CallOptions): ResultAsync<string, Unavailable>;
 }
@@ -61,13 +61,13 @@ export interface DnsResolver {
    * does not exist or has no such records. A CAA record has the form `0 issue "example.net"`. The strings of a TXT
    * record are joined.
    *
-   * Must ask the authoritative servers of the name, because a cache may have records that the owner has replaced. Fails
-   * with `unavailable` if the servers do not respond.
+   * Must query the authoritative servers of the name, because a cache may have records that the owner has replaced.
+   * Fails with `unavailable` if the servers do not respond.
    */
   resolve(name: string, type: DnsType, options?: CallOptions): ResultAsync<readonly string[], Unavailable>;
 }
 
-/** The ports of a provider that supports own domains. */
+/** The ports of a provider that supports the domains of accounts. */
 export interface DomainPorts {
   readonly store: DomainStore;
   readonly dns: DnsResolver;

@@ -45,8 +45,8 @@ export interface Provider {
   /** The prices of running instances, for the plan of a deploy. Absent if the operator has set no prices. */
   readonly instancePrices?: InstancePrices;
   /**
-   * Checks the backing services, for `GET /ready`. Fails with `unavailable` if one does not respond. The error may name
-   * the failing services in `down`; the names must be safe to publish.
+   * Checks the backing services, for `GET /ready`. Fails with `unavailable` if a service does not respond. The error
+   * may name the failing services in `down`; the names must be safe to publish.
    */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
 }

@@ -37,6 +37,6 @@ export interface Scheduler {
    * Removes the schedule of a service. Succeeds if the service has no schedule. Must not end fires that have started.
    */
   remove(service: ScheduledService, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Returns the schedule of a service, or null if it has none. */
+  /** Returns the schedule of a service, or null if the service has no schedule. */
   find(service: ScheduledService, options?: CallOptions): ResultAsync<CronJob | null, Unavailable>;
 }

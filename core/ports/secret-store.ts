@@ -56,12 +56,12 @@ export interface SecretStore {
    */
   beginRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
 
-  /** Removes the record of the secret, unless it has a newer version. Succeeds if there is no record. */
+  /** Removes the record of the secret, unless the record has a newer version. Succeeds if no record exists. */
   endRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**
-   * Returns the records of all accounts, in any order, at most one for each secret. May lack writes of other processes
-   * of the last minutes. May omit a deleted secret.
+   * Returns the records of all accounts, in any order, at most one for each secret. May lack the writes that other
+   * processes made within the last minutes. May omit a deleted secret.
    */
   pendingRedeploys(options?: CallOptions): ResultAsync<readonly PendingRedeploys[], Unavailable>;
 }

@@ -101,12 +101,12 @@ export interface ServicePlatform {
    * traffic: no reader may see one without the other, and a crash must not separate them. A rollout that fails must
    * record nothing.
    *
-   * The instances must see the variables of `template.secrets` with the values of the pinned versions. If a version does
-   * not exist, the rollout must fail with `secret_unavailable`. A value may appear only in the log lines of the service
-   * itself, not in the result of a call.
+   * The instances must see the variables of `template.secrets` with the values of the pinned versions. If a version
+   * does not exist, the rollout must fail with `secret_unavailable`. A value may appear only in the log lines of the
+   * service itself, not in the result of a call.
    *
-   * If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 seconds. If it aborts
-   * later, the rollout must complete and yield `ready`.
+   * If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 seconds. If `signal`
+   * aborts later, the rollout must complete and yield `ready`.
    */
   rollout(request: RolloutRequest, options?: CallOptions): AsyncIterable<RolloutEvent>;
 
@@ -124,8 +124,8 @@ export interface ServicePlatform {
    * Returns the instances of an account's service, in any order, or an empty list if the account has no service of this
    * name. Must be present if the platform declares `instance_list`.
    *
-   * Must include the instances of every revision until they have stopped, and those of a running rollout. An instance
-   * of a platform that simulates services does not exist, so such a platform must return an empty list.
+   * Must include the instances of every revision until they have stopped, and those of a running rollout. A platform
+   * that simulates its services has no instances and must return an empty list.
    */
   instances?(service: ReleasedService, options?: CallOptions): ResultAsync<readonly InstanceStatus[], Unavailable>;
 
@@ -145,8 +145,8 @@ export interface ServicePlatform {
   ): ResultAsync<void, NotFound | Conflict | Unavailable>;
 
   /**
-   * Persists the status of a deploy, which later reads return as `Service.lastDeploy`. The last call wins, but the end of
-   * a deploy that lost to another write must not replace the status of another deploy (`isLastDeploy`).
+   * Persists the status of a deploy, which later reads return as `Service.lastDeploy`. The last call wins, but the end
+   * of a deploy that lost to another write must not replace the status of another deploy (`isLastDeploy`).
    *
    * The call must not change the service's ETag, because a new ETag would make another deploy fail. If the owner has no
    * service of this name, an adapter may store the status until the service exists, or ignore the call. An adapter may

@@ -18,7 +18,7 @@ export interface SessionSecrets {
 export interface SessionHolder {
   readonly account: AccountId;
   readonly credential: SessionCredential;
-  /** When the credential expires; undefined if it does not. */
+  /** When the credential expires; undefined if the credential does not expire. */
   readonly expiresAt: Instant | undefined;
 }
 
@@ -37,8 +37,8 @@ export interface Sessions {
   ): ResultAsync<{ readonly token: string; readonly expiresAt: Instant }, Unavailable>;
   /**
    * Returns the holder of a link. If several callers use a link concurrently, exactly one succeeds. Fails with
-   * `forbidden` if the link is unknown, used or expired, or if its key is revoked; the message must be the same for all
-   * of them, and must not contain the link.
+   * `forbidden` if the link is unknown, used or expired, or if its key is revoked. The message must be the same in all
+   * these cases, and must not contain the link.
    */
   useLink(token: string, options?: CallOptions): ResultAsync<SessionHolder, Forbidden | Unavailable>;
   /**
@@ -51,14 +51,14 @@ export interface Sessions {
   ): ResultAsync<{ readonly session: Session; readonly secrets: SessionSecrets }, Unavailable>;
   /**
    * Returns the principal of a session (`principalOfSession`). The secrets are untrusted: the caller may pass any text.
-   * Fails with `unauthenticated` if the session has ended, or if the secrets are not those of one session; the message
-   * must be the same for all of them, and must not contain the secrets.
+   * Fails with `unauthenticated` if the session has ended, or if the secrets are not those of one session. The message
+   * must be the same in both cases, and must not contain the secrets.
    */
   authenticate(secrets: SessionSecrets, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
-  /** Returns whether the account has the session, and it has not ended. */
+  /** Returns whether the account has the session and the session has not ended. */
   isLive(account: AccountId, id: string, options?: CallOptions): ResultAsync<boolean, Unavailable>;
   /** Returns each of the account's sessions once, oldest first. Omits sessions that have ended. */
   list(account: AccountId, options?: CallOptions): ResultAsync<readonly Session[], Unavailable>;
-  /** Ends a session. Fails with `not_found` if the account has no such session, or if it has ended. */
+  /** Ends a session. Fails with `not_found` if the account has no such session, or if the session has ended. */
   revoke(account: AccountId, id: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
 }

@@ -28,7 +28,7 @@ export type VolumeState =
   | { readonly kind: "held"; readonly volume: StoredVolume }
   /** The account has a volume of this name, and its deletion is in progress. */
   | { readonly kind: "hidden" }
-  /** Another account has a volume of this name. The calling account has none. */
+  /** Another account has a volume of this name. The calling account has no volume of this name. */
   | { readonly kind: "other_account" }
   /** No account has a volume of this name. */
   | { readonly kind: "free" };

@@ -1,7 +1,7 @@
 /**
- * Creates the IAM roles of Portside accounts: one for the account's services, whose policy grants access only to the
- * account's own buckets, and one with which ECS starts services that use secrets. The stack's permissions boundary
- * limits the roles.
+ * Creates the IAM roles of Portside accounts. An account's services run with one role, whose policy grants access only
+ * to the account's own buckets. ECS starts services that use secrets with another role. The stack's permissions
+ * boundary limits both roles.
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -28,7 +28,7 @@ import {
 export interface Identities {
   /** Returns the ARN of the services' role. Creates the role and its policy if they do not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Returns the ARN of the role that may read the account's secrets. Creates it and its policy if they do not exist. */
+  /** Like `ensure`, for the role that may read the account's secrets. */
   ensureExecution(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
   /**
    * Returns true if this process created the role within the last minute. Some AWS services may not see the role yet.
@@ -86,7 +86,7 @@ export const createIdentities = (
 
   const send = commandSender("iam", "iam", clients, awsCalls(runtime), { abortRequests: false });
 
-  /** Returns undefined if the policy does not exist, or IAM does not show it yet. */
+  /** Returns undefined if the policy does not exist or is not visible yet. */
   const policyOf = (
     { name, policyName }: AccountRole,
     signal: AbortSignal | undefined,

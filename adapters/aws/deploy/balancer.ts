@@ -67,7 +67,7 @@ const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
 
 /**
  * Target group stickiness with the shortest duration in seconds (TargetGroupStickinessConfig: 1 to 604,800). A rule
- * with several groups requires it if one of the groups is sticky:
+ * with several groups requires stickiness if one of the groups is sticky:
  * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734. New clients go to the new revision's
  * group, because the other groups have the weight 0.
  */

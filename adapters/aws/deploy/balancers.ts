@@ -1,14 +1,14 @@
 /**
  * Assigns deployments to the installation's load balancers. A load balancer can have a hundred target groups, so the
- * stack may create several load balancers. A deployment keeps its load balancer, and therefore its URL, until it is
- * deleted. Pure.
+ * stack may create several load balancers. A deployment keeps its load balancer, and therefore its URL, until the
+ * deployment is deleted. Pure.
  */
 import type { SharedResources } from "../config.ts";
 import type { ForwardRule } from "./balancer.ts";
 import { isOwnGroup } from "./records/names.ts";
 
 /**
- * A load balancer can have 100 target groups, and a deployment needs a second one during a rollout:
+ * A load balancer can have 100 target groups, and a deployment needs a second target group during a rollout:
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
  */
 const DEPLOYMENTS_PER_BALANCER = 50;
@@ -16,7 +16,7 @@ const DEPLOYMENTS_PER_BALANCER = 50;
 /** Returns whether a load balancer with this number of deployments can take another deployment. */
 export const hasRoom = (deployments: number): boolean => deployments < DEPLOYMENTS_PER_BALANCER;
 
-/** Counts the deployments that have these rules. Each running rollout has an additional rule, which counts too. */
+/** Counts the deployments that have these rules. A running rollout adds a rule, and counts as one more deployment. */
 export const deploymentsIn = (rules: readonly ForwardRule[]): number =>
   rules.filter(({ targets }) => targets.some(({ group }) => isOwnGroup(group))).length;
 

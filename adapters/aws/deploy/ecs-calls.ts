@@ -61,7 +61,7 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
         for (let from = 0; from < all.length; from += DELETE_BATCH) {
           const taskDefinitions = all.slice(from, from + DELETE_BATCH);
           const deleted = await send("DeleteTaskDefinitionsCommand", { taskDefinitions }, retry);
-          // They may be missing because an earlier call deleted them and its response was lost.
+          // The definitions may be missing, because an earlier call deleted them and its response was lost.
           if (deleted.isErr() && !isCallState(deleted.error)) return err(deleted.error);
         }
         return ok(undefined);

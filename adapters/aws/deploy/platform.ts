@@ -73,7 +73,7 @@ export const createEcsPlatform = (
   );
   const [first] = byBalancer as [RolloutDeps, ...RolloutDeps[]];
 
-  /** The index of the load balancer of each new deployment whose rule may not exist yet. */
+  /** The index of the load balancer that this process chose for each new deployment. Its rule may not exist yet. */
   const placed = new Map<DeploymentName, number>();
 
   const depsOf = ({ balancer, attempted }: HeldRecord): Result<RolloutDeps, Unavailable> => {
@@ -103,7 +103,7 @@ export const createEcsPlatform = (
       return ok(byBalancer[chosen] ?? first);
     });
 
-  /** Returns the dependencies for the deployment's load balancer, or those of `ifAbsent` if the name is not in use. */
+  /** Returns the dependencies with the deployment's load balancer. If the name is not in use, calls `ifAbsent`. */
   const depsFor = (
     name: DeploymentName,
     retry: RetryOptions,

@@ -49,7 +49,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
     if (!names.has(key)) {
       names.set(key, name);
       const { fileSystem: fileSystemArn = "", accessPoint: accessPointArn } = fileSystems.get(key) ?? {};
-      // An access point has its own root directory and rejects a different one.
+      // An access point has its own root directory and rejects a different root directory.
       const folder =
         accessPointArn !== undefined
           ? { accessPointArn }
@@ -205,8 +205,8 @@ export const renderService = (
     maximumPercent: 200,
     // A rollback is unnecessary, because the former revision is a separate ECS service and still has the traffic. The
     // circuit breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200. With
-    // mounts or secrets, more tasks may fail before AWS applies the permissions for them, so the breaker is off and only
-    // the rollout's deadline applies:
+    // mounts or secrets, more tasks may fail before AWS applies the permissions for them, so the breaker is off and
+    // only the rollout's deadline applies:
     // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html
     deploymentCircuitBreaker: { enable: !waitsForPermissions(template), rollback: false },
   },
@@ -214,7 +214,8 @@ export const renderService = (
     awsvpcConfiguration: {
       subnets: [...shared.subnets],
       securityGroups: [shared.serviceSecurityGroup],
-      // For image pulls, if the subnets have no other route. The security group admits only the load balancer.
+      // Tasks need the address to pull images if the subnets have no other route. The security group admits only the
+      // load balancer.
       assignPublicIp: "ENABLED",
     },
   },
@@ -248,7 +249,7 @@ const declaredChecks = ({ path, interval, timeout, failures }: HealthCheck): Gro
   Matcher: { HttpCode: "200-399" },
 });
 
-/** The checks of a service without `health`. The load balancer has no TCP check, so these check only for a response. */
+/** The checks of a service without `health`. The load balancer has no TCP check, so the checks send HTTP requests. */
 const defaultChecks: GroupChecks = {
   HealthCheckPath: "/",
   HealthCheckIntervalSeconds: 5,
@@ -270,7 +271,7 @@ const checksOf = (
   const changed = health === undefined && former?.health === undefined ? present : {};
   const manual = Object.fromEntries(checkNames.flatMap((name) => (changed[name] ? [[name, changed[name]]] : [])));
   const checks = health === undefined ? { ...defaultChecks, ...manual } : declaredChecks(health);
-  // Only for recovery: a new target "must pass one health check to be considered healthy",
+  // The threshold applies only to recovery: a new target "must pass one health check to be considered healthy",
   // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html
   return { ...checks, HealthyThresholdCount: present.HealthyThresholdCount ?? 2 };
 };

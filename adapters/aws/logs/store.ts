@@ -2,8 +2,9 @@
  * `LogStore` on CloudWatch Logs: one log group, and a stream prefix per deployment.
  *
  * A search reads pages of FilterLogEvents, starting with the oldest or the newest entry. Events have millisecond
- * timestamps; the platform's entries also contain nanoseconds. AWS orders the events of a millisecond by their put
- * request, which responses do not reveal. Therefore, the store reads each millisecond completely and sorts its events.
+ * timestamps; the platform's entries also contain nanoseconds. AWS orders the events of a millisecond by the request
+ * that wrote them, and no response names that request. Therefore, the store reads each millisecond completely and sorts
+ * its events.
  */
 
 import type { FilteredLogEvent, FilterLogEventsCommandInput } from "@aws-sdk/client-cloudwatch-logs";

@@ -1,6 +1,6 @@
 /**
  * Chooses the streams that one call reads for several followers. A call has one time range and one prefix of stream
- * names: a deployment's, an account's, or none for the whole log group.
+ * names: a deployment's prefix, an account's prefix, or the empty prefix for the whole log group.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
  */
 import type { Instant } from "../../../core/domain/wire/instant.ts";

@@ -29,9 +29,9 @@ export const createAwsScheduler = (
   const send = commandSender("scheduler", "scheduler", clients, awsCalls(runtime), { abortRequests: false });
 
   /**
-   * Creates or replaces a schedule. Schedules have no ETag, and need none: a deploy holds the name while it writes the
-   * schedule. "Uses all values, including empty values" (API_UpdateSchedule): omitted fields get their defaults, so an
-   * update enables a paused schedule.
+   * Creates or replaces a schedule. Schedules have no ETag, so this write is unconditional. The server runs the
+   * rollouts of a name one after another, and each rollout ends after this write. "Uses all values, including empty
+   * values" (API_UpdateSchedule): omitted fields get their defaults, so an update enables a paused schedule.
    */
   const put = async (schedule: RenderedSchedule, options: CallOptions): Promise<Result<void, Unavailable>> => {
     let last: Result<unknown, CallState | Unavailable> = await send("UpdateScheduleCommand", schedule, options);

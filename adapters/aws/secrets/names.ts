@@ -1,4 +1,4 @@
-/** Names of secrets in Secrets Manager, and the permission to read those of an account. Pure. */
+/** Names of secrets in Secrets Manager, and the permission to read the secrets of an account. Pure. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { SecretName } from "../../../core/domain/wire/names.ts";
@@ -11,7 +11,7 @@ export type SecretsConfig = Pick<AwsConfig, "region" | "shared">;
 
 const shortDigest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);
 
-/** Distinguishes the installations of an AWS account. Each one has its own state bucket. */
+/** Distinguishes the installations in an AWS account. Each installation has its own state bucket. */
 export const installationDigits = ({ shared }: Pick<AwsConfig, "shared">): string => shortDigest(shared.stateBucket);
 
 const folderOf = (config: SecretsConfig): string => `portside/${installationDigits(config)}/`;

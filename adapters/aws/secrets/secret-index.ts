@@ -61,10 +61,10 @@ export const parseIndex = (text: string): SecretIndex | undefined => {
 
 export const renderIndex = (index: SecretIndex): string => JSON.stringify({ version: VERSION, ...index });
 
-/** A failed `set` may run for this long. After that, its secret may be deleted. */
+/** How long a `set` may take to list its version, in milliseconds. After that, another call may delete its secret. */
 export const ABANDONED_MS = 10 * 60_000;
 
-/** Whether the account has ever had a secret with this name. A name such as `constructor` is a property of any object. */
+/** Whether the account has ever had a secret with this name. Every object has properties such as `constructor`. */
 export const knowsName = ({ names }: SecretIndex, name: SecretName): boolean => Object.hasOwn(names, name);
 
 const entryOf = (index: SecretIndex, name: SecretName): SecretIndex["names"][string] =>

@@ -3,8 +3,8 @@
  * services of an account keep the versions that they pin. The state bucket contains the list of versions
  * (secret-index.ts), because S3 is strongly consistent and its writes can be conditional.
  *
- * `set` reserves a number in the list, creates the secret, and then lists the version. If it fails in between, the list
- * names the secret as a leftover, and a later change of the account's secrets deletes it.
+ * `set` reserves a number in the list, creates the secret, and then lists the version. If `set` fails before the last
+ * step, the list names the secret as a leftover, and a later change of the account's secrets deletes it.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { PinnedSecrets } from "../../../core/domain/secrets/references.ts";
@@ -65,7 +65,7 @@ export interface RolloutSecrets {
 /** Maximum number of concurrent calls to Secrets Manager. */
 const CONCURRENCY = 8;
 
-/** A deleted secret counts, because the list keeps its next number. Limits the size of the list. */
+/** Limits the size of an account's list. A deleted secret counts, because the list keeps the secret's next number. */
 const MAX_NAMES = 1000;
 
 export const createAwsSecrets = (
@@ -119,7 +119,7 @@ export const createAwsSecrets = (
 
   const set: SecretStore["set"] = (owner, name, value, options = {}) =>
     safeTry<SecretVersion, Conflict | Unavailable>(async function* () {
-      // A role or permission that was lost by hand is repaired even if the value is unchanged.
+      // Even if the value is unchanged, this repairs a role or permission that an operator has deleted.
       yield* await identities.ensureExecution(owner, options);
       const digest = secretDigest(yield* await digestKey(options), owner, name, value);
       const before = yield* await indexes.read(owner, options);

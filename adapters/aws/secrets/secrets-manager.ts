@@ -30,7 +30,7 @@ interface Failure extends Error {
   readonly $response?: { readonly headers?: unknown };
 }
 
-/** Errors whose message may quote a parameter, and so the value. */
+/** Errors whose message may quote a parameter, and therefore the secret's value. */
 const QUOTING = /^(Invalid|Validation|Serialization)/;
 
 /** Returns an error without the parts that may contain the value. */
@@ -76,7 +76,7 @@ export const createSecretsManager = (clients: ClientSource, runtime: AwsRuntimeD
     read: (SecretId, { signal }) =>
       send("GetSecretValueCommand", { SecretId }, { signal }).map(({ SecretString = "" }) => SecretString),
 
-    // Without a recovery window, in which the value could be restored for 7 to 30 days: a deleted value must be gone.
+    // A deleted value must not be recoverable, so the secret gets no recovery window (otherwise 7 to 30 days).
     // "If you forcibly delete an already deleted or nonexistent secret, the operation does not return
     // ResourceNotFoundException" (API_DeleteSecret). The deletion is asynchronous, which does not matter, because no
     // name is used twice.

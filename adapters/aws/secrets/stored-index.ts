@@ -8,14 +8,14 @@ import { isState, throwState } from "../call-policy.ts";
 import type { StateBucket, StateObject } from "../state-bucket.ts";
 import { emptyIndex, parseIndex, renderIndex, type SecretIndex } from "./secret-index.ts";
 
-/** Returns its argument to write nothing. */
+/** Returns the changed list. Returns the same object if there is nothing to write. */
 export type IndexChange<E> = (index: SecretIndex) => Result<SecretIndex, E>;
 
 export interface StoredIndex {
   read(owner: AccountId, options: CallOptions): ResultAsync<SecretIndex, Unavailable>;
   /**
-   * Writes a changed list, and returns it. Repeats the change on the new list if another call has written it since it
-   * was read.
+   * Writes a changed list, and returns it. If another call has written the list since the read, reads the new list and
+   * repeats the change.
    */
   update<E>(owner: AccountId, change: IndexChange<E>, options: CallOptions): ResultAsync<SecretIndex, E | Unavailable>;
 }

@@ -1,6 +1,6 @@
 /**
  * `MetricStore` on CloudWatch. Each revision has its own target group and its own ECS service, with unique names.
- * Therefore, a later deployment of the same name does not read the metrics of an earlier one.
+ * Therefore, the metrics of a deployment never include those of an earlier deployment of the same name.
  */
 import type { MetricWindow } from "../../../core/domain/usage/metrics.ts";
 import {
@@ -44,7 +44,7 @@ const MAX_REVISIONS = 10;
 
 const classes = ["2xx", "3xx", "4xx", "5xx"] as const;
 
-/** Upper bounds of the latency buckets, in milliseconds. The last bucket has none. */
+/** Upper bounds of the latency buckets, in milliseconds. The last bucket has no upper bound. */
 const LATENCY_BOUNDS = Array.from({ length: 15 }, (_, index) => 4 * 2 ** index);
 
 /** The latency that represents the last bucket: the maximum timeout of a request. */

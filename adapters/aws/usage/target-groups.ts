@@ -1,6 +1,7 @@
 /**
- * Finds the target groups of revisions in CloudWatch. A metric names a target group by its id, which a deleted group's
- * name does not contain. Therefore, Portside lists the load balancer's metrics, and finds the group's name in them.
+ * Finds the target groups of revisions in CloudWatch. A metric refers to a target group by its name and its id. AWS no
+ * longer returns the id of a deleted group. Therefore, Portside finds the ids in the list of the load balancer's
+ * metrics.
  */
 import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
@@ -19,7 +20,7 @@ export const BALANCER_NAMESPACE = "AWS/ApplicationELB";
  */
 const LIST_MAX_AGE_MS = 300_000;
 
-/** How long a target group that CloudWatch does not list yet is known, in milliseconds. Its ARN never changes. */
+/** How long to cache a target group that CloudWatch does not list yet, in milliseconds. Its ARN never changes. */
 const GROUP_MAX_AGE_MS = 24 * 3_600_000;
 
 /** The maximum numbers of load balancers and of target groups in the caches. */
@@ -45,8 +46,8 @@ export interface DeploymentRevisions {
 
 export interface TargetGroups {
   /**
-   * Returns the target groups of each deployment's revisions, by revision: those with requests within two weeks, and
-   * that of the serving revision. A revision without a target group is absent.
+   * Returns the target groups of each deployment's revisions, by revision. Includes the revisions that had requests
+   * within two weeks, and the serving revision. A revision without a target group is absent.
    */
   find(
     deployments: readonly DeploymentRevisions[],
@@ -108,7 +109,7 @@ export const createTargetGroups = (
       }),
     expiryOf: (now) => plusMillis(now, GROUP_MAX_AGE_MS),
     maxSize: MAX_GROUPS,
-    // A target group that does not exist may be created.
+    // A missing target group is not cached, because a rollout may create it.
     sizeOf: (group) => (group === undefined ? 0 : 1),
   });
 

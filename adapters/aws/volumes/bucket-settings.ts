@@ -39,7 +39,7 @@ const CORS_ID = "web-pages";
 export const CORS_VERSION = 1;
 
 /**
- * Lets web pages use signed URLs. S3 answers a preflight if every requested header matches an allowed one
+ * Lets web pages use signed URLs. S3 accepts a preflight if every requested header matches an allowed header
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/ManageCorsUsing.html).
  */
 export const corsRules = (): CORSRule[] => [
@@ -64,7 +64,7 @@ export const hasCors = (rules: readonly CORSRule[]): boolean =>
     })),
   );
 
-/** Returns the rules with Portside's rule after those of operators. Replaces an earlier version of Portside's rule. */
+/** Returns the operators' rules, and Portside's rule after them. Replaces an earlier version of Portside's rule. */
 export const withCors = (rules: readonly CORSRule[]): CORSRule[] => [
   ...rules.filter(({ ID }) => ID !== CORS_ID),
   ...corsRules(),

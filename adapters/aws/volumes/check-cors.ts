@@ -38,7 +38,9 @@ const rulesOf = async (Bucket: string, clients: ClientSource): Promise<readonly 
   }
 };
 
-/** Checks the buckets of some volumes. Yields nothing if the state bucket does not exist, which `checkResources` reports. */
+/**
+ * Checks the buckets of some volumes. Yields nothing if the state bucket is missing, which `checkResources` reports.
+ */
 export async function* checkCors(stateBucket: string, clients: ClientSource): AsyncGenerator<Finding> {
   try {
     const buckets = await liveBuckets(stateBucket, clients);

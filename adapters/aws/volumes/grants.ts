@@ -21,13 +21,13 @@ export const signUrl =
       return { url: await sign(command), expiresAt };
     });
 
-/** The name of a volume's bucket that does not exist, for a URL that is never used. */
+/** A bucket name in the form of volume buckets. No such bucket exists, because no client receives the sample URL. */
 const SAMPLE_BUCKET = `${bucketPrefix("sample")}bucket`;
 const SAMPLE_MS = 60_000;
 
 /**
- * Derives the origins from a signed URL, because the client chooses the host: by the region, the partition, or a
- * configured endpoint. The host begins with the bucket unless the endpoint is path-style:
+ * Derives the origins from a signed URL, because the SDK chooses the host, which depends on the region, the partition
+ * and a configured endpoint. The host begins with the bucket unless the endpoint is path-style:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
  */
 export const grantOrigins = (signer: Signer, clock: Clock) => (): ResultAsync<readonly string[], Unavailable> =>

@@ -217,7 +217,7 @@ export class S3Api {
       .orElse(expect("not_found"));
   }
 
-  /** Deletes up to 1,000 versions. Fails with `unavailable` if S3 could not delete one. */
+  /** Deletes up to 1,000 versions. Fails with `unavailable` if S3 could not delete all of them. */
   deleteVersions(bucket: string, versions: readonly ObjectIdentifier[]): ApiResult<undefined> {
     const input = { Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } };
     return this.#send("DeleteObjectsCommand", input)

@@ -1,5 +1,6 @@
 /**
- * Uploads in parts, with S3's multipart uploads. S3 deletes incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
+ * Uploads in parts, with S3's multipart uploads. S3 deletes incomplete uploads by a lifecycle rule
+ * (`bucket-settings.ts`).
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
  */
 
@@ -68,7 +69,7 @@ export const s3Uploads = (
       const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
       const upload = { Bucket: volume.id, Key, UploadId };
       const urls: string[] = [];
-      // S3 rejects a body of another length, because the URL signs the header.
+      // S3 rejects a body of another length, because the URL's signature covers the header Content-Length.
       for (const { number, length } of parts)
         urls.push(await sign(new UploadPartCommand({ ...upload, PartNumber: number, ContentLength: length })));
       return { urls, completeUrl: await sign(new CompleteMultipartUploadCommand(upload)), expiresAt };

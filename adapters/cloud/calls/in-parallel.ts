@@ -2,8 +2,8 @@
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 
 /**
- * Runs `work` on all items, and returns the results in their order. After the first error, starts no more work, waits
- * for the rest, and returns the error.
+ * Runs `work` on all items, and returns the results in the order of the items. After the first error, starts no more
+ * work, waits for the running work, and returns the error.
  */
 export const inParallel = <T, R, E>(
   all: readonly T[],

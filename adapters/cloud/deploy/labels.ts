@@ -1,6 +1,6 @@
 /**
  * The labels (Google Cloud) and tags (AWS) that identify all resources of a deployment. On Cloud Run, the revision's
- * template must have them, because Cloud Logging and Cloud Billing read only the labels of revisions
+ * template must have the labels, because Cloud Logging and Cloud Billing read only the labels of revisions
  * (https://cloud.google.com/run/docs/configuring/services/labels).
  */
 

@@ -54,7 +54,9 @@ export interface LogDriver extends Pick<Scan, "grain" | "maxPageEntries"> {
     nextMark: () => EntryMark,
     signal: AbortSignal | undefined,
   ): ResultAsync<void, Unavailable>;
-  /** Returns alternative searches, best first. If the cloud rejects the filter of one, the store tries the next. */
+  /**
+   * Returns alternative searches, best first. If the cloud rejects the filter of a search, the store tries the next.
+   */
   searches(scope: LogScope, filter: LogFilter): readonly LogSearch[];
   /** @param logs sorted by the position up to which they are read */
   join<L extends LogToRead>(logs: readonly [L, ...L[]], until: Instant): JoinedLogs<L>;

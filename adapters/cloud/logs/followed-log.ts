@@ -22,7 +22,7 @@ export interface FollowedLog {
   isCaughtUp: boolean;
   /**
    * The reason why the log is read alone: `busy` until it has caught up, `unjoinable` if the cloud rejected a shared
-   * call with its filter. False if the log is read with others.
+   * call that contained this log's filter. False if the log is read with others.
    */
   alone: false | "busy" | "unjoinable";
   /**
@@ -37,7 +37,7 @@ export interface FollowedLog {
   readonly begunAt: number;
 }
 
-/** A sorted page of several logs, complete up to the position `end`. Without `end`, it is complete up to the bound. */
+/** A sorted page of several logs, complete up to the position `end`; without `end`, up to the read's upper bound. */
 export interface FollowedPage {
   readonly entries: readonly LogEntry[];
   readonly end?: LogPosition;

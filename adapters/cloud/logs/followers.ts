@@ -1,7 +1,7 @@
 /**
  * Serves the reads of many followers with few calls to a cloud. One call reads as many followed logs as the cloud's
- * limits allow, and every follower gets its entries from the result. There is no timer: a follower's read makes the
- * next call once it is due.
+ * limits allow, and every follower gets its entries from the result. No timer makes the calls. Once a call is due, the
+ * next read of a follower makes the call.
  */
 import { before, behind, comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
@@ -152,7 +152,7 @@ export class LogFollowers {
     const known = this.#logs.get(key);
     const through = behind(query.until);
     const isFollowed = known?.alone === false && known.followedAt > 0;
-    // The newest entries must not replace the range of a followed log, because its readers would then have to search.
+    // The newest entries must not replace the range of a followed log, because its readers would then need a search.
     const isNews =
       known === undefined ||
       known.alone === "busy" ||

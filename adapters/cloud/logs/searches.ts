@@ -107,8 +107,8 @@ export class LogSearches {
   }
 
   /**
-   * Searches backwards from a position. Equal searches do not share a result: it does not contain the position up to
-   * which it is complete, so a later caller could return a cursor after entries that the search did not see.
+   * Searches backwards from a position. Equal searches do not share a result, because the result does not contain the
+   * position up to which it is complete. A later caller could return a cursor after entries that the search missed.
    */
   searchBefore(
     scope: LogScope,
@@ -130,13 +130,13 @@ export class LogSearches {
     return untilAborted(this.#read(scope, query, undefined, options), signal, cancelled);
   }
 
-  /** Makes an entry that the platform has just appended visible to the next search. */
+  /** Ensures that the next search finds an entry that the platform has just appended. */
   appended(scope: LogScope): void {
     this.#shared.forget(keyOf(scope));
     this.#followers?.appended(scope);
   }
 
-  /** Equal searches share a result. It stays correct, because it contains the position up to which it is complete. */
+  /** Equal searches can share a result, because the result contains the position up to which it is complete. */
   async #shareSearch(
     scope: LogScope,
     query: SettledQuery,

@@ -1,6 +1,6 @@
 /**
- * The key of the digests: a secret of the installation, which the first caller creates. A reader of the digests, such as
- * a reader of annotations or of the state bucket, must not be able to read it, and then to guess short values.
+ * The key of the digests: a secret of the installation, which the first caller creates. Users who can read the digests,
+ * in annotations or in the state bucket, must not be able to read the key. With the key, they could guess short values.
  */
 import { randomBytes } from "node:crypto";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -31,7 +31,7 @@ export const createDigestKey = <K extends string | Uint8Array>({
         found = yield* await read(options);
       }
       if (found === null) return err(unavailable("The key of the digests is not available yet. Try again.", 5));
-      // Anyone could compute digests under an empty key, which only a change by hand can store.
+      // Anyone could compute digests with an empty key. Only a manual change can store such a key.
       if (found.length === 0)
         return err(unavailable("The key of the digests of secrets is empty. The operator must restore its value.", 60));
       known = found;

@@ -21,7 +21,7 @@ export const createRejectedCalls = ({ store, logger, explain }: RejectedCallsOpt
     return unavailable(words, 60, cause);
   };
 
-  /** For `orElse`: a state that has no meaning for the caller is a rejection. */
+  /** For `orElse`: treats a state that the caller does not handle as a rejection. */
   const asUnavailable = (error: CallState | Unavailable): Result<never, Unavailable> =>
     err(isCallState(error) ? rejected(error.error) : error);
 

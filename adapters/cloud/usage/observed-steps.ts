@@ -10,7 +10,7 @@ export const periodOf = ({ step, count }: MetricWindow, max: number): number => 
   return step;
 };
 
-/** A time in seconds since 1970. Both ends are multiples of the period. */
+/** A range of time, in seconds since 1970. Both ends are multiples of the period. */
 export interface Observed {
   readonly first: number;
   readonly end: number;
@@ -25,9 +25,9 @@ export interface ObservedOptions {
 }
 
 /**
- * Returns the observed time within the window, or undefined if there is none. It begins with the first whole period
- * after the creation of the service, because the period of the creation may contain metrics of an earlier service with
- * the same name.
+ * Returns the observed time within the window, or undefined if no time was observed. The observed time begins with the
+ * first whole period after the creation of the service, because the period of the creation may contain metrics of an
+ * earlier service with the same name.
  */
 export const observedOf = (
   { from, step, count }: MetricWindow,

@@ -54,7 +54,7 @@ export interface ObjectPage {
 
 export interface ObjectPageQuery {
   readonly prefix: string;
-  /** The page begins after this text. It may also include a folder that sorts before it. */
+  /** The page begins after this text. It may also include a folder that sorts before the text. */
   readonly after: string | undefined;
   readonly delimiter: ObjectQuery["delimiter"];
   /** At most 1000. */
@@ -69,7 +69,7 @@ export type Missing = "no_volume" | "no_object";
 export interface ObjectDriver {
   page(volume: StoredVolume, query: ObjectPageQuery): ApiResult<ObjectPage | "no_volume">;
   stat(volume: StoredVolume, path: ObjectPath): ApiResult<Omit<BucketObject, "key"> | Missing>;
-  /** Returns the bytes of the object. An upload in the meantime must not mix two versions. */
+  /** Returns the bytes of one version of the object, even if an upload replaces the object during the read. */
   read(volume: StoredVolume, path: ObjectPath): ApiResult<AsyncIterable<Uint8Array> | Missing>;
   remove(volume: StoredVolume, path: ObjectPath): ApiResult<Missing | undefined>;
 }

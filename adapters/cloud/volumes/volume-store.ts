@@ -43,8 +43,8 @@ export const createCloudVolumes = <R extends VolumeRecord>({
         const driver = driverOf(owner, options);
         const found = yield* holder(driver.records, name);
         if (found?.state === "live") {
-          // A restored volume may need work before it is usable, and a page needs the bucket's CORS rules. Other work waits
-          // for `list`.
+          // A restored volume may need work before it is usable, and a page needs the bucket's CORS rules. Other work
+          // waits for `list`.
           finish(owner, [found]);
           return ok<VolumeState>({ kind: "held", volume: volumeOf(found, owner) });
         }

@@ -83,7 +83,7 @@ export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetric
     rollback: (...args) => measure(controlPlane.rollback(...args), "deploying"),
     restartDeployment: (...args) => measure(controlPlane.restartDeployment(...args), "deploying"),
     setEnvironment: (...args) => measure(controlPlane.setEnvironment(...args), "deploying"),
-    // Neither does a redeploy with a new value.
+    // A redeploy with a secret's new value also builds nothing.
     setSecret: (principal, ...args) =>
       controlPlane.setSecret(principal, ...args).andTee(({ deploys }) => void followRedeploys(principal, deploys)),
   };

@@ -32,14 +32,14 @@ export type Identities = ReturnType<typeof createIdentities>;
 const PROPAGATION_MS = 150_000;
 const POLL_MS = 2000;
 /**
- * Consecutive reads that must find a new service account, because a read may miss it even after an earlier one found
- * it. Terraform's provider requires the same number:
+ * Consecutive reads that must find a new service account, because a read may miss the account even after an earlier
+ * read found it. Terraform's provider requires the same number:
  * https://github.com/hashicorp/terraform-provider-google, resource_google_service_account.go.
  */
 const AGREEING_READS = 3;
 const MAX_WRITES = 8;
 const WRITE_PAUSE_MS = 20_000;
-/** Timeout of one response in milliseconds: gaxios has none by default. */
+/** Timeout of one response in milliseconds. By default, gaxios has no timeout. */
 const CALL_TIMEOUT_MS = 20_000;
 
 export const createIdentities = (project: string, clients: ClientSource, runtime: GoogleRuntimeDeps) => {
@@ -153,7 +153,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       return (yield* await waitUntilVisible(email, signal)) ? ok(email) : err(notVisible());
     });
 
-  /** The creations that are in progress, by account. A build and its rollout share one. */
+  /** The creations that are in progress, by account. A build and its rollout share one creation. */
   const running = new Map<AccountId, Promise<Result<string, Unavailable>>>();
 
   return {

@@ -1,7 +1,7 @@
 /**
  * Persists the last deploy's status. Cloud Run allows few writes, so the two writes of a rollout also store the status.
- * A deploy needs a separate write only if those writes did not store its end. The separate write does not change the
- * port's etag. The status of a running deploy is kept in the process's memory.
+ * A separate write follows only if those two did not store how the deploy ended. The separate write does not change the
+ * port's etag. This process keeps the status of a running deploy in memory.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type DeployOutcome, isLastDeploy } from "../../../core/domain/deploy/events.ts";
@@ -22,7 +22,7 @@ const TRIES = 20;
 const says = (stored: DeployNote | null, { deployId, reason }: DeployOutcome): boolean =>
   stored !== null && stored.finishedAt !== null && stored.deployId === deployId && stored.reason === reason;
 
-/** Returns the newer status: of this process's running deploy, or as stored with the service. */
+/** Returns the newer of two statuses: that of this process's running deploy, and the one that Cloud Run stores. */
 const newest = (running: DeployNote | undefined, stored: DeployNote | null): DeployNote | null =>
   running !== undefined && (stored === null || stored.at < running.at) ? running : stored;
 

@@ -28,7 +28,7 @@ export interface RunPlatformDeps {
 
 const stateOf = ({ run, own }: CurrentState): NameState => {
   if (run === null) return { kind: "free" };
-  // Portside does not own the service: the name is taken, without a service to return.
+  // Portside does not own the service, so the name is taken, but the response has no service.
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, service: own.service };
 };

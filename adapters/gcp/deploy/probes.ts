@@ -12,7 +12,7 @@ type Container = Parameters<(typeof protos.google.cloud.run.v2)["Container"]["cr
 export interface ProbeSettings {
   /** Milliseconds within which the service must listen, or pass its health check. */
   readonly listenDeadlineMs: number;
-  /** Limit of a startup probe in seconds; defaults to the documented one. */
+  /** Limit of a startup probe in seconds; defaults to the documented limit. */
   readonly probeSeconds?: number;
 }
 

@@ -24,8 +24,8 @@ const forbidden: DeployFailure = {
 };
 
 /**
- * Returns a failure, true if the service is public, or false to try again, because the policy may have changed
- * concurrently.
+ * Returns true if the service is public, and a failure if it cannot become public. Returns false if the policy may have
+ * changed concurrently; the caller must then try again.
  */
 const tryOnce = async (
   services: RunServices,

@@ -25,7 +25,7 @@ const stateSchema = z.object({
   write: z.string(),
   /** Time of that write, RFC 3339. */
   at: z.string(),
-  /** The revision of the attempted template. */
+  /** The revision of the latest rollout, whose template is `attempted`. */
   revision: z.string(),
   /** `rolling`: traffic has not moved yet. `moved`: the revision has all traffic. `ended`: the rollout failed. */
   step: z.enum(["rolling", "moved", "ended"]),

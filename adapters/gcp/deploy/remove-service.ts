@@ -30,14 +30,18 @@ const waitUntilDeleted = (
 
 const IMAGES_TIMEOUT_MS = 5000;
 
-/** Cloud Run deletes the revisions of a service with it. A failure leaves tags, which only use storage. */
+/**
+ * Removes the tags that keep the images of a deleted service. Cloud Run itself deletes the service's revisions. If this
+ * call fails, the tags remain and use storage, but do no other harm.
+ */
 const releaseImages = async (deps: RetentionDeps, service: ReleasedService, { signal }: CallOptions): Promise<void> => {
   const { images, logger } = deps;
   const retry = { timeoutMs: IMAGES_TIMEOUT_MS, signal };
   const removed = await safeTry(async function* () {
     const tagged = yield* await images.tagged(service, retry);
     const { own } = yield* readState(deps, service.name, retry);
-    // The tags may belong to the account's next service of the name. Its first rollout removes the others.
+    // The tags may belong to the account's next service of the same name. That service's first rollout removes the tags
+    // that it does not need.
     return own?.service.owner === service.owner ? ok(undefined) : images.keep(service, [], tagged, retry);
   });
   if (removed.isErr())

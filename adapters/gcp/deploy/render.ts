@@ -105,7 +105,7 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
   return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
 };
 
-/** Keeps a generation that was set by hand, and drops one that only the former declaration required. */
+/** Keeps a generation that was set by hand, and drops a generation that only the former declaration required. */
 const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefined) =>
   former !== undefined && present.executionEnvironment === generationOf(former)
     ? undefined
@@ -113,7 +113,7 @@ const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefi
 
 /**
  * @param present the existing revision template
- * @param former the declaration from which it was rendered
+ * @param former the declaration from which Portside rendered the existing revision template
  */
 export const renderTemplate = (
   template: ServiceTemplate,
@@ -136,7 +136,8 @@ export const renderTemplate = (
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,
     sessionAffinity: template.sessionAffinity,
-    // 0 means Run's own limit (RevisionScaling.max_instance_count: "when unspecified, the server default value of 100").
+    // 0 selects Run's own limit: "when unspecified, the server default value of 100"
+    // (RevisionScaling.max_instance_count).
     scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
     ...(generation === undefined ? {} : { executionEnvironment: generation }),
     containers: [
@@ -169,9 +170,10 @@ export const renderTemplate = (
 };
 
 /**
- * Returns the service's minimum of instances, or nothing if neither the template nor a former one has a minimum: then
- * the service keeps a minimum that was set by hand. A minimum of the service, unlike one of a revision, follows the
- * traffic and creates no revision: https://docs.cloud.google.com/run/docs/configuring/min-instances
+ * Returns the service's minimum number of instances. If neither the template nor a former template has a minimum,
+ * returns nothing, so that the service keeps a minimum that was set by hand. Unlike the minimum of a revision, the
+ * minimum of a service follows the traffic, and a change to it creates no revision:
+ * https://docs.cloud.google.com/run/docs/configuring/min-instances
  */
 export const renderMinimum = (
   { minInstances = 0 }: ServiceTemplate,

@@ -89,7 +89,7 @@ const renderedWords = [...severityNames, ...Object.values(logIds), "true", "fals
   word.toLowerCase(),
 );
 
-/** Cloud Logging also searches fields that the core's entries lack, so the core may reject an entry that it finds. */
+/** Cloud Logging also searches fields that the core's entries lack, so the core may reject what Cloud Logging finds. */
 const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
   const word = leaf.text.toLowerCase();
   const isRendered = RENDERED.test(word) || renderedWords.some((one) => one.includes(word));

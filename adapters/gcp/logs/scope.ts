@@ -1,6 +1,6 @@
 /**
- * Conditions that restrict a call to a deployment's log. They are syntax trees, so text from clients cannot change
- * their structure.
+ * Conditions that restrict a call to a deployment's log. The conditions are syntax trees, so text from clients cannot
+ * change their structure.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";

@@ -48,7 +48,10 @@ export const createGcpScheduler = (
   const create = (job: ProtoJob, options: CallOptions) =>
     send("create", options, (client) => client.createJob({ parent: parentOf(location), job }, callSettings));
 
-  /** Jobs have no etag. They need none, because a deploy holds the name while it sets the schedule. */
+  /**
+   * Jobs have no etag, so this write is unconditional. The server runs the rollouts of a name one after another, and
+   * each rollout ends after this write.
+   */
   const updateOrCreate = async (job: ProtoJob, options: CallOptions) => {
     let last = await update(job, options);
     for (let attempt = 1; attempt < MAX_ATTEMPTS && last.isErr() && isCallState(last.error); attempt++) {

@@ -30,7 +30,7 @@ export class RecentVersions {
   }
 
   /**
-   * Records a write, and the changes of other processes that it has found.
+   * Records a write, and the changes of other processes that the result of the write shows.
    * @param secret the result of the write
    */
   record(id: string, written: Changes, secret: ManagedSecret): void {
@@ -44,8 +44,8 @@ export class RecentVersions {
   }
 
   /**
-   * Returns the result of this process's last write, or undefined if there is no recent one. Another process may have
-   * written the secret since, so the caller must pass the secret's etag to its next write.
+   * Returns the result of this process's last write, or undefined if the process has not written recently. Another
+   * process may have written the secret since, so the caller must pass the secret's etag to its next write.
    */
   lastWritten(id: string): ManagedSecret | undefined {
     const secret = this.#current(id).size === 0 ? undefined : this.#written.get(id);

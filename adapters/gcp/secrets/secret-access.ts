@@ -9,8 +9,8 @@ import type { SecretManager } from "./secret-manager.ts";
 /** Permits reading the values: https://docs.cloud.google.com/secret-manager/docs/access-control */
 const ROLE = "roles/secretmanager.secretAccessor";
 /**
- * A new service account is visible to other services after "60 seconds or more": iam/docs/service-accounts-create. A new
- * secret is visible to all operations "within minutes": recent-versions.ts.
+ * A new service account is visible to other services after "60 seconds or more": iam/docs/service-accounts-create. A
+ * new secret is visible to all operations "within minutes": recent-versions.ts.
  */
 const TIMEOUT_MS = 150_000;
 const FIRST_PAUSE_MS = 250;

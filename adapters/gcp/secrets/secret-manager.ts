@@ -37,7 +37,7 @@ export type Called<T> = ResultAsync<T, CallState | Unavailable>;
 
 export type SecretManager = ReturnType<typeof createSecretManager>;
 
-/** Timeout of one response, in milliseconds: gaxios has none by default. */
+/** Timeout of one response, in milliseconds. By default, gaxios has no timeout. */
 const CALL_TIMEOUT_MS = 20_000;
 const PAGE_SIZE = 1000;
 

@@ -67,7 +67,7 @@ const PAUSE_MS = 250;
 /** Maximum number of concurrent reads of a rollout. */
 const CONCURRENCY = 8;
 
-/** A deleted secret counts, because Secret Manager keeps it. Limits the cost and the size of a list. */
+/** Limits the cost and the size of a list. A deleted secret counts, because Secret Manager keeps it. */
 const MAX_SECRETS = 1000;
 
 export const createGcpSecrets = (
@@ -103,7 +103,8 @@ export const createGcpSecrets = (
   });
 
   /**
-   * The etag rejects the write after a late read, so the recent writes must not be added to the annotations.
+   * If the read misses a recent write, its etag is stale, and the conditional write fails. Therefore, the recent writes
+   * must not be added to the annotations.
    * @param known the secret, if the caller knows a state that may be newer than a read
    */
   const annotateOnce = (
@@ -136,7 +137,8 @@ export const createGcpSecrets = (
   };
 
   /**
-   * Changes the annotations, and returns all of them. Repeats the read if another call has written the secret since.
+   * Changes the annotations, and returns all of them. If another call has written the secret since the read, reads and
+   * writes again.
    */
   const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
 
@@ -150,7 +152,7 @@ export const createGcpSecrets = (
   /**
    * Destroys the values that failed calls have left behind. If it fails, the next change of the secret tries again.
    *
-   * @param annotations the result of a write, because a read may be late
+   * @param annotations the result of a write, because a read may not see that write yet
    */
   const destroyAbandoned = async (
     id: string,
@@ -207,7 +209,7 @@ export const createGcpSecrets = (
         yield* await create(id, { [OWNER_LABEL]: accountDigest(owner) }, options);
         found = yield* await find(id, options);
       }
-      // A grant that was lost by hand is repaired even if the value is unchanged.
+      // Even if the value is unchanged, this repairs a grant that an operator has removed.
       yield* await access.grant(id, email, options);
       const versions = parseVersions(recent.apply(id, found?.annotations));
       const [newest] = versions;

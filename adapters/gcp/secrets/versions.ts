@@ -50,7 +50,10 @@ export const withChanges = (annotations: Annotations = {}, changes: Changes): An
     Object.entries({ ...annotations, ...changes }).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
 
-/** The annotation with the redeploys that have not ended: `VERSION ACCOUNT`. The secret's id contains no account. */
+/**
+ * The annotation with the redeploys that have not ended: `VERSION ACCOUNT`. It contains the account, because the
+ * secret's id contains only the account's digest.
+ */
 const REDEPLOYS = "redeploys";
 
 interface Recorded {
@@ -67,7 +70,7 @@ export const parseRedeploys = (annotations: Annotations = {}): Recorded | undefi
   return isAccount(owner) ? { owner, version: Number(version) } : undefined;
 };
 
-/** A call that is still running may list its version later. */
+/** Milliseconds after which a version without an annotation is abandoned. Until then, a running call may list it. */
 const ABANDONED_MS = 10 * 60_000;
 
 /** Returns the old versions that are not listed. A failed call left them behind. */

@@ -114,7 +114,7 @@ export const createGcpMetrics = (
 ): MetricStore => {
   const read = seriesReader(location, clients, runtime);
 
-  /** Reads all metrics of services. One call per metric, whatever the number of services. */
+  /** Reads all metrics of services. Makes one call per metric, regardless of the number of services. */
   const readAll = (all: readonly Measured[], seconds: number, signal: AbortSignal | undefined) => {
     const names = all.map(({ service }) => service.name);
     const period: Period = {

@@ -14,7 +14,7 @@ import type { ClientSource } from "../clients.ts";
 import type { GcpLocation } from "../location.ts";
 import type { Distribution } from "./distribution.ts";
 
-/** Metrics of Cloud Run revisions, each with the label that its series keep besides the service. */
+/** Metrics of Cloud Run revisions, each with the label that its series keep in addition to the service. */
 const runMetrics = {
   request_count: "response_code_class",
   request_latencies: undefined,
@@ -56,7 +56,7 @@ export interface Period {
   readonly period: number;
 }
 
-/** Timeout of one response, in milliseconds: gaxios has none by default. */
+/** Timeout of one response, in milliseconds. By default, gaxios has no timeout. */
 const CALL_TIMEOUT_MS = 20_000;
 
 /** Reads one metric of several services, with one call per 100,000 points. */

@@ -1,4 +1,4 @@
-/** Reads and changes an account's volume records. The labels of the account's buckets store them. */
+/** Reads and changes an account's volume records. The labels of the account's buckets store the records. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";

@@ -1,8 +1,8 @@
 /**
- * Claims decide which bucket a volume's name refers to when calls race. A claim is an empty object per account and
- * name, created only if none exists (`ifGenerationMatch=0`). A call that finds a claim completes the claimed creation
- * or restore, so all racing calls use the same bucket. Only the buckets define the live volumes, so a lost claim loses
- * no data. https://cloud.google.com/storage/docs/request-preconditions
+ * Claims decide which bucket a volume's name refers to when calls race. A claim is an empty object, one per account and
+ * name. Of several racing calls, only one creates it (`ifGenerationMatch=0`). A call that finds a claim completes the
+ * claimed creation or restore, so all racing calls use the same bucket. Only the buckets define the live volumes, so a
+ * lost claim loses no data. https://cloud.google.com/storage/docs/request-preconditions
  */
 import type { FileMetadata } from "@google-cloud/storage";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

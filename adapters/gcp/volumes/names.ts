@@ -22,7 +22,7 @@ export const BUCKET_PREFIX = "ps-";
 /** Prefix of all volume buckets of the account. */
 export const accountPrefix = (owner: AccountId): string => `${BUCKET_PREFIX}${shortAccountDigest(owner)}-`;
 
-/** Prefix of the account's buckets for this volume name. Buckets of other names may share it. */
+/** Prefix of the account's buckets for this volume name. Buckets of other volume names may have the same prefix. */
 export const volumePrefix = (owner: AccountId, name: VolumeName): string =>
   `${accountPrefix(owner)}${volumePart(name)}-`;
 

@@ -167,9 +167,9 @@ export class StorageApi {
       const { apiEndpoint, authClient } = await this.#deps.storage();
       const path = [bucket, ...(name === "" ? [] : name.split("/"))].map(encode).join("/");
       const url = `${apiEndpoint}/${path}?${new URLSearchParams(query)}`;
-      // An error response has no JSON, from which the client would read the status.
+      // The client would parse an error response as JSON to find the status, but the XML API does not return JSON.
       const options = { url, method, responseType: "text", validateStatus: () => true } as const;
-      // Without the URL, a service account's key without scopes would send no token.
+      // With a service account's key that has no scopes, the client creates a token only if it knows the URL.
       const request = authClient
         .getRequestHeaders(url)
         .then((sent) => authClient.request<string>({ ...options, headers: sent }));

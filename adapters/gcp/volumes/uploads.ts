@@ -1,6 +1,6 @@
 /**
- * Uploads in parts, with the multipart uploads of Cloud Storage's XML API, which have S3's format. Cloud Storage deletes
- * incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
+ * Uploads in parts, with the multipart uploads of Cloud Storage's XML API, which have S3's format. Cloud Storage
+ * deletes incomplete uploads by a lifecycle rule (`bucket-settings.ts`).
  * https://cloud.google.com/storage/docs/multipart-uploads
  */
 import { GiB, MiB, pendingUploadsMax } from "../../../core/domain/accounts/limits.ts";
@@ -78,7 +78,7 @@ export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
       if (lifetime === undefined)
         return ok({ urls: parts.map(() => unsigned), completeUrl: unsigned, expiresAt: until });
       const config = { version: "v4", ...lifetime } as const;
-      // Cloud Storage rejects a body of another length, because the URL signs the header.
+      // Cloud Storage rejects a body of another length, because the URL's signature covers the header.
       const sign = async ({ number, length }: PartRange): Promise<string> => {
         const queryParams = { partNumber: String(number), uploadId };
         const extensionHeaders = { "content-length": String(length) };
@@ -89,7 +89,7 @@ export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
         const urls: string[] = [];
         for (let at = 0; at < parts.length; at += SIGNED_CONCURRENTLY)
           urls.push(...(await Promise.all(parts.slice(at, at + SIGNED_CONCURRENTLY).map(sign))));
-        // `getSignedUrl` of a file signs no POST. Its signer, which the first URL creates, does.
+        // A file's `getSignedUrl` cannot sign a POST. The file's signer can; the first signed URL creates the signer.
         const completeUrl = await file.signer?.getSignedUrl({ ...config, method: "POST", queryParams: { uploadId } });
         return ok({ urls, completeUrl: completeUrl ?? unsigned, expiresAt: instantOfMillis(lifetime.expires) });
       } catch (error) {

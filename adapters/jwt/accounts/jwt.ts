@@ -67,7 +67,7 @@ class KeysUnavailable extends Error {}
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? "";
 
-/** Error codes of the key lookup for invalid tokens: no or several keys match, or the algorithm is unsupported. */
+/** Error codes of the key lookup for invalid tokens: no key or several keys match, or the algorithm is unsupported. */
 const tokenFaults = ["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS", "ERR_JOSE_NOT_SUPPORTED"];
 
 const keysOf =

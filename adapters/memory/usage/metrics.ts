@@ -1,4 +1,4 @@
-/** In-memory metrics. The simulated services produce none, so tests add them. */
+/** In-memory metrics. The simulated services produce no metrics, so tests add them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { minuteOf, type ObservedTime, sumSteps } from "../../../core/domain/usage/metrics.ts";
 import {

@@ -28,7 +28,7 @@ export const keyRecordOf = (row: unknown): KeyRecord => {
 /** Storage for key records. Methods may throw; the caller converts exceptions to `unavailable`. */
 export interface KeyRecords {
   insert(record: KeyRecord): Promise<void>;
-  /** Returns all keys with this prefix, usually one or none. */
+  /** Returns all keys with this prefix, usually at most one. */
   withPrefix(prefix: string): Promise<readonly KeyRecord[]>;
   /** Returns the account's keys, oldest first. */
   ofAccount(account: AccountId): Promise<readonly KeyRecord[]>;

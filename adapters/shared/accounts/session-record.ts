@@ -15,7 +15,7 @@ export interface LinkRecord {
   readonly hash: string;
   readonly account: AccountId;
   readonly credential: SessionCredential;
-  /** When the credential expires; null if it does not. */
+  /** When the credential expires; null if the credential does not expire. */
   readonly credentialExpiresAt: Timestamp | null;
   readonly expiresAt: Timestamp;
 }
@@ -24,7 +24,7 @@ export interface LinkRecord {
 export interface SessionRecords {
   insert(record: SessionRecord): Promise<void>;
   withCookie(cookieHash: string): Promise<SessionRecord | undefined>;
-  /** Returns a session of the account, by an index. */
+  /** Returns a session of the account. The lookup must use an index. */
   find(account: AccountId, id: string): Promise<SessionRecord | undefined>;
   /** Returns the account's sessions, oldest first. */
   ofAccount(account: AccountId): Promise<readonly SessionRecord[]>;
@@ -32,7 +32,7 @@ export interface SessionRecords {
   remove(account: AccountId, id: string): Promise<boolean>;
   seen(id: string, at: Timestamp): Promise<void>;
   insertLink(record: LinkRecord): Promise<void>;
-  /** Deletes and returns a link. Returns it to one of several concurrent callers only. */
+  /** Deletes and returns a link. Of several concurrent callers, only one receives the link. */
   takeLink(hash: string): Promise<LinkRecord | undefined>;
   /** Deletes the sessions and links that expire at or before `now`. */
   removeExpired(now: Timestamp): Promise<void>;

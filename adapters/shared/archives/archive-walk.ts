@@ -25,7 +25,7 @@ export class ArchiveWalk {
   readonly #admitted: TarVisitor | undefined;
   readonly #gunzip: Gunzip;
   readonly #tar: TarReader;
-  /** Resolves when unpacking ends: at the end of the archive, at damage, or at a rejected entry. */
+  /** Resolves when unpacking ends: at the end of the archive, or earlier if it is damaged or an entry is rejected. */
   readonly #closed: Promise<void>;
   #head = Buffer.alloc(0);
   #problem: string | undefined;

@@ -22,7 +22,7 @@ const endOfHeader = (bytes: Buffer, at: number): number => {
   return at + BLOCK + size;
 };
 
-/** Returns the start of the first extended header that extends past `end`, or `end` if there is none. */
+/** Returns the start of the first extended header that extends past `end`, or `end` if no header does. */
 const tornAt = (bytes: Buffer, end: number): number => {
   for (let at = Math.max(0, end - BLOCKS * BLOCK); at < end; at += BLOCK) if (endOfHeader(bytes, at) > end) return at;
   return end;

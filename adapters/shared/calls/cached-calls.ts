@@ -13,7 +13,7 @@ export interface CachedCallsOptions<K, T> {
   readonly textOf: (key: K) => string;
   /** Returns a result for each key, in the same order. Receives no abort signal, because other callers may wait too. */
   readonly read: (keys: readonly K[]) => ResultAsync<readonly T[], Unavailable>;
-  /** Returns when a result that is read now must be read again. */
+  /** Returns the time at which a result that is read now expires. */
   readonly expiryOf: (now: Instant) => Instant;
   /** The maximum sum of the sizes in the cache. The oldest results are evicted first. */
   readonly maxSize: number;
@@ -89,7 +89,7 @@ export class CachedCalls<K, T> {
 
   async #readAndKeep(keys: readonly K[], texts: readonly string[]): Promise<Answer<readonly T[]>> {
     const { clock, expiryOf, read } = this.#options;
-    // The result is as old as the start of the call.
+    // The age of a result counts from the start of the call.
     const expiry = expiryOf(clock.now());
     const results = await read(keys);
     if (results.isOk())

@@ -9,8 +9,8 @@ import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts
 const small = { concurrency: 1, mounts: false } as const;
 
 /**
- * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits. Of the fractions of a CPU, which
- * Cloud Run offers in steps of 0.001 from 0.08, Portside offers two. Cloud Run does not offer 3, 5 or 7 CPUs.
+ * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits. Cloud Run offers fractions of a
+ * CPU in steps of 0.001 from 0.08; Portside offers two of these fractions. Cloud Run does not offer 3, 5 or 7 CPUs.
  */
 export const cloudRunSizes: ResourceCatalogue = [
   { cpu: 0.25, memory: { min: 128 * MiB, max: 512 * MiB, step: 1 }, ...small },

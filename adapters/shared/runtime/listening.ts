@@ -77,7 +77,7 @@ const COUNTS = [
 
 /**
  * Returns the numbers of TCP sockets in the network namespace of a process as text, or undefined if the kernel does not
- * report them. Reading them is much cheaper than reading the tables.
+ * report them. Reading the numbers is much cheaper than reading the tables.
  */
 export const countSocketsIn = (pid: number): string | undefined => {
   try {
@@ -105,7 +105,7 @@ const nameOf = (pid: number): string => {
 
 /**
  * Returns the name of the program that listens on an address, or on all addresses of its family. Returns undefined if
- * this user lacks permission to see it.
+ * this user lacks permission to see the program.
  */
 export const holderOf = async (address: string, port: number): Promise<string | undefined> => {
   const table = await readTables("/proc/net");

@@ -22,7 +22,8 @@ const absent = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EPROTONOSUPPORT"]);
 
 /**
  * The range of chosen ports: below the ports that Linux (from 32768) and macOS (from 49152) give to outgoing
- * connections. A restarted server wants its previous port, and a connection could take it while nothing listens.
+ * connections. A restarted server reuses its previous port. An outgoing connection must not take the port while the
+ * server is down.
  * https://docs.kernel.org/networking/ip-sysctl.html (`ip_local_port_range`)
  */
 const FIRST_CHOICE = 20_000;

@@ -16,8 +16,8 @@ const lowerThan = (priority: number): number => Math.min(constants.priority.PRIO
 export const lowerPriority = (pid: number): void => setPriority(pid, lowerThan(getPriority(pid)));
 
 /**
- * Gives the calling thread a lower priority than the main thread. Does nothing on systems other than Linux, which have
- * priorities only for processes.
+ * Gives the calling thread a lower priority than the main thread. Only Linux has priorities for threads. On other
+ * systems, does nothing.
  */
 export const lowerThreadPriority = (): void => {
   if (process.platform === "linux") setPriority(lowerThan(getPriority(process.pid)));

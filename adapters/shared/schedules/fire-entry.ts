@@ -7,7 +7,7 @@ import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts"
 /**
  * Returns the log entry of a fire's latest attempt.
  * @param millis how long the attempt took
- * @param retry when the next attempt is due; undefined if there is none
+ * @param retry when the next attempt is due; undefined if no attempt follows
  */
 export const fireEntry = (
   { owner, name, schedule }: CronJob,

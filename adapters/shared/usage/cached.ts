@@ -15,7 +15,7 @@ export const cachedBilling = (billing: Billing, clock: Clock): Billing => {
   const calls = new CachedCalls<AccountId, Subscription>({
     clock,
     textOf: (account) => account,
-    // The caller asks for one account at a time.
+    // The list always contains one account, because `subscription` reads one account per call.
     read: ([account]) => billing.subscription(account as AccountId).map((subscription) => [subscription]),
     expiryOf: (now) => plusMillis(now, KEPT_MS),
     maxSize: KEPT_ACCOUNTS,

@@ -22,7 +22,7 @@ const readBody = async (req: IncomingMessage): Promise<string | undefined> => {
   return Buffer.concat(pieces).toString();
 };
 
-/** Returns the parts in their order, or undefined if the body has none, or they are not sorted by number. */
+/** Returns the parts in their order. Returns undefined if the body has no parts or does not sort them by number. */
 export const parseParts = (body: string): ListedPart[] | undefined => {
   const parts: ListedPart[] = [];
   for (const part of xmlElements(body, "Part")) {

@@ -48,8 +48,8 @@ const forAnyOrigin = new Map([
 const METHODS = "GET, HEAD, POST, PUT";
 
 /**
- * The headers of a preflight response. They depend on neither the object nor the signature, because a page cannot read
- * the error of a request whose preflight fails.
+ * The headers of a preflight response. A preflight succeeds for every object and signature, so that the page can send
+ * the request and read its error.
  */
 const preflight: OutgoingHttpHeaders = {
   allow: METHODS,

@@ -48,7 +48,7 @@ export type CompleteOutcome =
   | PutOutcome
   | { readonly kind: "no_upload" }
   | { readonly kind: "invalid_part"; readonly number: number }
-  /** The parts have another total size than the object. */
+  /** The total size of the parts differs from the declared size of the object. */
   | { readonly kind: "wrong_size"; readonly size: number };
 
 export interface ObjectBytes {

@@ -2,7 +2,7 @@
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'", "#34": '"' };
 
-/** Returns the text of the first element of this name; undefined if there is none. */
+/** Returns the text of the first element of this name; undefined if the XML has no such element. */
 export const xmlField = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>([^<]*)</${name}>`)
     .exec(xml)?.[1]

@@ -36,7 +36,7 @@ export const productOf = ({ price }: Stripe.SubscriptionItem): string =>
 
 const time = (seconds: number): string => timestampOf(instantOfSeconds(seconds));
 
-/** @param plan the name to use if the subscription's first price has none */
+/** @param plan the name to use if the subscription's first price has no name */
 export const subscriptionOf = (found: Stripe.Subscription, plan: string): Subscription => {
   const items = found.items.data;
   const [first] = items;

@@ -66,7 +66,7 @@ export const isKeyAccount = (account: AccountId): boolean => !account.includes("
 export type NameHolder =
   | { readonly kind: "free" }
   | { readonly kind: "held"; readonly owner: AccountId }
-  /** No deployment has the name, but only `owner` may use it, for example because `owner` deleted a deployment. */
+  /** No deployment has the name, but only `owner` may use it, for example because `owner` deleted its deployment. */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
 /** Returns whether the account may deploy, read and delete under the name. If not, the request must fail with 403. */

@@ -95,7 +95,7 @@ export const sessionLimits = {
   lifeMs: 12 * 60 * 60_000,
   /** How long a sign-in link is valid. */
   linkMs: 60_000,
-  /** Interval of the checks whether a session with an open stream has ended, and the deadline of each check. */
+  /** Interval of the checks that detect the end of a session with an open stream, and the deadline of each check. */
   checkMs: 4000,
   /** Maximum number of sessions of an account. */
   perAccount: 100,
@@ -109,7 +109,7 @@ export const fireLimits = {
   retryDelays: [5000, 10_000, 20_000],
   /** Maximum delay of a fire. The platform skips a fire that is later. */
   lateness: 60_000,
-  /** Requested fires of a schedule that have not ended. */
+  /** Maximum number of requested fires of a schedule that have not ended. */
   requested: 10,
 } as const;
 
@@ -183,8 +183,8 @@ export const costLimits = {
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
 /**
- * Maximum number of incomplete uploads in parts of a volume. A page of a cloud's list contains as many, so one call
- * counts them.
+ * Maximum number of incomplete uploads in parts of a volume. One page of a cloud's list can contain that many, so one
+ * call suffices to count them.
  */
 export const pendingUploadsMax = 1000;
 

@@ -1,4 +1,4 @@
-/** Sessions of the console: who may have one, how long it lasts, and what it may do. */
+/** The rules for sessions of the console: who may start a session, how long a session lasts, and what it may do. */
 import type { z } from "zod";
 import { type Instant, plusMillis, type Timestamp } from "../wire/instant.ts";
 import { type Issue, issue } from "../wire/issue.ts";
@@ -36,20 +36,20 @@ export const sessionCredentialOf = ({
 }: Principal): SessionCredential | undefined =>
   kind === undefined ? undefined : { kind, id, keyId: kind === "key" ? id : (issuedBy ?? null) };
 
-/** Returns whether the caller may create a sign-in link. A session may not, because it could then extend itself without end. */
+/** Returns whether the caller may create a sign-in link. With a link, a session could extend itself without end. */
 export const mayCreateLink = (principal: Principal): boolean =>
   principal.sessionId === undefined && sessionCredentialOf(principal) !== undefined;
 
 const earlier = (time: Instant, limit: Instant | undefined): Instant =>
   limit !== undefined && limit < time ? limit : time;
 
-/** Returns when a session ends that starts now: after 12 hours, or earlier if its credential expires earlier. */
+/** Returns the end of a session that starts now: after 12 hours, or earlier if its credential expires earlier. */
 export const sessionExpiry = (now: Instant, credentialExpiry: Instant | undefined): Instant =>
   earlier(plusMillis(now, sessionLimits.lifeMs), credentialExpiry);
 
 /**
- * Returns the ids of the sessions that a new session ends, so that the account has at most `sessionLimits.perAccount`:
- * the oldest ones.
+ * Returns the ids of the oldest sessions, which must end so that an account with a new session has at most
+ * `sessionLimits.perAccount` sessions.
  *
  * @param sessions the account's sessions including the new one, oldest first
  */
@@ -62,7 +62,7 @@ export const surplusSessions = (sessions: readonly Pick<Session, "id">[], create
 export const linkExpiry = (now: Instant, credentialExpiry: Instant | undefined): Instant =>
   earlier(plusMillis(now, sessionLimits.linkMs), credentialExpiry);
 
-/** Returns the principal of a request that a session authenticates: that of the credential, marked with the session. */
+/** Returns the principal of a request that a session authenticates. It has the rights of the session's credential. */
 export const principalOfSession = (
   { id, account, credential }: Pick<Session, "id" | "account" | "credential">,
   expiresAt: Instant,
@@ -75,7 +75,7 @@ export const principalOfSession = (
   ...(credential.kind === "platform_token" && credential.keyId !== null ? { issuedBy: credential.keyId } : {}),
 });
 
-/** A sign-in has exactly one of a link and a key. An invalid value counts, because it has another issue already. */
+/** A sign-in must have either a link or a key. An invalid value counts as present, because it already has an issue. */
 export const signInIssues = ({ link, key }: { readonly link?: unknown; readonly key?: unknown }): readonly Issue[] => {
   const isGiven = (value: unknown) => value !== undefined && value !== null;
   if (isGiven(link) !== isGiven(key)) return [];

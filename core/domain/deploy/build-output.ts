@@ -56,7 +56,7 @@ export class BuildOutput {
     return this.#tail;
   }
 
-  /** Adds a line. Returns the text to show now; undefined if there is none. */
+  /** Adds a line. Returns the text to show now, or undefined if `end` may show the line. */
   take(whole: string): string | undefined {
     const line = cleanLine(whole, this.#limits);
     this.#tail.push(line);

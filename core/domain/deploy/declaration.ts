@@ -89,7 +89,7 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-/** Returns an issue for each field that requires an unsupported feature and that the client can omit instead. */
+/** Returns an issue for each of these fields that the provider does not support. A client can omit the fields. */
 const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
   (["min_instances", "health", "idle"] as const).flatMap((field) => {
     const feature = capabilities[field];

@@ -57,7 +57,7 @@ export const rowOfKnown = ({ deployId, name, beganAt, lastRecord: last }: KnownD
     finished_at: isFinal(last.status) ? last.time : null,
   };
 
-/** Returns the row of the log entries of one deploy, which `deployEntry` created; undefined if an entry is not one. */
+/** Returns the row of one deploy from its log entries, or undefined if `deployEntry` did not create the entries. */
 const rowOfEntries = (name: string, entries: readonly LogEntry[]): DeployRow | undefined => {
   const [first, last] = [entries[0], entries.at(-1)];
   if (first === undefined || last === undefined) return undefined;
@@ -90,8 +90,8 @@ export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): reado
 const succeeded = "The deploy succeeded. The log does not contain its last record.";
 
 /**
- * Returns the row of a logged deploy with its end, if the log lacks the end: the deploy's server stopped, or the entry
- * is not visible yet. The platform knows the end of the deployment's last deploy. Any other deploy was interrupted if
+ * Completes the row of a logged deploy if the log lacks the deploy's end: the server stopped, or the entry is not
+ * visible yet. For the deployment's last deploy, the platform stores the end. Any other deploy counts as interrupted if
  * it began too long ago.
  *
  * @param last the last deploy of the deployment, as the platform stores it

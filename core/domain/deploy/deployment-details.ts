@@ -47,7 +47,7 @@ export const deploymentDetailsSchema = deploymentSchema
 /** A single deployment as clients see it. */
 export type DeploymentDetails = z.output<typeof deploymentDetailsSchema>;
 
-/** What the last record of a deploy says. */
+/** The message and the log lines of a deploy's last record. */
 export interface DeployReport {
   readonly message: string | null;
   readonly logTail: readonly string[];
@@ -56,7 +56,7 @@ export interface DeployReport {
 /** The report of a deploy whose last record is unknown. */
 export const noReport: DeployReport = { message: null, logTail: [] };
 
-/** Returns the characters that a report needs in memory, with some for its objects. */
+/** Estimates the memory that a report needs, in characters. Adds 100 characters per text, for the string object. */
 export const sizeOfReport = ({ message, logTail }: DeployReport): number =>
   [message ?? "", ...logTail].reduce((sum, { length }) => sum + length + 100, 0);
 
@@ -78,10 +78,10 @@ export const reportOfEntry = ({ json }: LogEntry): DeployReport => {
 /** Returns the report of a service that broke after its last deploy, whose last record reports success. */
 export const reportOfBroken = (reason: DeployReason): DeployReport => ({ message: deployReasons[reason], logTail: [] });
 
-/** What a single deployment has in addition to its row in the list. */
+/** The details of a single deployment that its row in the list does not contain. */
 export interface DeploymentFacts {
   readonly release: number | null;
-  /** Null if the provider cannot list them at present. */
+  /** Null if the provider cannot list the instances at present. */
   readonly instances: readonly InstanceStatus[] | null;
   readonly lastReport: DeployReport;
 }

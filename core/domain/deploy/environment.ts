@@ -49,7 +49,7 @@ export const withAliases = (
 const RESERVED = "is set by the platform; choose another name";
 
 /**
- * Returns an issue for each name in a field of variables that is an alias, because the platform sets aliases.
+ * Returns an issue for each variable in the field whose name is an alias, because the platform sets aliases itself.
  * @param raw the field as sent; it may break other rules too
  */
 export const aliasIssues = (raw: unknown, aliases: EnvAliases, field: string): readonly Issue[] => {
@@ -91,7 +91,7 @@ const readVariable = (value: unknown): string | SecretReference | readonly Issue
 /** Returns the bytes of a value, or of the JSON of a reference. */
 const sizeOf = (value: unknown): number => textBytes(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
-/** Validates a parsed `env` field. Returns the variables, or none if there are issues. */
+/** Validates a parsed `env` field. Returns the variables, or no variables if the field has issues. */
 export const readEnvironment = (raw: unknown): DeclaredVariables & { readonly issues: readonly Issue[] } => {
   const none = { env: {}, secrets: {} };
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))

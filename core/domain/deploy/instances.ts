@@ -15,7 +15,7 @@ export const parseMinInstances = (raw: unknown): Result<number, readonly Issue[]
     : err([issue([], `must be an integer from ${min} to ${max}, or null`, "value_error")]);
 };
 
-/** Returns the maximum number of instances of a service: `maxInstances`, or the platform's default `preset` if that is 0. */
+/** Returns the maximum number of instances of a service. If `maxInstances` is 0, returns the platform's default. */
 export const effectiveMax = (maxInstances: number, preset: number): number =>
   maxInstances === 0 ? preset : maxInstances;
 

@@ -12,8 +12,8 @@ export const serverStopped = "The server stopped during the deploy. Deploy again
 export const isFinal = (status: DeployStatus): boolean => status === "DONE" || status === "ERROR";
 
 /**
- * Returns the outcome of a deploy whose server stopped before it recorded the outcome: `DONE` if a revision of the
- * deploy serves, because traffic moves in one step, and otherwise `ERROR` with the reason `interrupted`.
+ * Returns the outcome of a deploy whose server stopped before it recorded the outcome. Traffic moves in one step, so
+ * the outcome is `DONE` if a revision of the deploy serves. Otherwise, it is `ERROR` with the reason `interrupted`.
  */
 export const unreportedOutcome = (
   deployId: string,

@@ -47,7 +47,7 @@ export interface DeployPlan {
   readonly action: "create" | "update";
   readonly spec: ServiceSpec;
   readonly expected: Expected;
-  /** The cron token of the current service; undefined if there is none. */
+  /** The cron token of the current service; undefined if no service exists. */
   readonly cronToken: string | undefined;
   /** All mounted volumes without duplicates, sorted by name. */
   readonly volumes: readonly PlannedVolume[];
@@ -60,7 +60,7 @@ export interface DeployPlan {
   readonly adjustments: readonly Adjustment[];
   /** Sentences about declared limits that this provider does not enforce. */
   readonly notEnforced: readonly string[];
-  /** A sentence that explains why the service does not scale to zero; undefined if it does. */
+  /** A sentence that explains why the service does not scale to zero; undefined if the service scales to zero. */
   readonly idleInstance: string | undefined;
 }
 

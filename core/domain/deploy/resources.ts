@@ -44,8 +44,8 @@ export const formatMemory = (bytes: number): string => {
 };
 
 /**
- * A size that a provider offers: a number of CPUs with memory from `min` to `max` bytes in steps of `step`. Uneven steps
- * need several sizes with the same CPU, sorted by memory.
+ * A size that a provider offers: a number of CPUs with memory from `min` to `max` bytes in steps of `step`. Uneven
+ * steps need several sizes with the same CPU, sorted by memory.
  */
 export interface ResourceSize {
   readonly cpu: number;

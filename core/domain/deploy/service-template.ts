@@ -32,7 +32,7 @@ export interface Declared {
   readonly mounts: readonly Mount[];
   readonly schedule: Schedule | null;
   readonly env: Environment;
-  /** The variables that have the value of a secret. Absent if there are none. */
+  /** The variables that have the value of a secret. Absent if the service uses no secrets. */
   readonly secrets?: PinnedSecrets;
   /** The number of instances that run even without requests. Absent: 0. */
   readonly minInstances?: number;

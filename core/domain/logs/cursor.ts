@@ -30,8 +30,8 @@ export const nameCode = (name: string): string =>
 export const behind = (instant: Instant): LogPosition => ({ instant, code: BEHIND_ALL });
 
 /**
- * The first instant of the date-time format. No entry may have it, because a cursor is a nanosecond earlier than its
- * entry.
+ * The first instant of the date-time format. No entry may have this instant, because a cursor is a nanosecond earlier
+ * than its entry.
  */
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
@@ -42,8 +42,8 @@ export const before = (instant: Instant): LogPosition => behind(instant > FIRST 
 export const LAST: LogPosition = behind(parseInstant("9999-12-31T23:59:59.999999999Z") as Instant);
 
 /**
- * Returns the position directly before an entry. It is after all earlier entries, because no code is another code
- * followed by a 9: ordinals have a fixed width, and the three digits of each byte of a name begin with 0, 1 or 2.
+ * Returns the position directly before an entry. This position is after all earlier entries, because no code is another
+ * code followed by a 9. Ordinals have a fixed width, and the three digits of each byte of a name begin with 0, 1 or 2.
  */
 export const justBefore = ({ instant, code }: LogPosition): LogPosition => {
   const [rest, last] = [code.slice(0, -1), Number(code.at(-1))];

@@ -39,12 +39,12 @@ export interface ValueRequest {
 }
 
 const MAX_FIELDS = 200;
-/** Distinct values of a field that are counted. */
+/** Maximum number of distinct values to count for a field. */
 const MAX_VALUES = 1000;
 /** Longer values are not useful for completion. */
 const MAX_VALUE_CHARS = 200;
 
-/** Leaves of an entry that are examined. A line of a service may contain any number. */
+/** Maximum number of leaves to examine in an entry. A line of a service may contain any number of leaves. */
 const MAX_LEAVES = 1000;
 /** Longer paths are not useful for completion. */
 const MAX_PATH_CHARS = 200;
@@ -73,8 +73,8 @@ const membersOf = (
 };
 
 /**
- * Yields the path and the value of each leaf, up to `MAX_LEAVES`. Skips paths longer than `MAX_PATH_CHARS`. An element of a
- * list has the path of the list.
+ * Yields the path and the value of each leaf, up to `MAX_LEAVES`. Skips paths longer than `MAX_PATH_CHARS`. An element
+ * of a list has the path of the list.
  */
 function* leavesOf(record: object): Generator<readonly [FieldPath, Leaf]> {
   // Not recursive, because values may nest deeply.

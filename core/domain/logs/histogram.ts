@@ -32,8 +32,8 @@ export type LogHistogram = z.output<typeof logHistogramSchema>;
 export type SeverityCounts = Readonly<Partial<Record<Severity, number>>>;
 
 /**
- * Returns the edges of at most `max` buckets of equal width, oldest first. A bucket contains the entries after its first
- * edge, up to and including its second edge.
+ * Returns the edges of at most `max` buckets of equal width, oldest first. A bucket contains the entries after its
+ * first edge, up to and including its second edge.
  * @param until must be after `since`, by at least a nanosecond
  */
 export const bucketEdges = (since: LogPosition, until: LogPosition, max: number): readonly LogPosition[] => {
@@ -72,7 +72,9 @@ export class HistogramCounter {
     }
   }
 
-  /** @param reached the position after which all entries are counted; undefined if all entries of the range are counted */
+  /**
+   * @param reached the position after which all entries are counted; undefined if all entries of the range are counted
+   */
   histogram(reached: LogPosition | undefined): LogHistogram {
     const times = this.#edges.map(({ instant }) => timestampOf(instant));
     return {

@@ -33,7 +33,7 @@ export const severityByName: ReadonlyMap<string, Severity> = new Map<string, Sev
 const ofPino = (level: number): Severity =>
   level >= 60 ? "CRITICAL" : level >= 50 ? "ERROR" : level >= 40 ? "WARNING" : level >= 30 ? "INFO" : "DEBUG";
 
-/** Returns the severity that a structured line declares, or undefined if it declares none or an unknown one. */
+/** Returns the severity that a structured line declares, or undefined without a known severity. */
 export const severityOf = (payload: JsonPayload): Severity | undefined => {
   const declared = payload["severity"] ?? payload["level"];
   if (typeof declared === "number") return ofPino(declared);
@@ -42,7 +42,7 @@ export const severityOf = (payload: JsonPayload): Severity | undefined => {
 
 type ReadLine = Pick<NewLogEntry, "severity" | "text" | "json">;
 
-/** Returns the severity of a line that declares none. A line on standard error may be part of a stack trace. */
+/** Returns the severity of a line that declares no severity. A line on standard error may be part of a stack trace. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
 /** No real log record nests deeper. A deeper one could overflow the stack of code that writes or forwards it. */

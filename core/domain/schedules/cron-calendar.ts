@@ -44,7 +44,7 @@ const nextTime = ({ hours, minutes }: CronFields, from: number): number | undefi
   return undefined;
 };
 
-/** Returns the first wall-clock minute at or after `from` at which the schedule fires. Undefined if there is none. */
+/** Returns the first wall-clock minute at or after `from` at which the schedule fires; undefined if it never fires. */
 export const nextWallMinute = (fields: CronFields, from: number): number | undefined => {
   const today = Math.floor(from / DAY_MINUTES);
   const day = nextDay(fields, today);

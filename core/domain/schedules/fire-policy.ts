@@ -35,7 +35,7 @@ export interface FailedFire {
   readonly attempts: number;
   /** When the latest attempt ended. */
   readonly endedAt: Instant;
-  /** The next scheduled fire; undefined if there is none. */
+  /** The next scheduled fire; undefined if no fire follows. */
   readonly nextFire: Instant | undefined;
 }
 
@@ -53,7 +53,10 @@ export const earliestInTime = (now: Instant): Instant => plusMillis(now, -fireLi
 /** Returns whether a fire is too late and must be skipped, for example after the machine slept. */
 export const isTooLate = (scheduled: Instant, now: Instant): boolean => scheduled < earliestInTime(now);
 
-/** Returns whether a client may request another fire of a schedule with this many requested fires that have not ended. */
+/**
+ * Returns whether a client may request another fire of a schedule.
+ * @param pending the number of the schedule's requested fires that have not ended
+ */
 export const mayRequestFire = (pending: number): boolean => pending < fireLimits.requested;
 
 /** Returns the timeout of an attempt in seconds: the lower of the service's timeout and the provider's limit. */

@@ -20,7 +20,7 @@ const DAY = 86_400;
 
 const dateOf = (wallSecond: number): number => Math.floor(wallSecond / DAY);
 
-/** Returns the first matching wall-clock second at or after `from`, or undefined if there is none until 9999. */
+/** Returns the first matching wall-clock second at or after `from`, or undefined if none matches before year 10000. */
 const nextWallSecond = (fields: CronFields, from: number): number | undefined => {
   const minute = nextWallMinute(fields, Math.ceil(from / MINUTE));
   return minute === undefined ? undefined : minute * MINUTE;
@@ -80,7 +80,7 @@ const nextOf = (fields: CronFields, zone: string, after: Instant): Instant | und
 };
 
 /**
- * Returns the first fire strictly after `after`, or undefined if there is none before the year 10000.
+ * Returns the first fire strictly after `after`, or undefined if the schedule does not fire before the year 10000.
  * Throws a RangeError if the expression or the time zone is invalid.
  */
 export const nextFire = (schedule: Schedule, after: Instant): Instant | undefined =>

@@ -30,9 +30,9 @@ export const offsetAt = (zone: string, second: number): number => {
 };
 
 /**
- * Returns the first second after `from`, up to `to`, whose offset differs from the offset at `from`; undefined if none
- * does. `from` and `to` must be at most a few days apart. The search assumes that a zone changes its clocks at most
- * once in that time, so equal offsets mean no change.
+ * Returns the first second after `from`, up to `to`, whose offset differs from the offset at `from`; undefined if the
+ * offset does not change. `from` and `to` must be at most a few days apart. The search assumes that a zone changes its
+ * clocks at most once in that time, so equal offsets mean no change.
  */
 export const clockChange = (zone: string, from: number, to: number): number | undefined => {
   const before = offsetAt(zone, from);

@@ -4,7 +4,7 @@ import type { Service } from "../deploy/service-template.ts";
 import type { DeploymentName, SecretName } from "../wire/names.ts";
 import { isBehind } from "./uses.ts";
 
-/** A record that deployments may still wait for a redeploy with a version of a secret. */
+/** Records that some deployments may still need a redeploy with this version of a secret. */
 export interface PendingRedeploys {
   readonly owner: AccountId;
   readonly name: SecretName;
@@ -25,6 +25,6 @@ export const deploymentsToRedeploy = (
 export const pendingAfterBegin = (recorded: number | undefined, begun: number): number =>
   Math.max(recorded ?? begun, begun);
 
-/** Returns the version that stays recorded when the redeploys for `ended` have ended; undefined for none. */
+/** Returns the version that stays recorded when the redeploys for `ended` have ended; undefined if no version does. */
 export const pendingAfterEnd = (recorded: number | undefined, ended: number): number | undefined =>
   recorded !== undefined && recorded > ended ? recorded : undefined;

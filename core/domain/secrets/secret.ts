@@ -10,7 +10,7 @@ import type { SecretName } from "../wire/names.ts";
 export interface SecretVersion {
   /** Increases with each version of the name, even after a deletion. */
   readonly version: number;
-  /** Shows whether two versions have the same value. The value cannot be guessed from it. */
+  /** Shows whether two versions have the same value. A client cannot guess the value from the digest. */
   readonly digest: string;
   readonly createdAt: Timestamp;
 }

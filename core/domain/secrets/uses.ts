@@ -33,7 +33,7 @@ export const usesOf = (name: SecretName, services: readonly Service[]): readonly
     return [...new Set(versions)].sort((a, b) => b - a).map((version) => ({ name: service.name, version }));
   });
 
-/** Returns whether the serving revision follows the newest version of the secret, but has an older one. */
+/** Returns whether the serving revision follows the newest version of the secret, but uses an older version. */
 export const isBehind = ({ serving }: Pick<Service, "serving">, name: SecretName, newest: number): boolean =>
   serving.some(({ template }) => pinsIn(template, name).some(({ follows, version }) => follows && version < newest));
 

@@ -108,7 +108,7 @@ const literalAt = (text: string, at: number, opening: RegExpExecArray): Literal 
   return { text: replacement + paddingFor(original, replacement), end };
 };
 
-/** Returns the end of the white space or comment at `at`, or `at` if there is neither. */
+/** Returns the end of the white space or comment at `at`. Returns `at` if other text begins there. */
 const endOfBlank = (text: string, at: number): number => {
   const [space] = matchAt(SPACE, text, at) ?? [];
   if (space !== undefined) return at + space.length;

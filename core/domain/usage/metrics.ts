@@ -83,16 +83,16 @@ export const windowOf = (
   return window.count <= MAX_POINTS ? window : { smallest: smallest(MAX_POINTS) };
 };
 
-/** A rollup, which may be rendered, with the start of its minute, in seconds since 1970. */
+/** A rollup, as counters or as rendered text, with the start of its minute in seconds since 1970. */
 export type MinuteRollup = readonly [minute: number, rollup: Rollup | string];
 
-/** Milliseconds for which the platform observed deployments, with a time in their step, in seconds since 1970. */
+/** The milliseconds for which the platform observed deployments, and a time in that step, in seconds since 1970. */
 export type ObservedTime = readonly [second: number, millis: number];
 
 /**
  * Adds up rollups by step. A step without a rollup is null.
  * @param observed the time for which the platform observed deployments; may be summed by step
- * @param own the rollups of a deployment, which has none for a minute without activity
+ * @param own the rollups of a deployment; a minute without activity has no rollup
  */
 export const sumSteps = (
   { from, step, count }: MetricWindow,

@@ -24,9 +24,14 @@ const LATENCY = REQUESTS + statusClasses.length;
 const SIZE = LATENCY + LATENCY_BUCKETS;
 
 /**
- * Counters of a deployment: the milliseconds for which the platform observed it, the sums over these milliseconds of
- * its number of instances and of their memory in KiB, its CPU time in milliseconds, its cold starts, its requests by
- * status class, and a histogram of their latency.
+ * Counters of a deployment:
+ * - the milliseconds for which the platform observed the deployment
+ * - the number of instances, summed over these milliseconds
+ * - the memory of all instances in KiB, summed over these milliseconds
+ * - the CPU time in milliseconds
+ * - the cold starts
+ * - the requests by status class
+ * - a histogram of the requests' latency
  */
 export type Rollup = Float64Array;
 
@@ -36,7 +41,7 @@ export const createRollup = (): Rollup => new Float64Array(SIZE);
 export const latencyBucketOf = (millis: number): number =>
   millis > 1 ? Math.min(LATENCY_BUCKETS - 1, Math.ceil(Math.log2(millis) * PER_DOUBLING)) : 0;
 
-/** Returns the upper bound of a histogram bucket in milliseconds. The last bucket has none; returns its lower bound. */
+/** Returns the upper bound of a histogram bucket in milliseconds; for the last bucket, its lower bound. */
 const boundOf = (bucket: number): number => 2 ** (Math.min(bucket, LATENCY_BUCKETS - 2) / PER_DOUBLING);
 
 const add = (rollup: Rollup, index: number, value: number): void => {
@@ -118,8 +123,8 @@ export const parseRollup = (text: string): Rollup => {
 export const observedMillisOf = (rollup: Rollup): number => rollup[OBSERVED] as number;
 
 /**
- * Returns a quantile of the latency in milliseconds: an upper bound of it, from the histogram. Returns null without
- * requests.
+ * Returns an upper bound of a quantile of the latency, in milliseconds. The histogram does not contain the exact
+ * quantile. Returns null without requests.
  * @param quantile from 0 to 1
  */
 export const latencyQuantile = (rollup: Rollup, quantile: number): number | null => {

@@ -103,7 +103,7 @@ const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; iss
   return { mounts: [subPath === undefined ? mount : { ...mount, subPath: subPath as string }], issues };
 };
 
-/** Reads a mount declaration. Returns the mounts sorted by path, or none if there are issues. */
+/** Reads a mount declaration. Returns the mounts sorted by path, or no mounts if the declaration has issues. */
 export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; readonly issues: readonly Issue[] } => {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return {

@@ -1,6 +1,7 @@
 /**
  * The ids of uploads in parts. An id contains the data to resume its upload, so the platform stores nothing about
- * uploads. It is not signed: to resume an upload, the account must own the volume, and the storage must have the upload.
+ * uploads. An id needs no signature: to resume an upload, the account must own the volume, and the storage must have
+ * the upload.
  */
 import { z } from "zod";
 import { fromBase64, toBase64 } from "../wire/base64.ts";

@@ -31,7 +31,7 @@ import { withinDeadline } from "../pipeline/within-deadline.ts";
 
 /** A link that signs in to the console once. */
 export interface ConsoleLink {
-  /** The host appends it to the URL of the console. */
+  /** The host appends the token to the URL of the console. */
   readonly token: string;
   readonly expires_at: Timestamp;
 }
@@ -199,8 +199,8 @@ export const revokeSession = useCase({
 
 /**
  * Resolves when the session of a request has ended, or when the signal aborts. A session that cannot be checked counts
- * as ended. A host calls it for each open response, so that a revoked session ends its streams. Never resolves earlier
- * for a principal without a session.
+ * as ended. For a principal without a session, resolves only when the signal aborts. A host calls this function for
+ * each open response, so that the streams of a revoked session end.
  */
 export const whenSignedOut = async (
   { ports: { clock, identity } }: Context,

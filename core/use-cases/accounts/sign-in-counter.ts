@@ -31,7 +31,7 @@ export class SignInCounter {
     );
   }
 
-  /** Removes an attempt that did not fail because of its key from the count. */
+  /** Takes an attempt back. The caller must do this unless the attempt failed because its key is invalid. */
   forgive(address: string): void {
     const bucket = this.#buckets.get(address);
     // A forgotten address has no attempts.

@@ -64,7 +64,7 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     // Remove the schedule first, so that it never calls a deleted service.
     yield* await scheduler.remove({ name, owner }, options);
     const remove = () => services.remove(name, { etag, owner }, options);
-    // The account's turn prevents a concurrent request from adding a domain to the deleted deployment.
+    // The permit of `Context.domains` prevents a concurrent request from adding a domain to the deleted deployment.
     const removed =
       domains === undefined
         ? await remove()

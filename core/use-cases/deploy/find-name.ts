@@ -6,7 +6,7 @@ import type { NameState } from "../../ports/service-platform.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Caller } from "../pipeline/use-case.ts";
 
-/** Returns the state of a name. Fails with `forbidden` if it belongs to another account. */
+/** Returns the state of a name. Fails with `forbidden` if the name belongs to another account. */
 export const findName = async (
   { context, principal, options }: Caller,
   name: DeploymentName,

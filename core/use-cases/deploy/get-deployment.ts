@@ -23,10 +23,12 @@ import { findName } from "./find-name.ts";
 import { findReleases } from "./releases/find-releases.ts";
 import type { RunningDeploy } from "./running-deploy.ts";
 
-/** The clock of a store may be behind the clock of this process by this much. */
+/** How far the clock of a store may be behind the clock of this process, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** The timeout of the search for the last deploy's entry. Without the entry, the response has no message of the deploy. */
+/**
+ * The timeout of the search for the last deploy's entry. Without the entry, the response lacks the deploy's message.
+ */
 const REPORT_TIMEOUT_MS = 2000;
 
 type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last_deploy"]>];
@@ -67,7 +69,7 @@ const readReport = async (caller: Caller, ...[service, last]: LastDeployOf): Pro
   return report;
 };
 
-/** Returns what the last record of the last deploy says. */
+/** Returns the report of the last deploy, from its last record. */
 const lastReport = async (caller: Caller, name: DeploymentName, { last_deploy }: Deployment): Promise<DeployReport> => {
   if (last_deploy === null) return noReport;
   const record = caller.context.deploys.find(last_deploy.deploy_id)?.lastRecord;

@@ -30,7 +30,7 @@ interface Found {
   readonly partial: boolean;
 }
 
-/** A deployment, with its last deploy as the platform stores it. The platform does not know a first build. */
+/** A deployment, with its last deploy as the platform stores it. `last` is null during the deployment's first build. */
 interface Searched {
   readonly name: DeploymentName;
   readonly last: DeployOutcome | null;

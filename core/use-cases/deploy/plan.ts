@@ -95,7 +95,7 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration, rest
     return ok(planned);
   });
 
-/** Fails if the minimums of the account's services leave no instance of the quota for deploys. */
+/** Fails if the minimums of the account's services use up the instance quota. A deploy needs one more instance. */
 const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec) =>
   context.ports.provider.services.list(principal.account, options).andThen((services) => {
     const { instances: max } = context.settings.accountLimits;
@@ -151,8 +151,8 @@ export const planAgain = async (deploy: DeployContext): Promise<PhaseResult<Depl
 };
 
 /**
- * Returns the account's volumes, or none if the declaration has no mounts. Fails if the volumes to create exceed the
- * quota.
+ * Returns the account's volumes, or an empty list if the declaration has no mounts. Fails if the volumes to create
+ * exceed the quota.
  */
 const availableVolumes = ({ context, principal, options }: Caller, { mounts }: DeployDeclaration) =>
   safeTry(async function* () {

@@ -8,8 +8,8 @@ import type { PhaseResult, RunContext } from "./phase.ts";
 import type { RolledOut } from "./roll-out.ts";
 
 /**
- * Sets the schedule of the plan. If the plan has none, every update removes the service's schedule, even if the current
- * template has none: an earlier deploy may have been killed between its rollout and this phase.
+ * Sets the schedule of the plan. If the plan has no schedule, every update removes the service's schedule, even if the
+ * current template has no schedule: the server may have stopped an earlier deploy between its rollout and this phase.
  */
 export const setSchedule = async (
   { ports, settings: { deployLimits: limits }, run }: RunContext,

@@ -10,7 +10,7 @@ import type { CallOptions, Clock } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 
 type LogsRequest = RequestFields<typeof logsFields>;
-/** A request to follow a log. It has no end and ascending order, and `followLogs` sets `wait`. */
+/** A request to follow a log. The order is always ascending, the range has no end, and `followLogs` sets `wait`. */
 export type FollowRequest = Omit<LogsRequest, "until" | "order" | "wait">;
 
 /**

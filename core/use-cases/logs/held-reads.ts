@@ -58,7 +58,7 @@ export class HeldReads {
         const sleepMs = Math.min(Math.max(pause, quietPause(waited)), waitMs - waited);
         await this.#clock.sleep(sleepMs, woken === undefined ? ended : AbortSignal.any([ended, woken]));
         if (ended.aborted) return result;
-        // If the entry does not match, no entry wakes the next pause. This limits the reads of a busy log.
+        // After an entry has ended a pause, the next pause ignores new entries. This limits the reads of a busy log.
         woken = woken?.aborted ? undefined : (woken ?? watch(nextEntry, ended));
         result = await read(result);
       }

@@ -21,7 +21,7 @@ import { checkLog, checkSearch, queryOf, searchBackwards, settledUntil } from ".
 /** The range of a histogram without `since`. */
 const DEFAULT_RANGE_MS = 3_600_000;
 
-/** Entries that are examined between two turns of the event loop. */
+/** Number of entries to examine in one turn of the event loop. */
 const YIELD_EVERY = 5;
 
 interface Input extends PageRange {
@@ -55,7 +55,7 @@ const examine = async (
     const { entries, cursor, isEnd } = descendingPart(found.value, { ...range, until: position }, start);
     for (const [index, entry] of entries.entries()) {
       add(entry);
-      // Other requests need their turn, because an entry may take a millisecond.
+      // Lets other requests run, because examining an entry may take a millisecond.
       if (index % YIELD_EVERY === YIELD_EVERY - 1) await clock.sleep(0);
     }
     left -= entries.length;

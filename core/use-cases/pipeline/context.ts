@@ -36,7 +36,7 @@ export interface Context {
   readonly ports: Ports;
   readonly settings: Settings;
   readonly deploys: RunningDeploys;
-  /** What the last records of ended deploys say, by account and deploy. A search of the log is slow, or costs quota. */
+  /** Caches the reports of ended deploys by account and deploy, because a search of the log is slow or uses quota. */
   readonly reports: BoundedMap<DeployReport>;
   /** Limits the concurrent uploads of sources per account. */
   readonly uploads: KeyedSemaphore;

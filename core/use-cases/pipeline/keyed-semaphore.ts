@@ -1,6 +1,6 @@
 /**
- * A first-in, first-out semaphore per key. Limits deploys per name, and builds, uploads, SQL queries and reads of metrics per
- * account.
+ * A first-in, first-out semaphore per key. Limits deploys per name, and builds, uploads, SQL queries and reads of
+ * metrics per account.
  */
 
 export interface Permit {

@@ -25,8 +25,8 @@ import type { Context } from "./context.ts";
 /** The options of a call of a use case. */
 export interface RequestOptions extends CallOptions {
   /**
-   * Authenticates the request again. A request that waits calls it before it responds, because its credential may have
-   * become invalid.
+   * Authenticates the request again. A use case that has waited calls this function before it returns, because the
+   * credential may have become invalid.
    */
   readonly reauthenticate?: () => PromiseLike<Result<Principal, ControlPlaneError>>;
 }

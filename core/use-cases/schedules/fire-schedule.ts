@@ -1,4 +1,4 @@
-/** The use case that starts a fire of a schedule at any time. */
+/** The use case that starts a fire of a schedule immediately, at a client's request. */
 import type { z } from "zod";
 import { fireFields } from "../../domain/wire/requests.ts";
 import type { fireSchema } from "../../domain/wire/responses.ts";

@@ -12,7 +12,7 @@ import type { Caller } from "../pipeline/use-case.ts";
 
 /**
  * Returns the account's secrets, for a decision about references.
- * @param references none of them: the store is not read
+ * @param references if empty, returns an empty list without reading the store
  */
 export const storedSecrets = (
   { context, principal, options }: Caller,
@@ -48,7 +48,7 @@ export const pinAgain = async (context: RunContext, plan: DeployPlan): Promise<P
 
 /**
  * Returns a failure if a pinned version was deleted. The caller must first make the pins visible to all readers, so
- * that later deletions find them and fail.
+ * that later deletions find the pins and fail.
  */
 export const checkSecrets = async (
   context: RunContext,

@@ -1,4 +1,4 @@
-/** Gives the newest version of a secret to the deployments that follow it. */
+/** Redeploys the deployments that follow a secret, so that they use the secret's newest version. */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import { deploymentsToRedeploy, type PendingRedeploys } from "../../domain/secrets/redeploys.ts";
 import type { SetSecretResponse } from "../../domain/secrets/secret.ts";
@@ -38,8 +38,8 @@ const turnOf = ({ redeploys, names }: RunningDeploys, owner: AccountId, name: De
 };
 
 /**
- * Starts the redeploy of a deployment. If one waits for the same secret, returns that one, because it uses the newest
- * version when it begins.
+ * Starts the redeploy of a deployment. If a redeploy for the same secret already waits, returns that redeploy, because
+ * it uses the version that is newest when it begins.
  */
 const startOne = (
   caller: Caller,
@@ -65,7 +65,7 @@ const startOne = (
   return run;
 };
 
-/** Removes the record when all runs have ended, unless this process has ended them. */
+/** Removes the record when all runs have ended. Keeps the record if this process is closing, which ends the runs. */
 const endAfter = async (
   { context }: Caller,
   store: SecretStore,

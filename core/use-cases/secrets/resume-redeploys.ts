@@ -17,7 +17,7 @@ const callerFor = (context: Context, { owner }: PendingRedeploys, options: CallO
   options,
 });
 
-/** Returns the number of redeploys that were started for a record. Removes the record if it is 0. */
+/** Returns the number of redeploys that were started for a record. Removes the record if no redeploy was started. */
 const resumeOne = (context: Context, store: SecretStore, pending: PendingRedeploys, options: CallOptions) =>
   safeTry<number, ControlPlaneError>(async function* () {
     const caller = callerFor(context, pending, options);

@@ -61,7 +61,9 @@ const readSeries = (
     return ok(metricsOf(window, series));
   });
 
-/** Returns the series of the account's deployments, or of those in `names`. An account has one such request at a time. */
+/**
+ * Returns the series of all deployments of the account, or of those in `names`. Runs one request per account at a time.
+ */
 export const getMetrics = useCase({
   fields: metricsFields,
   check: checkWindow,

@@ -18,7 +18,7 @@ const stateSchema = z.object({
   write: z.string(),
   /** Time of that write, RFC 3339. */
   at: z.string(),
-  /** The revision of the attempted template. */
+  /** The revision of the latest rollout, whose template is `attempted`. */
   revision: z.string(),
   /**
    * `rolling`: the revision has no traffic yet. `moving`: only the listener's rule shows whether it has traffic.
@@ -74,7 +74,9 @@ export interface ReleaseEntry {
   readonly revision: string;
   /** Null if clean-ups no longer keep the image for this release. */
   readonly image: string | null;
-  /** When the rollout began to move the traffic to this release, RFC 3339. Null if an earlier version stored the entry. */
+  /**
+   * When the rollout began to move the traffic to this release, RFC 3339. Null if an earlier version stored the entry.
+   */
   readonly at: string | null;
 }
 
@@ -95,7 +97,7 @@ export interface HeldRecord {
   readonly balancer: number;
   readonly state: RolloutState;
   readonly attempted: ServiceTemplate;
-  /** Revisions that had traffic when the attempt began. */
+  /** Revisions that had traffic when the latest rollout began. */
   readonly former: readonly RevisionTemplate[];
   /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];
@@ -114,7 +116,9 @@ export interface FreedRecord {
   readonly name: string;
   readonly owner: AccountId;
   readonly until: string;
-  /** The `uid` and `released` of the deleted deployment. The uid is null if an earlier version deleted it. */
+  /**
+   * The `uid` and `released` of the deleted deployment. The uid is null if an earlier version of Portside deleted it.
+   */
   readonly uid: string | null;
   readonly released: number;
 }
@@ -152,5 +156,5 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   return { ...data, attempted, former };
 };
 
-/** The etag for the port's conditional writes. Each step of a rollout changes it; notes do not. */
+/** The etag for the port's conditional writes. Each step of a rollout changes the etag; a deploy's note does not. */
 export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

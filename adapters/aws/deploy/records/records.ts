@@ -1,10 +1,13 @@
 /**
  * Deployment records in the state bucket: `services/NAME.json`, one per name, across all accounts.
  *
- * To list an account's deployments, Portside reads three things: all names that the account has used
- * (`owners/DIGEST/NAME`, written before the record), the ETags of all records (one call per thousand), and
- * `lists/DIGEST.json`, a cache of the account's records. It then reads the records whose ETags have changed, and
- * rewrites the cache. A cache entry counts only if its ETag matches, so the cache may be stale.
+ * To list an account's deployments, Portside reads:
+ * - all names that the account has used (`owners/DIGEST/NAME`, written before the record)
+ * - the ETags of all records (one call per thousand)
+ * - a cache of the account's records (`lists/DIGEST.json`)
+ *
+ * Portside then reads the records whose ETags have changed, and rewrites the cache. A cache entry counts only if its
+ * ETag matches, so the cache may be stale.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";

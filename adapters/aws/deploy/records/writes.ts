@@ -1,6 +1,6 @@
 /**
  * Writes records conditionally. The port's etag identifies the last step of a rollout, and the record contains it. The
- * object's ETag cannot replace the port's etag, because every note changes it.
+ * object's ETag cannot replace the port's etag, because every note of a deploy's status changes the object's ETag.
  *
  * A write reads the record, compares the port's etag, and then writes only if the object's ETag has not changed since
  * the read. Otherwise, it starts over. Therefore, the comparison still holds at the time of the write.
@@ -74,7 +74,7 @@ export const serving = (
     .map((routed) => known.filter(({ id }) => id === routed));
 };
 
-/** Maximum attempts. Each may collide with a note, but this many collisions indicate another problem. */
+/** Maximum attempts. Each may collide with a note (`note-deploy.ts`). More collisions have another cause. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 

@@ -50,8 +50,8 @@ export const failRollout = async (
 };
 
 /**
- * Fails a rollout after a write that returned an error but may have been applied. Reads the record, and also ends the
- * rollout in the record if it is still the current one.
+ * Fails a rollout after a write that returned an error but may have been applied. Reads the record. If the rollout is
+ * still the record's current one, also records its end.
  */
 export const resolveUncertainWrite = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, request, revision, signal } = attempt;

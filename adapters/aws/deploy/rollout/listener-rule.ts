@@ -28,7 +28,7 @@ const SUPERSEDED: DeployFailure = {
 
 /**
  * Returns a free priority. The search starts at a hash of the seed, so concurrent callers rarely choose the same
- * priority. If they do, one of them fails and tries another priority.
+ * priority. If two callers do, one of them fails and tries another priority.
  */
 const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   const start = [...seed].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % PRIORITIES, 7);
@@ -56,8 +56,8 @@ export interface RuleDeps {
 
 /**
  * Returns the host's rule; creates it if it does not exist. After a failed create, reads the rules again, so that a
- * lost response does not lead to a second rule. After a successful create, does not read them, because the list may lag
- * behind.
+ * lost response does not lead to a second rule. After a successful create, does not read the rules, because the list
+ * may lag behind.
  */
 export const ensureRule = (
   { balancer, clock }: RuleDeps,

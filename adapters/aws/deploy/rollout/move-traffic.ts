@@ -74,7 +74,7 @@ export const moveTraffic = async (
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);
-    // The outcome is unknown. After the deadline that the record states (`until`), the next reader determines it.
+    // The outcome is unknown. After the record's deadline (`until`), the next reader determines the outcome.
     if (isServing === undefined) return failed(routed.error);
     if (!isServing) return failRollout(attempt, moving.value, routed.error);
   }

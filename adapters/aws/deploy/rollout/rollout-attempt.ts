@@ -38,8 +38,8 @@ const SLACK_MS = 5 * 60_000;
 /** How long S3 Files may reject a new mount, in milliseconds. AWS documents "several minutes" (`isRefusedMount`). */
 const MOUNT_MS = 8 * 60_000;
 /**
- * How long ECS may be unable to read secrets, in milliseconds: "changes that I make are not always immediately visible",
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html. AWS documents no bound.
+ * How long ECS may be unable to read secrets, in milliseconds. AWS documents no bound: "changes that I make are not
+ * always immediately visible", https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html.
  */
 const SECRETS_MS = 2 * 60_000;
 /** How long to retry a call, in milliseconds. */
@@ -56,7 +56,10 @@ export class RolloutAttempt {
   readonly deps: RolloutDeps;
   readonly request: RolloutRequest;
   readonly signal: AbortSignal;
-  /** The rollout's deadline. Its time starts when the prerequisites exist, because creating them can take minutes. */
+  /**
+   * The rollout's deadline. The time that a rollout may take starts when the prerequisites exist, because creating them
+   * can take minutes.
+   */
   readonly end: Instant;
   /** The time until which a rejected mount does not fail the rollout. */
   readonly mountsUntil: Instant;

@@ -7,7 +7,7 @@
  * previous one and has a deadline, so the next deploy can repair the state after a crash of the control plane. Changes
  * to the rule itself cannot be conditional. If a writer died while it moved traffic, the next writer first tries to
  * remove the dead writer's revision. If the rule already forwards to the revision, the revision stays and serves.
- * Otherwise, its target group is deleted, and no rule can forward to it afterwards.
+ * Otherwise, the next writer deletes the revision's target group, and no rule can forward to the revision afterwards.
  */
 import { isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";

@@ -1,6 +1,6 @@
 /**
- * Determines why a task stopped. The stop code, the container's exit code, and the error name at the start of the
- * task's or the container's reason decide. Pure.
+ * Determines why a task stopped, from the stop code, the container's exit code, and the error name at the start of the
+ * task's or the container's reason. Pure.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
  */
 import type { Task } from "@aws-sdk/client-ecs";
@@ -43,7 +43,10 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service. Deploy again." },
 };
 
-/** EFS's error text, which S3 Files is assumed to use: https://github.com/aws-samples/aws-cdk-examples/issues/920 */
+/**
+ * EFS's error text: https://github.com/aws-samples/aws-cdk-examples/issues/920. Portside assumes that S3 Files uses the
+ * same text.
+ */
 const REFUSED_MOUNT = /access denied by server while mounting/i;
 
 const MOUNT_REFUSED: DeployFailure = {

@@ -1,6 +1,7 @@
 /**
- * The failure of a revision whose targets the load balancer does not find healthy. Its reason is `unhealthy` if the
- * service declares a health check. Otherwise, the check at `/` only shows whether the service listens. Pure.
+ * The failure of a revision whose targets the load balancer does not report as healthy. The failure's reason is
+ * `unhealthy` if the service declares a health check. Otherwise, the check at `/` only shows whether the service
+ * listens. Pure.
  */
 import type { Service } from "@aws-sdk/client-ecs";
 import type { TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
@@ -23,12 +24,12 @@ const problemOfTargets = (targets: readonly TargetHealthDescription[]): string |
 /** https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-unhealthy-event-messages.html */
 const UNHEALTHY_EVENT = /is unhealthy in .*due to \(reason (.+)\)/;
 
-/** Returns the reason in the newest event about an unhealthy task. ECS keeps it after it has stopped the task. */
+/** Returns the reason in the newest event about an unhealthy task. ECS keeps the event after it has ended the task. */
 const problemOfEvents = ({ events = [] }: Pick<Service, "events">): string | undefined =>
   events.flatMap(({ message }) => UNHEALTHY_EVENT.exec(message ?? "")?.[1] ?? []).at(0);
 
 /**
- * @param targets the targets of the revision, of which ECS deregisters those whose tasks it stops
+ * @param targets the revision's targets; ECS deregisters a target when it stops the target's task
  * @param service the revision's ECS service
  */
 export const failureOfChecks = (

@@ -54,8 +54,8 @@ const RESOURCES_DELETED: DeployFailure = {
 };
 
 /**
- * Adds the revision's last log lines, without values of secrets, to a failure. If there are no lines yet, waits once for
- * late entries.
+ * Adds the revision's last log lines, without values of secrets, to a failure. If there are no lines yet, waits once
+ * for late entries.
  */
 export const withLastLines = async (
   { lastLines, secrets, settleMillis, clock }: VerdictDeps,
@@ -127,7 +127,7 @@ const verdictOnStopped = async (
 };
 
 /**
- * Returns whether to look for stopped tasks. If enough tasks run, this is not necessary. ECS counts a stopped task as
+ * Returns whether to look for stopped tasks. If enough tasks run, no search is necessary. ECS counts a stopped task as
  * failed only after a delay, and may have started another task by then.
  */
 const mayHaveStopped = (
@@ -142,8 +142,8 @@ const mayHaveStopped = (
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
  * Fails as soon as a task has failed, because ECS would only start another task. Also fails if the circuit breaker has
- * tripped, the Fargate quota is exhausted, or the service was deleted. Until `mountsUntil`, a rejected mount does not
- * count as a failure, and neither does a secret that ECS cannot read until `secretsUntil`.
+ * tripped, the Fargate quota is exhausted, or the service was deleted. A rejected mount counts as a failure only after
+ * `mountsUntil`, and a secret that ECS cannot read only after `secretsUntil`.
  *
  * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */

@@ -1,7 +1,7 @@
 /**
  * Converts literal time formats and replacement texts. GoogleSQL uses the syntax of strftime and RE2
- * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements). Trino uses that of MySQL and Java
- * (https://trino.io/docs/current/functions/datetime.html#mysql-date-functions).
+ * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements). Trino uses the syntax of MySQL and
+ * Java (https://trino.io/docs/current/functions/datetime.html#mysql-date-functions).
  */
 import { type Instant, parseDateTime } from "../../../../core/domain/wire/instant.ts";
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";

@@ -113,7 +113,9 @@ export class FilesApi {
     return orExists(this.#send("DeleteFileSystemCommand", input, options).orElse(missingAsOk));
   }
 
-  /** Returns false if S3 Files rejects the policy, which happens while a new role in it is not visible yet. */
+  /**
+   * Returns false if S3 Files rejects the policy, for example because a role in the policy is new and not visible yet.
+   */
   putPolicy(fileSystemId: string, policy: object, options: CallOptions): ApiResult<boolean> {
     const input = { fileSystemId, policy: JSON.stringify(policy) };
     return this.#send("PutFileSystemPolicyCommand", input, options)

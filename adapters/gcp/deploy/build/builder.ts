@@ -21,7 +21,7 @@ const IMAGE_GONE: DeployFailure = {
   message: "The image was deleted from Artifact Registry after its build. Deploy again.",
 };
 
-/** @param identities creates the account's runtime identity during the build, because this may take minutes */
+/** @param identities creates the account's runtime identity during the build, because the creation may take minutes */
 export const createCloudBuilder = (
   config: GcpConfig,
   clients: ClientSource,
@@ -71,7 +71,7 @@ export const createCloudBuilder = (
     ...{ builds: remote, failureOfUnavailable, failureOfRejection, newMark, clock, logger },
   });
 
-  /** Replaces the reference by tag with one by digest, because a later build may move the tag to another image. */
+  /** Replaces the tag in the reference with a digest, because a later build may move the tag to another image. */
   const pin = async ({ owner, source }: BuildRequest, signal?: AbortSignal): Promise<BuildEvent> => {
     const found = await builds.imageDigest(owner, source.digest, signal);
     if (signal?.aborted === true) return { kind: "failed", failure: INTERRUPTED };

@@ -101,8 +101,8 @@ export const createKeptImages = (config: RepositoryConfig, clients: ClientSource
 
     /**
      * Tags the images that a deployment keeps, and removes the other tags in `tagged`. The caller must read `tagged`
-     * before it determines the images. Otherwise, this call may remove the tag of a newer release. If a call to Artifact
-     * Registry fails, `keep` fails too, and its next call for the deployment repairs the tags.
+     * before it determines the images. Otherwise, this call may remove the tag of a newer release. If a call to
+     * Artifact Registry fails, `keep` fails too, and its next call for the deployment repairs the tags.
      */
     keep: (service: ReleasedService, images: Iterable<string>, tagged: ReadonlySet<string>, retry: RetryOptions) =>
       safeTry<void, CallState | Unavailable>(async function* () {

@@ -36,7 +36,7 @@ export const readReleases = (
       found.map((release) => ({
         ...release,
         hasImage: !absent.has(release.template.image),
-        // Every deploy keeps the token of the deployment, and no response contains it.
+        // The deployment's cron token is the key: every deploy keeps the token, and no response contains it.
         envDigests: envDigestsOf(release.template, attempted.cronToken),
       })),
     );

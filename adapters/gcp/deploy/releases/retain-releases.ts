@@ -1,6 +1,6 @@
 /**
- * Deletes the revisions beyond the kept releases, and keeps the images of the others. A failure does not fail the
- * rollout, because its revision already serves; the deployment's next rollout tries again.
+ * Deletes the revisions whose releases are no longer kept, and protects the images of the kept releases. A failure does
+ * not fail the rollout, because its revision already serves; the deployment's next rollout tries again.
  *
  * "In the following cases, you cannot delete a revision: [...] It can receive traffic", "It is the only revision of the
  * service", "It is the latest revision of the service": https://cloud.google.com/run/docs/managing/revisions
@@ -53,7 +53,7 @@ export const obsoleteRevisions = (
 /**
  * Must be called when the newest release has all traffic.
  *
- * @param service the service after the rollout's last write; after a later write, that rollout cleans up instead
+ * @param service the service after the rollout's last write; if a later rollout has written, that rollout cleans up
  */
 export const retainReleases = async (deps: RetentionDeps, { service }: OwnService): Promise<void> => {
   const { services, images, logger } = deps;

@@ -18,7 +18,8 @@ const MALFORMED: PaxRecords = { flaw: "has a malformed pax header" };
 const WHOLE = /^[0-9]+$/;
 
 /**
- * Returns the fields that a record sets for its entry. Most records, such as times, are irrelevant here and set none.
+ * Returns the fields that a record sets for its entry. Most records, such as times, are irrelevant here and set no
+ * fields.
  */
 const meaningOf = (key: string, value: Buffer): PaxRecords => {
   if (key.startsWith("GNU.sparse.") || key === "SCHILY.realsize") return { flaw: "is a sparse file" };

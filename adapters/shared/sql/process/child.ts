@@ -29,8 +29,8 @@ const START_MS = 20_000;
 
 export class ProcessEnded extends Error {
   /**
-   * True if the process exceeded its memory limit, or if a signal from outside ended it, such as the kernel's when the
-   * machine runs out of memory.
+   * True if the process exceeded its memory limit, or if the kernel or another process killed it. The kernel kills
+   * processes when the machine runs out of memory.
    */
   readonly memory: boolean;
   constructor(memory: boolean) {
@@ -80,7 +80,7 @@ export class SqlChild {
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
     // The process does not inherit the control plane's environment, which contains secrets. With TZ, the engine counts
-    // days in UTC. The cache needs an existing parent folder, because Node would create one that other users can read.
+    // days in UTC. The cache's parent folder must exist, because Node would create a folder that other users can read.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {
@@ -89,7 +89,7 @@ export class SqlChild {
       env,
     });
     const { pid } = this.#child;
-    // Neither the start of the process nor its statements may delay services. The process may have ended.
+    // The SQL process must not delay services, at its start or later. The call fails if the process has already ended.
     if (pid !== undefined) tryOr(() => lowerPriority(pid), undefined);
     this.#child.on("message", ({ kind }: SqlReply) => {
       if (kind === "broken" || kind === "trapped") this.#over = true;

@@ -1,6 +1,6 @@
 /**
- * A `SqlEngine` with one process per account, which parses and runs the account's statements. Statements are untrusted,
- * so the control plane's process does neither.
+ * A `SqlEngine` with one process per account, which parses and runs the account's statements. The control plane's own
+ * process must not parse or run statements, because they are untrusted.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";

@@ -12,8 +12,7 @@ export interface BillingRow {
   readonly usage_unit: string;
   readonly cost: string;
   readonly currency: string;
-  /** The name of the deployment. */
-  /** Null for a charge without a deployment. */
+  /** The name of the deployment. Null for a charge without a deployment. */
   readonly resource_name: string | null;
 }
 

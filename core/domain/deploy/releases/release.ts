@@ -44,7 +44,7 @@ export interface Release extends ReleaseOrigin {
 /** The author of a release that the platform created, for example after a restart of the server. */
 export const platformAuthor: ReleaseAuthor = { kind: "platform", id: "", label: "" };
 
-/** The origin of a release that a version of Portside without releases has rolled out. */
+/** The origin of a release that an earlier version of Portside, which stored no releases, has rolled out. */
 export const unknownOrigin: ReleaseOrigin = {
   createdBy: platformAuthor,
   message: null,

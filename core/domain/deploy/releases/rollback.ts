@@ -39,7 +39,7 @@ export const contentOf = (releases: readonly Content[], release: number): number
 
 /**
  * Returns the default target of a rollback: the newest release before the one that introduced the serving content.
- * Returns undefined if there is none.
+ * Returns undefined if no such release exists.
  * @param releases the releases of the deployment, in any order; the newest one serves
  */
 export const defaultRollbackTarget = <R extends Content>(releases: readonly R[]): R | undefined => {
@@ -87,8 +87,8 @@ const missingVolume = (release: number, name: VolumeName, trashed: readonly stri
     : `Release ${release} mounts the volume '${name}', which does not exist and is no longer in the trash. Create an empty volume with 'portside volume create ${name}', then try again.`;
 
 /**
- * Returns the number of the release that is nearest to `release` and has an image; the newer one of two. Returns
- * undefined if only the newest release has one, because it serves already.
+ * Returns the number of the release that is nearest to `release` and has an image. Of two equally near releases,
+ * returns the newer one. Ignores the newest release of all, because it serves already.
  */
 const nearestWithImage = (
   releases: readonly Pick<StoredRelease, "release" | "hasImage">[],

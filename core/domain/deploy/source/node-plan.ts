@@ -34,7 +34,7 @@ export interface NodePlan {
   readonly buildScripts: readonly string[];
   /** True if the build installs packages. Development dependencies count only if there are build scripts. */
   readonly installs: boolean;
-  /** The dependencies that are not part of the source, so the build may import them without running the service. */
+  /** The dependencies that are not part of the source. The build can import them without running the source's code. */
   readonly packages: readonly string[];
   readonly lock: NodeLock | undefined;
   /** The npm package and version of the package manager that reads the lock file; undefined for npm. */

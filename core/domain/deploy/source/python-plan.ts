@@ -106,7 +106,7 @@ const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
-/** Returns the folder and the settings module of the first manage.py that names one. Undefined if none does. */
+/** Returns the folder and the settings module of the first manage.py that names a module; undefined if none does. */
 const djangoOf = ({ texts }: SourceFiles): { readonly folder: string; readonly settings: string } | undefined => {
   for (const [path, text] of [...texts].sort(([a], [b]) => a.length - b.length)) {
     if (path !== "manage.py" && !path.endsWith("/manage.py")) continue;

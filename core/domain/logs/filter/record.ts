@@ -52,7 +52,7 @@ const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRec
   trace: ({ json }) => traceOf(json),
 };
 
-/** Returns one part of an entry's record by name, or undefined if the entry has none. */
+/** Returns one part of an entry's record by name, or undefined if the entry does not have the part. */
 export const partOf = (entry: LogEntry, name: string): unknown =>
   Object.hasOwn(parts, name) ? parts[name as keyof LogRecord](entry) : undefined;
 

@@ -49,11 +49,11 @@ export interface Redeploy {
   readonly renewed?: SecretName;
   /** If true and the plan changes nothing, the redeploy succeeds without a new release. */
   readonly skipsUnchanged?: boolean;
-  /** Returns sentences about what the redeploy leaves unchanged. Defaults to none. */
+  /** Returns sentences about the data that the redeploy leaves unchanged. Defaults to no sentences. */
   readonly describe?: (release: StoredRelease, volumes: PresentVolumes["volumes"]) => readonly string[];
 }
 
-/** What a redeploy records, and the texts of its records. */
+/** The origin that a redeploy's release records, and the texts of the redeploy's stream and log. */
 export interface RedeployRecord extends Pick<ReleaseOrigin, "message" | "rolledBackTo"> {
   /** The author of the release. Defaults to the caller. */
   readonly createdBy?: ReleaseOrigin["createdBy"];
@@ -77,7 +77,7 @@ interface Refused {
   readonly failure: DeployFailure;
 }
 
-/** Reads the volumes that determine whether a release can be deployed. A release without mounts needs none. */
+/** Reads the volumes that determine whether a release can be deployed. A release without mounts needs no volumes. */
 const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
@@ -87,7 +87,7 @@ const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
     return ok<PresentVolumes>({ volumes, trashed });
   });
 
-/** Pins the references of a redeploy: unchanged ones as in the release, the others to the newest version. */
+/** Pins the references of a redeploy. Unchanged references keep the release's versions; others get the newest one. */
 const pinForRedeploy = (
   caller: Caller,
   { release, template: { secrets: pinned } }: StoredRelease,
@@ -180,8 +180,8 @@ const begin = (
 };
 
 /**
- * Starts a redeploy, which the caller must have prepared. It does not wait for a running build; the deploy of that
- * build ends with `superseded`. Fails only before the stream begins; later failures are records of the stream.
+ * Starts a redeploy, which the caller must have prepared. The redeploy does not wait for a running build; the deploy of
+ * that build ends with `superseded`. Fails only before the stream begins; later failures are records of the stream.
  */
 export const startRedeploy = (
   caller: Caller,

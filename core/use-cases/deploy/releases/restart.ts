@@ -15,7 +15,7 @@ import { useCase } from "../../pipeline/use-case.ts";
 import { ownService } from "../find-name.ts";
 import { prepareRedeploy, type Redeploy, startRedeploy } from "./redeploy.ts";
 
-/** Chooses the newest release, which serves. It may change between the request and the start of the redeploy. */
+/** Chooses the newest release, which serves. Another release may be the newest when the redeploy starts. */
 export const servingRelease = (name: DeploymentName): Redeploy => ({
   name,
   choose: ([newest]) =>
