@@ -87,6 +87,8 @@ export class SqlChild {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
       env,
+      // With a session of its own, the process has a lower priority than services in other control groups.
+      detached: true,
     });
     const { pid } = this.#child;
     // Neither the start of the process nor its statements may delay services. The process may have ended.
