@@ -1,5 +1,7 @@
 /** Lowers the priority of long-running work, such as builds and SQL queries, below that of services and the API. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
+import { tryOr } from "./try-or.ts";
 
 /** On a busy machine, the work still gets about a third of the CPU time of a service, so that it can finish. */
 const NICE = 5;
@@ -9,11 +11,31 @@ export const LOW_WEIGHT = 0.25;
 
 const lowerThan = (priority: number): number => Math.min(constants.priority.PRIORITY_LOW, priority + NICE);
 
+/** Returns whether the process started its session. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+const leadsSession = (pid: number): boolean => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The fields after the name are: state, parent, process group, session.
+  const [, , , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return session === String(pid);
+};
+
 /**
  * Lowers the priority of a process, and of the processes and threads that it starts later. Throws if the process has
  * ended.
+ *
+ * With autogroups, Linux compares nice values only within a session, and distributes the CPU time among sessions and
+ * control groups by their own weights. Therefore, also lowers the weight of a session that the process started.
+ * https://man7.org/linux/man-pages/man7/sched.7.html
  */
-export const lowerPriority = (pid: number): void => setPriority(pid, lowerThan(getPriority(pid)));
+export const lowerPriority = (pid: number): void => {
+  const priority = lowerThan(getPriority(pid));
+  setPriority(pid, priority);
+  if (process.platform !== "linux") return;
+  // Fails without autogroups, or if the process has ended.
+  tryOr(() => {
+    if (leadsSession(pid)) writeFileSync(`/proc/${pid}/autogroup`, String(priority));
+  }, undefined);
+};
 
 /**
  * Gives the calling thread a lower priority than the main thread. Only Linux has priorities for threads. On other

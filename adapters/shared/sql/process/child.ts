@@ -87,6 +87,8 @@ export class SqlChild {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
       env,
+      // With a session of its own, the process has a lower priority than services in other control groups.
+      detached: true,
     });
     const { pid } = this.#child;
     // The SQL process must not delay services, at its start or later. The call fails if the process has already ended.
