@@ -107,7 +107,7 @@ const json =
 export const get = json("GET");
 export const post = json("POST");
 
-/** Calls `run`, unless the body of a request to an endpoint without fields has fields. */
+/** Calls `run` for an endpoint without fields. Returns an error instead if the request has fields. */
 export const withoutFields = <T>(
   request: RawFields,
   run: () => ResultAsync<T, ControlPlaneError>,

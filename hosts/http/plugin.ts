@@ -211,8 +211,8 @@ class HttpRequestOptions implements EndpointOptions {
   }
 
   /**
-   * Aborts if the client disconnects before it receives the response. Created lazily, because a signal costs more than a
-   * small response.
+   * Aborts if the client disconnects before it receives the response. Created lazily, because a signal costs more than
+   * a small response.
    */
   get signal(): AbortSignal {
     this.#controller ??= this.#watch();
@@ -230,7 +230,7 @@ class HttpRequestOptions implements EndpointOptions {
     const controller = new AbortController();
     if (isClosed(raw)) controller.abort();
     raw.once("close", () => {
-      // Every response ends with "close", and creating an abort reason is expensive.
+      // Every response emits "close". Abort only after a disconnect, because creating an abort reason is expensive.
       if (clientDisconnected(raw)) controller.abort();
     });
     return controller;

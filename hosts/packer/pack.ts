@@ -23,7 +23,7 @@ const readHead = async (chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array> 
   return head;
 };
 
-/** Yields an entry with exactly the size of its header, also if the file grows meanwhile. */
+/** Yields an entry whose content has exactly the size in its header, even if the file grows meanwhile. */
 async function* entryOf(path: string, { size, read }: FileContent): AsyncGenerator<Uint8Array> {
   const chunks = read()[Symbol.asyncIterator]();
   let chunk = await readHead(chunks);

@@ -15,7 +15,7 @@ export interface SourceEntry {
 }
 
 export interface FolderListing {
-  /** Identifies the folder, also if links lead to it. */
+  /** Identifies the folder, regardless of the links that lead to it. */
   readonly id: string;
   /** The entries, in any order. */
   readonly entries: readonly SourceEntry[];

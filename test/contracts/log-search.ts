@@ -112,7 +112,9 @@ interface MixedSearch {
   readonly limit: number;
 }
 
-/** Calls `check` with random filters of entries that the log also has in another account and in another service. */
+/**
+ * Calls `check` with random entries and filters. Stores the same entries for another account and another service too.
+ */
 const amongScopes = (
   subject: StoreSubject,
   numRuns: number,

@@ -18,7 +18,7 @@ export interface Reference {
 
 /** What a release declares, and the image that it runs. */
 export interface Content {
-  /** The text of the source. Each deploy has another one. */
+  /** The text of the source, which is different for each deploy. */
   readonly source: string;
   readonly env: Readonly<Record<string, string | Reference>>;
   /** Names of volumes, each mounted at `/mnt/NAME`. */

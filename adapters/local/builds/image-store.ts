@@ -141,7 +141,9 @@ export class ImageStore {
     return { whole, containerId: manifest?.kind === "container" ? manifest.id : undefined };
   }
 
-  /** Records the use for the sweep. Ignores disk errors, because the image can run without the record. */
+  /**
+   * Records the time of use, which the sweep reads. Ignores disk errors, because the image can run without the record.
+   */
   #noteUse(reference: string): void {
     try {
       lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());

@@ -84,7 +84,8 @@ export class RunningContainer implements Running {
     return this.#inTurn(async () => {
       const container = this.#container;
       if (container === undefined) return;
-      // A direct thaw takes less than 1 ms. Through the engine, it takes about 20 ms, because that starts a program.
+      // A direct thaw takes less than 1 ms. A thaw by the engine takes about 20 ms, because the engine starts a
+      // program.
       const freezer = this.#engine.sharesKernel ? containerFreezer(groupsOf(this.#pid), container.id) : undefined;
       if (freezer === undefined) {
         await container.pause({ abortSignal: AbortSignal.timeout(PAUSE_MS) });

@@ -117,7 +117,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   images: "images",
   // The backup contains only the Python environments that images need. The next build downloads the rest.
   cache: "environments",
-  // The secrets key. A backup contains it only if the operator asks for it.
+  // The secrets key. A backup contains the key only if the operator passes `--with-secrets-key`.
   [KEY_FILE]: "secrets key",
   [`${KEY_FILE}.new`]: "left out",
   [`${KEY_FILE}.copy`]: "left out",

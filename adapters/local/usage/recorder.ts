@@ -19,7 +19,9 @@ import type { ResourceUse } from "../sandbox/runner.ts";
 import type { RollupRow } from "./rollups.ts";
 
 const TICK_MS = 10_000;
-/** If more time passes between two measurements, the machine was suspended, and the rest does not count as observed. */
+/**
+ * If more time passes between two measurements, the machine was suspended. The excess does not count as observed time.
+ */
 const MAX_TICK_MS = 60_000;
 
 /** A running instance. */
@@ -43,7 +45,7 @@ export interface RecorderDeps {
 
 export class Recorder {
   readonly #deps: RecorderDeps;
-  /** The counters since the last write, by account and service. Nested, so that a lookup creates no key. */
+  /** The counters since the last write, by account and service. Nested maps, so that a lookup needs no combined key. */
   readonly #rollups = new Map<string, Map<string, Rollup>>();
   /** The CPU time of each instance at its last measurement. */
   #cpuMillis = new Map<string, number>();

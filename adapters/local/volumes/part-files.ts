@@ -1,7 +1,7 @@
 /**
  * Stores the parts of uploads as files, in one folder per upload. The name of the folder identifies the volume, the
- * object and the start of the upload, so an upload has no other record. A part gets its name when
- * all its bytes are on disk.
+ * object and the start of the upload, so an upload has no other record. A part gets its name when all its bytes are on
+ * disk.
  */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";

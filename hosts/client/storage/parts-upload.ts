@@ -94,8 +94,8 @@ export class PartsUpload {
   }
 
   /**
-   * Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. If the URLs
-   * expire after at least one part was stored, continues with new URLs.
+   * Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. If the
+   * URLs expire after at least one part was stored, continues with new URLs.
    */
   async send(signal: AbortSignal): Promise<number> {
     for (;;) {
@@ -126,7 +126,7 @@ export class PartsUpload {
       for (const [index, { url, ...range }] of this.#grant.parts.entries()) {
         if (this.#tags.has(index)) continue;
         const { tag, sent } = await retry(signal, () => this.#source.send(url, range, signal));
-        // The source has reported the bytes.
+        // `send` has already reported these bytes.
         this.#store(index, tag, sent, false);
       }
       await this.#complete(signal);

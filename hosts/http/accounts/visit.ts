@@ -50,7 +50,7 @@ export const visitOf = (
     address: ip,
     base: `${configured ?? `${protocol}://${host}`}${prefix}`,
     isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
-    // A proxy on this machine may send the loopback address as the host. Then the page's own origin decides.
+    // A proxy on this machine may send the loopback address as the host, so the page's own origin must be loopback too.
     isLoopback: [hostname, ...originHost(headers.origin)].every(isLoopbackHost),
     session: sessionSecretsOf(headers),
     console,
