@@ -134,7 +134,7 @@ export class BusySocket {
 
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
-      // The listener stays, because without one, a later error such as too many open files would end the process.
+      // Never removes the listener: without a listener, a later error, such as too many open files, ends the process.
       this.#server.on("error", reject);
       this.#server.listen(this.path, resolve);
     });

@@ -86,7 +86,7 @@ export interface EngineLogs {
   close(): Promise<void>;
 }
 
-/** The error of `append` if the entries may not be in the file. */
+/** The error of `append` if at least one entry may be missing from the file. */
 export const unwritable = () => unavailable("The log cannot be written. Try again.", 5);
 
 interface AccountLog {

@@ -48,7 +48,7 @@ export class Folder implements AsyncDisposable {
     return join(this.here, name);
   }
 
-  /** Like `at`, for a name that may not be UTF-8. */
+  /** Like `at`, for a name that is not necessarily UTF-8. */
   atBytes(name: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.here}/`), name]);
   }

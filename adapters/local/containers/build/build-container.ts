@@ -43,8 +43,8 @@ const buildWithApi = async (
 };
 
 /**
- * Returns the failure for a build when the engine does not respond. The server does not reuse an earlier image, because
- * only the engine knows whether the image still exists.
+ * Returns the failure for a build when the container engine does not respond. The server does not reuse an earlier
+ * image, because only the container engine knows whether the image still exists.
  */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
