@@ -1,6 +1,6 @@
 /**
- * Packs a source into a tar.gz, in a browser and in Node. The same files produce the same bytes, so that a deploy of an
- * unchanged source has the digest of the earlier one.
+ * Packs a source into a tar.gz, in a browser and in Node. The same files produce the same bytes, so the digest of an
+ * unchanged source stays the same.
  */
 import { archiveLimits } from "../../core/domain/accounts/limits.ts";
 import { ArchiveContents } from "../../core/domain/deploy/archive.ts";

@@ -141,7 +141,7 @@ export const walkSource = async (tree: SourceTree): Promise<WalkedSource> => {
   return walk;
 };
 
-/** Returns a folder of a source as a source. */
+/** Returns a source that consists of one folder of another source. */
 export const folderOf = (tree: SourceTree, folder: string): SourceTree => {
   const { resolveLink } = tree;
   return {

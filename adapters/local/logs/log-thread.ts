@@ -56,8 +56,8 @@ const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread",
 export const canWriteInThread = script !== null;
 
 /**
- * The amount that the thread has not acknowledged at which writers must wait. A larger amount would delay calls,
- * because the thread handles all earlier items before a call.
+ * Writers must wait while this amount is unacknowledged. A larger amount would delay calls, because the thread handles
+ * all earlier items before a call.
  */
 const AHEAD: Amount = { entries: 20_000, letters: 1024 * 1024 };
 /** The estimated size of an entry without its text, in characters. */

@@ -43,7 +43,7 @@ export interface UploadSource {
   ) => Promise<{ readonly sent: number; readonly tag: string }>;
 }
 
-/** Returns whether the object has this size, after a completion without a response. */
+/** Checks whether a completion without a response succeeded: returns true if the object has this size. */
 const isStored = async (client: Client, { volume, path }: ObjectAddress, size: number, signal: AbortSignal) => {
   const { objects } = await client.listObjects({ volume, prefix: path, limit: 1 }, { signal });
   return objects[0]?.path === path && objects[0].size === size;
@@ -86,8 +86,8 @@ export class PartsUpload {
   }
 
   /**
-   * True if the storage has no such upload anymore, or other parts than this run sent. Another run may have completed
-   * the upload or sent its parts again. The caller must start another upload.
+   * True if the storage no longer has the upload, or has parts that this run did not send. Another run may have
+   * completed the upload or sent its parts again. The caller must start another upload.
    */
   get isGone(): boolean {
     return this.#gone;
