@@ -29,7 +29,7 @@ export class BackupWriter implements AsyncDisposable {
   readonly #hash = createHash("sha256");
   readonly #onProgress: (bytes: number) => unknown;
   #failure: unknown;
-  /** Ends the wait for the compressor to accept more bytes. */
+  /** Resolves the promise of a write that waits until the compressor accepts more bytes. */
   #resume: () => void = () => undefined;
   #entries = 0;
   /** The number of bytes that the caller must still write to complete the content of the last entry. */

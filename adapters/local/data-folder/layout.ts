@@ -242,7 +242,9 @@ const targetOf = (path: string): string => {
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;
 };
 
-/** A restore that is killed between its two renames leaves no data folder. The server must not create an empty one. */
+/**
+ * If a restore is killed between its two renames, no data folder exists. The server must not create an empty one then.
+ */
 const refuseInterruptedRestore = (dataDir: string): void => {
   if (existsSync(dataDir)) return;
   const target = targetOf(dataDir);

@@ -1,6 +1,6 @@
 /**
- * The Unix socket on which a service takes a busy lease: `POST /busy {"until": TIME}`. Until then, the platform neither
- * freezes nor stops the instance. Each instance has a separate socket, which only its service can reach.
+ * The Unix socket on which a service takes a busy lease: `POST /busy {"until": TIME}`. Until this time, the platform
+ * neither freezes nor stops the instance. Each instance has a separate socket, which only its service can reach.
  */
 import { chmodSync, chownSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

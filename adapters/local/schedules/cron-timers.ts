@@ -113,7 +113,7 @@ export class CronTimers {
     const since = this.#deps.clock.now();
     for (const { job, stop, due } of this.#timers.values()) {
       stop.abort();
-      // The timer is late because the process was busy.
+      // This fire is due, but its timer is late because the process was busy.
       if (due !== undefined && due <= since && !isTooLate(due, since)) this.#fire(job, due);
     }
     this.#run?.stop.abort();

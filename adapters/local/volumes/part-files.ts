@@ -15,7 +15,7 @@ import { etagOf, PIECE } from "./object-file.ts";
 
 /** The start in seconds, a unique part, a digest of the object, and the volume's id. */
 const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})-([\w-]+)$/;
-/** Marks the folder of an upload that does not exist anymore. */
+/** The suffix of the folder of a deleted upload. */
 const REMOVED = ".removed";
 const PART = /^[1-9]\d{0,4}$/;
 
