@@ -44,8 +44,8 @@ const ask = async (
 const MAX_TRIES = 100;
 
 /**
- * Retries while the engine is unavailable: on a busy machine, a short deadline may pass before the engine has read the
- * log.
+ * Returns the failure of a statement. Retries while the engine is unavailable: on a busy machine, a short deadline may
+ * pass before the engine has read the log.
  */
 const failureOf = async (
   subject: ProviderSubject,

@@ -74,7 +74,7 @@ export const everyObject = async (
   }
 };
 
-/** Returns all objects directly at the prefix and all folders below it in the order of the pages. */
+/** Returns the objects and folders directly below the prefix, in the order of the pages. */
 export const everyFolder = async (
   subject: StoreSubject,
   volume: StoredVolume,

@@ -74,7 +74,7 @@ export interface ReleaseSystem {
     fields: Readonly<Record<string, unknown>>,
   ): Promise<Result<readonly DeployEvent[], ControlPlaneError>>;
   follow(run: DeployRun): Promise<readonly DeployEvent[]>;
-  /** The text of the source that serves, if the service can tell, and its variables. */
+  /** The variables of the service, and the text of the source that serves if the service can report it. */
   observe(name: string): Promise<{ readonly source?: string; readonly env: Readonly<Record<string, string>> }>;
   /** How `observe` shows a reference. */
   shown(reference: Reference, value: string | undefined): string;

@@ -37,8 +37,8 @@ export interface RecorderDeps {
   /** Returns all running instances. */
   readonly instances: () => readonly MeasuredInstance[];
   /**
-   * Receives the rollups since the last stored ones, and the milliseconds for which services were observed since the
-   * last call. Returns false if it cannot store them yet; the next call then contains the rollups again.
+   * Receives the rollups that are not stored yet, and the milliseconds for which services were observed since the last
+   * call. Returns false if it cannot store the rollups yet. The next call then contains them again.
    */
   readonly write: (rows: readonly RollupRow[], observedMillis: number) => boolean;
 }
