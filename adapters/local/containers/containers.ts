@@ -46,7 +46,7 @@ const MARK = "portside.mark";
 /** The label on images that a server on this machine built. */
 const IMAGE = "portside.image";
 const RETRY_MS = 5000;
-/** The maximum time that a request for the list of deployments waits for the engine. */
+/** The maximum time that a request for the list of deployments waits for the container engine. */
 const RESPONSE_TIMEOUT_MS = 1000;
 const gone = [404, 409];
 
@@ -228,12 +228,12 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     imageLabels: ({ owner, ...image }: BuiltImage) => ({
       [IMAGE]: JSON.stringify({ scope: imageScope, owner: ownerFolder(owner), ...image }),
     }),
-    /** Returns the image's name in the engine. */
+    /** Returns the image's name in the container engine. */
     tagOf: (reference: string) =>
       `portside-${imageScope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
     /**
-     * Returns the network for the commands of an account's builds; undefined for the container engine's default,
-     * because Podman's builder does not support named networks.
+     * Returns the network for the commands of an account's builds. With Podman, returns undefined, which selects the
+     * default network, because Podman's builder does not support named networks.
      */
     buildNetwork: async (owner: AccountId) => (engine.name === "Docker" ? networkOf(owner) : undefined),
     /** Rejects if the container engine does not respond. */

@@ -40,7 +40,7 @@ export interface ContainerEngine {
 
 const RESPONSE_TIMEOUT_MS = 5000;
 
-/** Returns the possible socket paths of engines. If `DOCKER_HOST` is set, returns only its path. */
+/** Returns the possible socket paths of container engines. If `DOCKER_HOST` is set, returns only its path. */
 const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
   if (host !== undefined && host !== "") return host.startsWith("unix://") ? [host.slice("unix://".length)] : [];
   return [

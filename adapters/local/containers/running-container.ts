@@ -210,7 +210,7 @@ export class RunningContainer implements Running {
 
   /**
    * Reads the log until the container ends, and returns the container's final state. Continues after a restart of
-   * the engine.
+   * the container engine.
    */
   async #follow(container: Container, onOutput: OnOutput): Promise<ContainerInspectInfo["State"]> {
     const log = new ContainerLog(onOutput);

@@ -38,7 +38,7 @@ export class Folder implements AsyncDisposable {
     this.#path = path;
   }
 
-  /** A path to the open folder that renames cannot redirect. */
+  /** A path to the open folder. Renaming the folder does not redirect the path. */
   get here(): string {
     return throughHandles ? `/proc/self/fd/${this.handle.fd}` : this.#path;
   }

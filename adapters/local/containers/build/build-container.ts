@@ -56,7 +56,7 @@ const lacksClassicBuilder = (error: unknown): boolean =>
 
 /**
  * Builds the image and returns its id. Rejects with `BuildError` if the build fails. Aborting `signal` stops the build
- * in the engine.
+ * in the container engine.
  */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;

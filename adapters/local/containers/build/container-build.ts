@@ -10,7 +10,7 @@ export interface ContainerBuild extends Pick<BuildContext, "limits" | "network" 
   readonly source: Source;
   /** The account, encoded for the container engine's resource names. */
   readonly owner: string;
-  /** The image's name in the engine. */
+  /** The image's name in the container engine. */
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
   /** The network for the classic builder's commands; undefined for the container engine's default network. */

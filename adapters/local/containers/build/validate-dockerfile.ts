@@ -277,7 +277,10 @@ const readingOf = (lines: readonly string[], mark: string | undefined, builder: 
   return { found, stages: { names: stages, count: stageCount } };
 };
 
-/** These reasons apply in every reading. The other reasons apply only in a reading that a builder may use. */
+/**
+ * The ways to read a Dockerfile differ in the escape character. These reasons apply in every reading. The other reasons
+ * apply only in a reading that a builder may use.
+ */
 const ALWAYS = [BY_ID, REMOTE];
 
 /**
