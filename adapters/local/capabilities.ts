@@ -17,7 +17,9 @@ import { METRIC_DAYS } from "./usage/rollups.ts";
 
 type Chosen = Omit<ChosenRunner, "mark" | "endOthers" | "close">;
 
-/** The maximum duration of one attempt of a fire. Equals Cloud Scheduler's limit, so services can move to it. */
+/**
+ * The maximum duration of one attempt of a fire. Equals Cloud Scheduler's limit, so services can move to Google Cloud.
+ */
 export const MAX_FIRE_SECONDS = 1800;
 
 const sandboxNetwork = (networks: Chosen["networks"]): string =>

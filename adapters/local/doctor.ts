@@ -32,7 +32,8 @@ const isWritable = (folder: string): boolean => {
 };
 
 /**
- * The check warns if less space is free, because images, logs and volumes grow, and a single build may unpack 2 GiB.
+ * The check warns if the free space is below this value, because images, logs and volumes grow, and a single build may
+ * unpack 2 GiB.
  */
 const ROOMY = 5 * GiB;
 

@@ -1,4 +1,4 @@
-/** The health check: tests writes to each part of the data folder. Its messages contain no paths. */
+/** The health check of the server. Tries to write to each part of the data folder. The messages contain no paths. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";

@@ -37,7 +37,7 @@ export interface LocalDeps {
    * process, and its services end with this process.
    */
   readonly engineSocket?: string | undefined;
-  /** Called when the engine of `engineSocket` has ended, before the calls that it interrupted fail. */
+  /** Called when the engine of `engineSocket` has ended, before the interrupted calls to the engine fail. */
   readonly onEngineEnd?: (() => void) | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The result of `createLocalProvider`. In a separate file, because the published types must not import the types of
+ * The result of `createLocalProvider`. It has a separate file, because the published types must not import the types of
  * Docker's client.
  */
 import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";

@@ -69,8 +69,8 @@ export interface ServerOptions {
 }
 
 /**
- * Opens the server of a data folder, which changes the state, builds images and runs SQL queries. The engine must be
- * open.
+ * Opens the server of a data folder. The server changes the state, builds images and runs SQL queries. The engine must
+ * already be open.
  */
 export const openServer = async (options: ServerOptions): Promise<LocalProvider> => {
   const { config, dataDir, connection, issuers, environment, clock, ids, logger } = options;

@@ -74,7 +74,8 @@ mistake would detach storage: \`{}\` declares a service without storage. See [vo
 ## env
 
 The environment variables of the service. If the field is absent, the service keeps its current variables; \`{}\` removes all. The flags
-\`--env\` and \`--env-file\` add to the field and take precedence. Do not store secrets in the file: pass them with the flags.
+\`--env\` and \`--env-file\` add to the field and take precedence. Do not put passwords or keys into the file: refer to
+a [secret](../secrets.md) with \`{"secret": NAME}\`.
 [environment.md](../guides/environment.md) lists the reserved names.
 
 ## min_instances

@@ -27,7 +27,7 @@ test("no request takes longer than ten minutes", async () => {
   );
 });
 
-/** A deployed declaration can be deployed again, also without `env`, which keeps the environment. */
+/** A declaration that was deployed can be deployed again. Without `env`, the deploy keeps the environment. */
 const againWithoutEnv = (policy: Policy) =>
   fc.asyncProperty(deployRequest(), fc.boolean(), async ({ json }, large) => {
     const cloud = createSimulatedCloud();

@@ -3,7 +3,7 @@ import { adjust, type Policy, veto } from "portside";
 
 const GiB = 1024 ** 3;
 
-/** Production services only read their volumes. */
+/** Production services must mount their volumes read-only. */
 export const readOnlyInProduction: Policy = {
   name: "production mounts are read-only",
   judge: ({ declaration: { name, mounts } }) =>

@@ -6,7 +6,7 @@ import { accountOf, createControlPlane, type Principal } from "portside";
 import { portside } from "portside/http";
 import { createMemoryProvider } from "portside/memory";
 
-/** Sessions of the application. Yours come from its login. */
+/** The sessions of the application. In your application, the login creates them. */
 const sessions = new Map([["s1", "ann"]]);
 
 /** The user of each request that reaches Portside. */

@@ -5,7 +5,7 @@ import { portside } from "portside/http";
 import { createMemoryProvider } from "portside/memory";
 import { type Authenticator, errAsync, type Logger, okAsync, unauthenticated } from "portside/ports";
 
-/** The application's users by token. Yours query a database or an identity provider. */
+/** The application's users by token. Your application would query a database or an identity provider instead. */
 const users = new Map([
   ["token-of-ann", "ann"],
   ["token-of-bob", "bob"],

@@ -1,6 +1,7 @@
 /**
- * One variable selects where services run: `PORTSIDE_PROVIDER=memory|local|gcp|aws npm start`. The clouds read their
- * settings from the environment as well, like `portside serve` (docs/providers/gcp.md, docs/providers/aws.md).
+ * One variable selects where services run: `PORTSIDE_PROVIDER=memory|local|gcp|aws npm start`. The cloud providers
+ * read their settings from the same environment variables as `portside serve`: see docs/providers/gcp.md and
+ * docs/providers/aws.md.
  */
 import { accountOf } from "portside";
 import { buildPlatform, resolveSettings, SettingsError } from "portside/composition";

@@ -8,7 +8,7 @@ import { portside } from "portside/http";
 import type { Metrics } from "portside/metrics";
 import type { Logger } from "portside/ports";
 
-/** The application's users and their passwords. Yours are in a database, as hashes. */
+/** The application's users and their passwords. Your application would store hashes in a database instead. */
 const passwords = new Map([
   ["ann", "lighthouse"],
   ["bob", "harbour"],

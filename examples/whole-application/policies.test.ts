@@ -7,7 +7,10 @@ import { leastMemory, mostInstances, prodInstances, prodInstancesAtFirst, prodMe
 /** Names as clients write them. */
 const prod = fc.constantFrom("prod-shop", "prod_shop");
 
-/** Deployed services satisfy the rules for memory and instances; 0 would mean the platform's own maximum. */
+/**
+ * Deployed services satisfy the rules for memory and instances. A `max_instances` of 0 would mean the platform's own
+ * maximum.
+ */
 const holds = (...policies: readonly Policy[]) =>
   fc.asyncProperty(deployRequest(cloudRunLikeCatalogue, prod), async ({ json }) => {
     const { deployment } = await simulateDeploy(json, { settings: { policies } });

@@ -1,4 +1,4 @@
-/** Sources for the contract suites. A spool reads only `hello`; no service runs here. */
+/** Sources for the contract suites. The suite of the spool reads only `hello`, and runs no service. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

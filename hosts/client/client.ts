@@ -19,7 +19,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Read the responses of the endpoints that return a part of the result in headers. */
+/** The readers of responses whose headers contain a part of the result. */
 const readers = {
   readLogs: (body: unknown, headers: Headers): LogPage => {
     const pollAfter = headers.get("x-poll-after");
@@ -62,10 +62,10 @@ type FollowRequest = Omit<NonNullable<Parameters<Methods["readLogs"]>[0]>, "unti
 
 /**
  * A client of the HTTP API: one method per endpoint, with the names, requests and results of the control plane. A
- * method throws a `PortsideError` if the request fails. A method that starts a deploy resolves to the deploy's records
- * when the platform has accepted the deploy, which continues if its client disconnects. `followDeploy` yields the
- * records of a deploy, starting at any record. If the connection breaks, an iteration of records reconnects and
- * continues after the last one received.
+ * method throws a `PortsideError` if the request fails. A method that starts a deploy resolves when the platform has
+ * accepted the deploy. Its result yields the deploy's records. The deploy continues if its client disconnects.
+ * `followDeploy` yields the records of a deploy, starting at any record. If the connection breaks, an iteration of
+ * records reconnects and continues after the last record received.
  */
 export interface Client extends Methods {
   /**
@@ -87,8 +87,8 @@ const BACKOFF_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 
 /**
- * Returns a `readLogs` for which the platform waits until an entry matches. Stops sending `wait` when a platform of an
- * earlier version rejects the field.
+ * Returns a `readLogs` that makes the platform wait until an entry matches. Stops sending `wait` if the platform
+ * rejects the field, as earlier versions do.
  */
 export const waitingReadLogs = ({ readLogs }: Pick<Methods, "readLogs">): Methods["readLogs"] => {
   let knowsWait = true;
@@ -104,7 +104,7 @@ export const waitingReadLogs = ({ readLogs }: Pick<Methods, "readLogs">): Method
   };
 };
 
-/** Returns a function that reads a page. It waits after a temporary error, and returns undefined. */
+/** Returns a function that reads a page. After a temporary error, the function waits and returns undefined. */
 const pageReader = (client: Methods, request: FollowRequest, limit: number, signal: AbortSignal): ReadPage => {
   const readLogs = waitingReadLogs(client);
   let failures = 0;

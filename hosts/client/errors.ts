@@ -5,7 +5,7 @@ import { statusOfKind } from "../http/error-response.ts";
 /** The kind of the platform's error; `no_response` or `stream_lost` if the connection failed. */
 export type ErrorCode = ErrorKind | "no_response" | "stream_lost";
 
-/** Thrown by every method of the client, except if its signal aborts. */
+/** A method of the client throws this error if its request fails, and the signal's reason if its signal aborts. */
 export class PortsideError extends Error {
   readonly code: ErrorCode;
   constructor(code: ErrorCode, message: string, cause?: unknown) {
@@ -26,7 +26,7 @@ export interface FieldIssue {
   /** The path of the field, such as `volumes./data.name`; empty if the issue concerns the whole request. */
   readonly field: string;
   readonly message: string;
-  /** A stable word, such as `missing`. */
+  /** The type of the problem, such as `missing`. docs/reference/errors.md lists the types. */
   readonly type: string;
 }
 

@@ -3,7 +3,9 @@ import { apiError, ConnectionError, type NextSteps, nextSteps } from "./errors.t
 
 /** The platform and the credential. */
 export interface ClientOptions {
-  /** The address of the API, such as `https://api.example.com`, with the prefix of an embedded API. */
+  /**
+   * The address of the API, such as `https://api.example.com`. Includes the prefix if an application embeds the API.
+   */
   readonly url: string;
   /** An API key. Omit it if `token` is set, or if `fetch` adds a credential. */
   readonly key?: string | undefined;

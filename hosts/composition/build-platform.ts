@@ -109,7 +109,7 @@ export const buildPlatform = async (
   );
   rebind(container, overrides);
 
-  // Created one at a time: the container would create them concurrently, and the stack needs a defined order.
+  // Gets the parts one at a time. Otherwise the container would create them concurrently, but the stack needs an order.
   const { clock, ids, logger } = await container.getAsync(tokens.runtime);
   const loaded = await container.getAsync(tokens.loaded);
   const provider = await container.getAsync(tokens.provider);

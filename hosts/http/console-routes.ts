@@ -83,8 +83,9 @@ const sendFile = (request: FastifyRequest, reply: FastifyReply, { type, content,
 };
 
 /**
- * Returns a function that returns the storage origins. Reads them until a read succeeds, once for concurrent requests,
- * because anyone may request the page. Without them, the page works except for uploads and downloads.
+ * Returns a function that returns the storage origins. The function keeps the origins after the first successful read.
+ * Concurrent requests share one read, because anyone may request the page. Without the origins, the page works except
+ * for uploads and downloads.
  */
 const createOriginReader = (controlPlane: ControlPlane) => {
   let known: readonly string[] | undefined;

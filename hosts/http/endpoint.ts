@@ -9,7 +9,7 @@ import { errAsync, type ResultAsync } from "../../core/result.ts";
 import type { Visit } from "./accounts/visit.ts";
 import type { FieldLocation } from "./error-response.ts";
 
-/** What an endpoint may know about a request besides its fields. */
+/** The properties of a request that an endpoint may read, in addition to the fields. */
 export interface EndpointOptions extends RequestOptions {
   readonly signal: AbortSignal;
   readonly visit: Visit;
@@ -69,7 +69,7 @@ export interface SpecialEndpoint extends EndpointDescription {
 
 export type Endpoint = JsonEndpoint | RedeployEndpoint | SpecialEndpoint;
 
-/** The part of a definition that the types of the client derive from. */
+/** The part of a definition from which the client's types derive. */
 interface Typed<O extends string, F extends Fields, R extends z.ZodType> {
   readonly operation: O;
   readonly fields?: F;
@@ -107,7 +107,7 @@ const json =
 export const get = json("GET");
 export const post = json("POST");
 
-/** Calls `run`, unless the body of a request to an endpoint without fields has fields. */
+/** Calls `run` for an endpoint without fields. Returns an error instead if the request has fields. */
 export const withoutFields = <T>(
   request: RawFields,
   run: () => ResultAsync<T, ControlPlaneError>,
@@ -130,13 +130,13 @@ export const redeploy = <const O extends string, const P extends string, F exten
   ...definition,
 });
 
-/** Returns whether a request needs a credential. */
+/** Returns whether requests to the endpoint need a credential. */
 export const needsCredential = (endpoint: Endpoint): boolean => endpoint.kind !== "json" || endpoint.isPublic !== true;
 
 /** Returns whether the endpoint belongs to the console, which a host may turn off. */
 export const isOfConsole = ({ path }: Endpoint): boolean => path.startsWith("/v1/console/");
 
-/** Returns whether the request is a multipart form. Other requests with a body are JSON. */
+/** Returns whether the endpoint takes a multipart form. The other endpoints with a body take JSON. */
 export const takesForm = ({ kind }: Endpoint): boolean => kind === "deploy" || kind === "plan";
 
 /** Returns whether the response is a stream of records. */

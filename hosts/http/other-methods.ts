@@ -18,7 +18,7 @@ export const rejectOtherMethods = (
   app.route({
     method: app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[],
     url,
-    // Before the body is parsed: a 405 does not depend on it.
+    // Respond before the body is parsed, because a 405 does not depend on the body.
     onRequest: async (request, reply) => (admit === undefined || (await admit(request, reply)) ? reject(reply) : reply),
     handler: (_request, reply) => reject(reply),
   });

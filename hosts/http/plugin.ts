@@ -33,8 +33,9 @@ export interface PortsideOptions {
   /** Serves `/health` and `/ready`. Defaults to false, because most applications have such paths already. */
   readonly health?: boolean;
   /**
-   * Returns the principal of a request that the application authenticates, for example by a session. If it returns
-   * undefined, or if this option is absent, Portside authenticates the request by its key or token.
+   * Returns the principal of a request that the application authenticates, for example by its own session. If the
+   * function returns undefined, or if this option is absent, Portside authenticates the request by its key, its token
+   * or its session of the console.
    */
   readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
   /**
@@ -124,7 +125,9 @@ const checkCrossSite = (
   return check(source, `${protocol}://${host}`, origins);
 };
 
-/** Returns the secrets of a session of the console. A key or token has priority. */
+/**
+ * Returns the secrets of a session of the console; undefined if the request has a key or token, which take precedence.
+ */
 const sessionOf = ({ console }: Pick<CallerOptions, "console">, { headers }: FastifyRequest) =>
   console.supported && headers["x-api-key"] === undefined && headers.authorization === undefined
     ? sessionSecretsOf(headers)
@@ -144,7 +147,9 @@ const authenticateCredential = (
   });
 };
 
-/** @param own the principal that the application authenticated; if undefined, Portside checks the key or token */
+/**
+ * @param own the principal that the application authenticated; if undefined, Portside checks the request's credential
+ */
 const authenticate = async (
   { controlPlane, origins, console }: CallerOptions,
   own: Principal | undefined,
@@ -211,8 +216,8 @@ class HttpRequestOptions implements EndpointOptions {
   }
 
   /**
-   * Aborts if the client disconnects before it receives the response. Created lazily, because a signal costs more than a
-   * small response.
+   * Aborts if the client disconnects before it receives the response. Created lazily, because a signal costs more than
+   * a small response.
    */
   get signal(): AbortSignal {
     this.#controller ??= this.#watch();
@@ -230,7 +235,7 @@ class HttpRequestOptions implements EndpointOptions {
     const controller = new AbortController();
     if (isClosed(raw)) controller.abort();
     raw.once("close", () => {
-      // Every response ends with "close", and creating an abort reason is expensive.
+      // Every response emits "close". Abort only after a disconnect, because creating an abort reason is expensive.
       if (clientDisconnected(raw)) controller.abort();
     });
     return controller;
@@ -259,7 +264,7 @@ const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string,
 
 /** Disconnects the client when the session of the request ends, so that the session's streams end with it. */
 const cutOffWhenSignedOut = (controlPlane: ControlPlane, principal: Principal, reply: FastifyReply): void => {
-  // The client may have disconnected during authentication. Then "close" was emitted already.
+  // If the client disconnected during authentication, "close" has already been emitted.
   if (isClosed(reply.raw)) return;
   const closed = new AbortController();
   reply.raw.once("close", () => closed.abort());

@@ -16,7 +16,7 @@ const foldersOf = (paths: Iterable<string>): ReadonlyMap<string, ReadonlyMap<str
   return folders;
 };
 
-/** @param files opens each file, by its path */
+/** @param files a function for each path, which opens the file */
 export const treeOfFiles = (files: ReadonlyMap<string, () => FileContent>): SourceTree => {
   const folders = foldersOf(files.keys());
   return {

@@ -1,6 +1,6 @@
 /**
- * Packs a source into a tar.gz, in a browser and in Node. The same files produce the same bytes, so that a deploy of an
- * unchanged source has the digest of the earlier one.
+ * Packs a source into a tar.gz, in a browser and in Node. The same files produce the same bytes, so the digest of an
+ * unchanged source stays the same.
  */
 import { archiveLimits } from "../../core/domain/accounts/limits.ts";
 import { ArchiveContents } from "../../core/domain/deploy/archive.ts";
@@ -23,7 +23,7 @@ const readHead = async (chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array> 
   return head;
 };
 
-/** Yields an entry with exactly the size of its header, also if the file grows meanwhile. */
+/** Yields an entry whose content has exactly the size in its header, even if the file grows meanwhile. */
 async function* entryOf(path: string, { size, read }: FileContent): AsyncGenerator<Uint8Array> {
   const chunks = read()[Symbol.asyncIterator]();
   let chunk = await readHead(chunks);

@@ -15,7 +15,7 @@ export interface SourceEntry {
 }
 
 export interface FolderListing {
-  /** Identifies the folder, also if links lead to it. */
+  /** Identifies the folder, regardless of the links that lead to it. */
   readonly id: string;
   /** The entries, in any order. */
   readonly entries: readonly SourceEntry[];
@@ -141,7 +141,7 @@ export const walkSource = async (tree: SourceTree): Promise<WalkedSource> => {
   return walk;
 };
 
-/** Returns a folder of a source as a source. */
+/** Returns a source that consists of one folder of another source. */
 export const folderOf = (tree: SourceTree, folder: string): SourceTree => {
   const { resolveLink } = tree;
   return {

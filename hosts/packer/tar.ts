@@ -37,7 +37,7 @@ const block = ({ path, mode, size }: TarEntry, type: "0" | "x"): Uint8Array<Arra
   return bytes;
 };
 
-/** Returns the number of zero bytes that fill the last block of a content. */
+/** Returns the number of zero bytes that pad content of this size to whole blocks. */
 export const paddingOf = (size: number): number => (BLOCK - (size % BLOCK)) % BLOCK;
 
 const padded = (content: Uint8Array): Uint8Array => {

@@ -1,4 +1,4 @@
-/** Services to start from: `portside init` writes one, and the console deploys one. */
+/** Templates of services. `portside init` writes one, and the console deploys one. */
 
 const nodeServer = `import { createServer } from "node:http";
 
@@ -42,7 +42,7 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 ThreadingHTTPServer(("0.0.0.0", int(os.environ.get("PORT", "8080"))), Handler).serve_forever()
 `;
 
-/** The files of each service to start from, by the language of the service. */
+/** The files of each template, by the language of its service. */
 export const templates = {
   node: (name) => ({
     "package.json": `${JSON.stringify({ name, private: true, type: "module", scripts: { start: "node server.js" } }, null, 2)}\n`,

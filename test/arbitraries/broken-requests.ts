@@ -1,6 +1,6 @@
 /**
- * Deploy requests with exactly one fault each, and the field that the error must name. The faults violate the limits of
- * contract 4.1, 4.2, 4.5 and 5.2.
+ * Deploy requests with exactly one fault each, and the field that the error must name. The faults violate the rules of
+ * the deploy's fields, names, schedules and mounts.
  */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";

@@ -1,4 +1,4 @@
-/** Schedules that contract 4.5 rejects, because of the expression, the time zone, or the two together. */
+/** Schedules that the platform must reject because of the expression, the time zone, or the combination of both. */
 import fc from "fast-check";
 import { type Fault, fault, jsonFault } from "./fault.ts";
 

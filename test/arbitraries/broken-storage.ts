@@ -1,4 +1,4 @@
-/** Mount declarations and environments that contract 4.1 and 5.2 reject. */
+/** Mount declarations and environments that the platform must reject. */
 import fc from "fast-check";
 import { type Fault, fault, jsonFault } from "./fault.ts";
 

@@ -10,7 +10,7 @@ export interface Fault {
   readonly type: IssueType | undefined;
   /** The fields to set. A field with the value undefined is removed from the request. */
   readonly fields: fc.Arbitrary<Readonly<Record<string, unknown>>>;
-  /** `json`: not for forms, because the value as form text would be valid or mean something else. */
+  /** `json` if the fault applies only to JSON: in a form, the value would be valid text or have another meaning. */
   readonly only?: "json";
 }
 

@@ -1,4 +1,4 @@
-/** Mount declarations that contract 5.2 accepts, in short and object form, with the mounts that they declare. */
+/** Valid mount declarations, in short and object form, with the mounts that they declare. */
 import fc from "fast-check";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";
 import type { Mount } from "../../core/domain/volumes/mounts.ts";

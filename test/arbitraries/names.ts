@@ -1,4 +1,4 @@
-/** Names that clients choose, valid by contract 4.2 and 5.1, up to the maximum length. */
+/** Valid names that clients choose, up to the maximum length. */
 import fc from "fast-check";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import {

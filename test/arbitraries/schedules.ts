@@ -1,6 +1,6 @@
 /**
- * Cron expressions in every form that contract 4.5 accepts, with the values that each field means. Tests compare a
- * parser with these values and not with another parser.
+ * Cron expressions in every valid form, with the values that each field means. Tests compare a parser with these values
+ * and not with another parser.
  */
 import fc from "fast-check";
 import type { Schedule } from "../../core/domain/schedules/schedule.ts";

@@ -57,7 +57,7 @@ export const storedSecrets = (): fc.Arbitrary<readonly StoredSecret[]> =>
 
 const byVariable = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<Readonly<Record<string, T>>> =>
   fc
-    // `toStrictEqual` compares the property `constructor` of two objects by identity.
+    // Omits `constructor`, because `toStrictEqual` compares this property of two objects by identity.
     .uniqueArray(
       fc.tuple(
         variableName().filter((name) => name !== "constructor"),

@@ -17,10 +17,10 @@ export interface ContractSources {
   /** A service that runs without listening. */
   silent(): Uint8Array;
   /**
-   * A service that works on files: `GET /?path=` returns a file's text, `PUT /?path=` writes the body, `POST
-   * /?path=&to=` creates a symbolic link. Each responds with 200, or with 500 and the error's code. `GET /` responds with
-   * 200. `GET /env?name=` returns a variable. `POST /cron` responds with 204, and `GET /fires` returns a JSON array with the headers of all
-   * fires so far.
+   * A service that works on files: `GET /?path=` returns a file's text, `PUT /?path=` writes the body, and
+   * `POST /?path=&to=` creates a symbolic link. Each responds with 200, or with 500 and the error's code. `GET /`
+   * responds with 200. `GET /env?name=` returns a variable. `POST /cron` responds with 204, and `GET /fires` returns a
+   * JSON array with the headers of all fires so far.
    */
   files(): Uint8Array;
   /** A source that only a container engine can build. */

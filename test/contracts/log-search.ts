@@ -78,7 +78,7 @@ const distinct = (positions: readonly LogPosition[]): LogPosition[] =>
     .sort(comparePositions)
     .filter((one, index, all) => index === 0 || comparePositions(one, all[index - 1] as LogPosition) > 0);
 
-/** Reads after a position. Checks that every entry is later, and that a partial page makes progress. */
+/** Reads the page after a position. Checks that every entry is later, and that a partial page makes progress. */
 const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
   const findings = await after(subject, scope, place, query);
   for (const entry of findings.entries) expect(comparePositions(entry, place)).toBeGreaterThan(0);
@@ -112,7 +112,9 @@ interface MixedSearch {
   readonly limit: number;
 }
 
-/** Calls `check` with random filters of entries that the log also has in another account and in another service. */
+/**
+ * Calls `check` with random entries and filters. Stores the same entries for another account and another service too.
+ */
 const amongScopes = (
   subject: StoreSubject,
   numRuns: number,
@@ -138,7 +140,9 @@ const amongScopes = (
     { numRuns },
   ) as Promise<void>;
 
-/** Reads backwards, page by page. Checks that every page ends at its position and makes progress. */
+/**
+ * Reads backwards, page by page. Checks that no entry is after the position of its page, and that pages make progress.
+ */
 const followBack = async (
   subject: StoreSubject,
   scope: LogScope,

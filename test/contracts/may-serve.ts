@@ -1,7 +1,7 @@
 /**
- * The contract suite of `ServicePlatform` for `mayServe`. A caller that deletes a volume reads the templates after it
- * has hidden the volume, and a rollout checks its volumes after its template is readable, so one of them detects the
- * other.
+ * The contract suite of `ServicePlatform` for `mayServe`. A caller that deletes a volume first hides the volume, and
+ * then reads the templates. A rollout first makes its template readable, and then checks its volumes. Therefore, at
+ * least one of the two detects the other.
  */
 import { expect } from "vitest";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";

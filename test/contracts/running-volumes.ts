@@ -25,7 +25,7 @@ let places = 0;
 /** Returns a path that no other case mounts: without separate file systems, services share their paths. */
 const freshPath = (): string => `/srv/portside-contract/${process.pid}-${++places}`;
 
-/** Deploys a service of the volumes' owner that works on files, with these mounts. */
+/** Deploys a service that works on files, with these mounts. The owner of the volumes also owns the service. */
 const fileService = async (
   subject: ProviderSubject,
   owner: StoredVolume["owner"],
@@ -128,7 +128,7 @@ const cases: readonly Omit<Case, "group">[] = [
       const template = { ...templateFor(owner, name, image), mounts: [mountOf(gone, freshPath())] };
       const events = [];
       for await (const event of rollOut(subject, template, "absent")) events.push(event);
-      // A platform that mounts volumes while the service starts may only detect that it does not listen.
+      // A platform that mounts volumes while the service starts may only detect that the service does not listen.
       const reason = expect.stringMatching(/^(volume_unavailable|did_not_listen)$/);
       expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason } });
     },
@@ -165,7 +165,7 @@ const cases: readonly Omit<Case, "group">[] = [
       const events = [];
       for await (const event of rollOut(subject, { ...templateFor(volume.owner, name, image), mounts }, "absent"))
         events.push(event);
-      // A platform that mounts volumes while the service starts may only detect that it does not listen.
+      // A platform that mounts volumes while the service starts may only detect that the service does not listen.
       const reason = expect.stringMatching(/^(volume_unavailable|did_not_listen)$/);
       expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason } });
     },

@@ -34,7 +34,7 @@ const withSessions =
     if (sessions !== undefined) await run({ identity, sessions, account });
   };
 
-/** Secrets of which one is wrong, or belongs to the other session. */
+/** Pairs of secrets in which one secret is wrong, or belongs to the other session. */
 const wrongSecrets = (own: SessionSecrets, other: SessionSecrets): SessionSecrets[] => [
   { ...own, cookie: other.cookie },
   { ...own, requestToken: other.requestToken },
@@ -120,7 +120,7 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
       const holder = await holderOf(identity, account());
       const past = parseInstant(new Date(Date.now() - MINUTE).toISOString()) as Instant;
       const orphan = await expectOk(sessions.create(holder));
-      // The last one, because an adapter may delete expired sessions when another one starts.
+      // Created last, because an adapter may delete expired sessions when another session starts.
       const expired = await expectOk(sessions.create({ ...holder, expiresAt: past }));
       await expectOk(identity.keys.revoke(holder.account, holder.credential.id));
       for (const id of ["no-such-session", expired.session.id, orphan.session.id]) {

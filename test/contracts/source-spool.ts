@@ -22,7 +22,7 @@ const longName = (path: string): ArchivedEntry => ({ path: "././@LongLink", type
 
 const long = `${"folder/".repeat(20)}file`;
 
-/** Archives that common packers write and that all tar readers read alike. */
+/** Archives that common packers write, and that all tar readers read in the same way. */
 const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
   [
     "a long path of pax",

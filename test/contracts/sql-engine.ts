@@ -44,7 +44,8 @@ const ask = async (
 const MAX_TRIES = 100;
 
 /**
- * Retries while the engine is unavailable: on a busy machine, a short deadline may pass before it has read the log.
+ * Returns the failure of a statement. Retries while the engine is unavailable: on a busy machine, a short deadline may
+ * pass before the engine has read the log.
  */
 const failureOf = async (
   subject: ProviderSubject,
@@ -78,7 +79,9 @@ const emptyScope = (subject: ProviderSubject): SqlScope => {
   return scope;
 };
 
-/** Returns the fields of a struct, because an engine may return a whole struct as JSON; otherwise the column itself. */
+/**
+ * Returns the column, or the fields of a struct: an engine may return a whole struct as JSON, so cases select fields.
+ */
 const fieldsOf = ({ name, type }: SqlSchema["tables"][number]["columns"][number]) => {
   const inside = /^STRUCT<(.*)>$/.exec(type)?.[1];
   if (inside === undefined) return [{ name, path: name, type }];

@@ -92,7 +92,7 @@ export const testOrigin: ReleaseOrigin = {
   rolledBackTo: null,
 };
 
-/** Long enough for a busy machine; cases that wait for a timeout pass a shorter one. */
+/** Long enough for a busy machine. Cases that wait for the timeout pass a shorter time. */
 const LISTEN_MS = 60_000;
 
 export const rollOut = (

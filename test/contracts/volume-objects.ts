@@ -421,7 +421,7 @@ const expectReadable = (response: Response): void => {
   expect(response.headers.get("access-control-allow-credentials")).toBeNull();
 };
 
-/** Returns the URLs of an upload in parts; none if the provider has no such uploads. */
+/** Returns the URLs of an upload in parts; an empty list if the provider does not support uploads in parts. */
 const partUrls = async (subject: ProviderSubject, volume: StoredVolume): Promise<readonly string[]> => {
   const { uploadsInParts } = volumesOf(subject);
   if (uploadsInParts === undefined) return [];

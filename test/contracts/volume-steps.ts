@@ -66,7 +66,7 @@ export const everyObject = async (
     const query = { prefix, limit, ...(after === undefined ? {} : { after }) };
     const { objects, more } = await expectOk(volumesOf(subject).objects(volume, query));
     expect(objects.length).toBeLessThanOrEqual(limit);
-    // A store that returns a page again would never end.
+    // Without this check, the loop would not end if the store returned the same page again.
     if (after !== undefined) for (const { path } of objects) expect(comparePaths(path, after)).toBeGreaterThan(0);
     all.push(...objects);
     if (!more) return all;
@@ -74,7 +74,7 @@ export const everyObject = async (
   }
 };
 
-/** Returns all objects directly at the prefix and all folders below it in the order of the pages. */
+/** Returns the objects and folders directly below the prefix, in the order of the pages. */
 export const everyFolder = async (
   subject: StoreSubject,
   volume: StoredVolume,
@@ -90,7 +90,7 @@ export const everyFolder = async (
     for (const one of [paths, folders]) expect(one).toEqual([...one].sort(comparePaths));
     const page = [...paths, ...folders].sort(comparePaths);
     expect(page.length).toBeLessThanOrEqual(limit);
-    // A store that returns a page again would never end.
+    // Without this check, the loop would not end if the store returned the same page again.
     if (after !== undefined) for (const path of page) expect(comparePaths(path, after)).toBeGreaterThan(0);
     all.push(...page);
     if (!more) return all;

@@ -25,7 +25,10 @@ const deployWith = async (
   model.deployments.set(name, { owner: account, mounts });
 };
 
-/** A deploy with these volumes mounted. It must succeed, unless another account owns the name: then `forbidden`. */
+/**
+ * A deploy that mounts these volumes. Must fail with `forbidden` if another account owns the name, and succeed
+ * otherwise.
+ */
 export const deploy = (account: string, name: string, mounts: readonly string[]): StorageCommand =>
   command(`${account}: deploy ${name} with [${mounts.join(", ")}]`, (model, system) =>
     deployWith(model, system, account, name, mounts),
@@ -45,7 +48,7 @@ export const toggleMount = (which: number, volume: string): StorageCommand => ({
 });
 
 /**
- * Deletes a deployment. The name stays the account's, and the volumes stay. Fails with `forbidden` for other accounts.
+ * Deletes a deployment. Its account keeps the name and the volumes. Fails with `forbidden` for other accounts.
  */
 export const removeDeployment = (account: string, name: string): StorageCommand =>
   command(`${account}: remove ${name}`, async (model, { controlPlane, principal }) => {

@@ -134,14 +134,16 @@ const defaultTarget = (releases: readonly ModelRelease[]): ModelRelease | undefi
   return releases.findLast(({ release }) => release < origin);
 };
 
-/** The releases that a rollback could restore instead of one without an image. The last one serves already. */
+/**
+ * The releases that a rollback could restore instead of one without an image. Omits the last one, which already serves.
+ */
 const restorableNumbers = (model: ReleaseModel, system: ReleaseSystem, name: string): number[] =>
   listedReleases(model, system, name)
     .slice(0, -1)
     .filter((one) => hasImage(model, system, name, one))
     .map(({ release }) => release);
 
-/** Fails unless the error names a release that can be restored, if there is one. */
+/** Fails unless the error names one of the restorable releases, or none if the list is empty. */
 const expectPruned = (error: ControlPlaneError, restorable: readonly number[]): void => {
   expect(error).toMatchObject({ kind: "conflict", message: expect.stringContaining("was pruned") });
   const named = / back to release (\d+)/.exec(error.message)?.[1];
@@ -219,7 +221,7 @@ export const changeEnv = (
     runs(name),
   );
 
-/** The content after a redeploy for a new version of a secret; undefined if the deployment is not behind. */
+/** The content after a redeploy for a new version of a secret; undefined if the redeploy would change nothing. */
 const renewed = (serving: Content, secret: string, newest: number): Content | undefined => {
   const isBehind = referencesIn(serving).some(([, one]) => one.secret === secret && !one.fixed && one.version < newest);
   if (!isBehind) return undefined;
@@ -230,7 +232,7 @@ const renewed = (serving: Content, secret: string, newest: number): Content | un
   return { ...plain(serving), env: Object.fromEntries(env) };
 };
 
-/** How many versions of a secret the platform keeps at least. */
+/** The minimum number of versions of a secret that the platform keeps. */
 const VERSIONS = 10;
 
 export const setSecret = (secret: string, value: string, redeploy: boolean): ReleaseCommand =>
@@ -280,7 +282,7 @@ export const deleteSecret = (secret: string, back: number | null): ReleaseComman
     else stored.delete(version);
   });
 
-/** Deletes a volume; it fails with `conflict` while a serving release mounts it. */
+/** Deletes a volume. Fails with `conflict` while a serving release mounts the volume. */
 export const trashVolume = (volume: string): ReleaseCommand =>
   command(
     `delete volume ${volume}`,

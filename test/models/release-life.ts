@@ -66,8 +66,8 @@ const secretCommands: readonly fc.WeightedArbitrary<ReleaseCommand>[] = [
 const deploy = deployRelease("app", {}, [], null);
 
 /**
- * Commands on the images that three kept releases need. A rollback to an old release keeps its image, although the
- * number of that release is old.
+ * Commands for a platform that keeps the images of three releases. A rollback to an old release uses the old image
+ * again, so the platform keeps this image, although the number of the old release is out of that range.
  */
 export const retentionLife: readonly ReleaseCommand[] = [
   ...[deploy, deploy, deploy, deploy],

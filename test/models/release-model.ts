@@ -18,7 +18,7 @@ export interface Reference {
 
 /** What a release declares, and the image that it runs. */
 export interface Content {
-  /** The text of the source. Each deploy has another one. */
+  /** The text of the source, which is different for each deploy. */
   readonly source: string;
   readonly env: Readonly<Record<string, string | Reference>>;
   /** Names of volumes, each mounted at `/mnt/NAME`. */
@@ -74,7 +74,7 @@ export interface ReleaseSystem {
     fields: Readonly<Record<string, unknown>>,
   ): Promise<Result<readonly DeployEvent[], ControlPlaneError>>;
   follow(run: DeployRun): Promise<readonly DeployEvent[]>;
-  /** The text of the source that serves, if the service can tell, and its variables. */
+  /** The variables of the service, and the text of the source that serves if the service can report it. */
   observe(name: string): Promise<{ readonly source?: string; readonly env: Readonly<Record<string, string>> }>;
   /** How `observe` shows a reference. */
   shown(reference: Reference, value: string | undefined): string;

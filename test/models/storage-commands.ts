@@ -68,8 +68,8 @@ export const restoreVolume = (account: string, volume: string, which: number | u
     const id = which === undefined ? {} : { id: ofName[which % Math.max(1, ofName.length)]?.id ?? "no-such-volume" };
     const back = await controlPlane.restoreVolume(principal(account), { name: volume, ...id });
     if (ofName.length === 0) {
-      // The account has no deleted volume of this name. If another account has a live one, the call fails with
-      // `forbidden`.
+      // The account has no deleted volume of this name. If another account has a live volume of this name, the call
+      // fails with `forbidden`.
       const missing = refusalOf(model, account, volume) === "forbidden" ? "forbidden" : "not_found";
       return expect(endOf(back)).toBe(missing);
     }

@@ -14,7 +14,7 @@ const LENGTHS = [4, 6, 3];
 
 type Step =
   | { readonly kind: "begin"; readonly path: string }
-  /** Sends a part, or sends it again with other content. `upload` and `grant` select one of those that exist. */
+  /** Sends a part, or sends it again with other content. `upload` and `grant` select an existing upload and grant. */
   | { readonly kind: "part"; readonly upload: number; readonly grant: number; readonly number: number }
   /** Lists the parts, and grants new URLs. */
   | { readonly kind: "resume"; readonly upload: number }

@@ -1,5 +1,6 @@
 /**
- * A log store like those of clouds: the store sets the time of each entry, and searches find an entry some time later.
+ * A log store that works like the log stores of clouds: it sets the time of each entry itself, and searches find an
+ * entry only some time later.
  */
 
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";

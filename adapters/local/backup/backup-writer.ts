@@ -29,10 +29,10 @@ export class BackupWriter implements AsyncDisposable {
   readonly #hash = createHash("sha256");
   readonly #onProgress: (bytes: number) => unknown;
   #failure: unknown;
-  /** Ends the wait for the compressor to accept more bytes. */
+  /** Resolves the promise of a write that waits until the compressor accepts more bytes. */
   #resume: () => void = () => undefined;
   #entries = 0;
-  /** The number of content bytes of the last entry that the caller has not yet written. */
+  /** The number of bytes that the caller must still write to complete the content of the last entry. */
   #left = 0;
   #padding = 0;
 
@@ -97,7 +97,7 @@ export class BackupWriter implements AsyncDisposable {
     this.#hash.update(bytes);
     await this.#onProgress(bytes.length);
     if (this.#gzip.write(bytes)) return;
-    // Does not use `Promise.race` with `#written`, because each race would stay in memory until the end of the file.
+    // `Promise.race` with `#written` would keep each race in memory until the file is complete.
     await new Promise<void>((resolve) => {
       this.#resume = resolve;
       if (this.#failure !== undefined || !this.#gzip.writableNeedDrain) resolve();

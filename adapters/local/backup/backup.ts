@@ -197,7 +197,7 @@ class DataFolderBackup {
     }
   }
 
-  /** Copies the key that fits the copy of the state. An interrupted rekey leaves it in another file. */
+  /** Copies the key that fits the copy of the state. After an interrupted rekey, that key may be in another file. */
   async #copyKey(): Promise<void> {
     const check = keyCheckOf(join(this.#deps.work, COPY));
     if (check === undefined) return;

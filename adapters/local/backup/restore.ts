@@ -156,8 +156,8 @@ class Restore {
 
   /**
    * Returns a function that chooses the owner of an entry. Only root can set owners. The platform's files get the owner
-   * of the target folder, or root if the folder does not exist. Tenant files keep their owners, except if the owner of
-   * the target is not root: that user's server cannot run accounts as separate users, so all files get this owner.
+   * of the target folder, or root if the folder does not exist. If that owner is root, tenant files keep their owners.
+   * Otherwise, all files get that owner, because a server without root cannot run accounts as separate users.
    */
   #ownersIn({ uid }: BackupHead) {
     const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };
@@ -169,8 +169,8 @@ class Restore {
   }
 
   /**
-   * Checks the state, and writes the check file that a server compares with the state. Returns whether the state has
-   * secrets, but the folder lacks their key.
+   * Checks the state, and writes the check file that a server compares with the state. Returns true if the state has
+   * secrets but the folder lacks their key.
    */
   async #finishState(data: string, head: BackupHead): Promise<boolean> {
     let needsKey = false;

@@ -13,7 +13,9 @@ import { BadBackup } from "./read-backup.ts";
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
-/** Larger files do not contain the path of the data folder. */
+/**
+ * The maximum size of a file in which the restore replaces the path of the data folder. Larger files do not contain it.
+ */
 const REWRITTEN_BYTES = 256 * 1024;
 const IMAGE = /^images\/[^/]+\/[^/]+\/image\.json$/;
 const SCRIPT = /^cache\/[^/]+\/venvs\/[^/]+\/(env\/)?bin\/[^/]+$/;

@@ -62,7 +62,7 @@ export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: 
 
 const MAX_UNUSED = 10;
 const MAX_UNUSED_MS = 7 * 86_400_000;
-/** The sweep keeps images that were used within this time, because their rollout may not have begun. */
+/** The sweep keeps images that were used within this time, because a rollout may still need them. */
 const FRESH_MS = 60 * 60_000;
 
 /** Returns a hash, because account ids may contain any characters. */
@@ -133,7 +133,7 @@ export class ImageStore {
 
   /**
    * Returns whether all files of the image exist, and the image's id in the container engine. The id is undefined for
-   * images that the engine does not store.
+   * images that the container engine does not store.
    */
   inspect(reference: string): { readonly whole: boolean; readonly containerId: string | undefined } {
     const manifest = this.#manifest(reference);
@@ -141,7 +141,9 @@ export class ImageStore {
     return { whole, containerId: manifest?.kind === "container" ? manifest.id : undefined };
   }
 
-  /** Records the use for the sweep. Ignores disk errors, because the image can run without the record. */
+  /**
+   * Records the time of use, which the sweep reads. Ignores disk errors, because the image can run without the record.
+   */
   #noteUse(reference: string): void {
     try {
       lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
@@ -183,8 +185,8 @@ export class ImageStore {
   }
 
   /**
-   * Removes each account's unused images, except the `MAX_UNUSED` most recent ones of the last `MAX_UNUSED_MS`. When
-   * the server starts, also removes unfinished images.
+   * Removes each account's unused images. Keeps the `MAX_UNUSED` most recently used of them, unless their last use was
+   * more than `MAX_UNUSED_MS` ago. When the server starts, also removes unfinished images.
    * @param used the references of the images that services and their kept releases use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @param pruned the references of the images of older releases, which are not kept for later builds

@@ -47,7 +47,7 @@ const shim = (node: string, script: string): string =>
   `#!/bin/sh\nexec ${quoteForShell(node)} ${quoteForShell(script)} "$@"\n`;
 
 /**
- * @param folder the folder for the shims
+ * @param folder the folder for `npm` and `npx` (`shims`)
  * @param environment the server's environment
  */
 export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): Toolchain => {

@@ -1,6 +1,6 @@
 /**
- * Reads a container's log line by line, with the engine's timestamps. Continues after an interruption, without
- * duplicates.
+ * Reads a container's log line by line, with the container engine's timestamps. Continues after an interruption,
+ * without duplicates.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";
@@ -10,7 +10,7 @@ import { LineSplitter } from "../instances/read-lines.ts";
 import type { OnOutput, OutputStream } from "../sandbox/runner.ts";
 import { framesOf } from "./frames.ts";
 
-/** Formats an instant for the engine, as seconds with nine fractional digits. */
+/** Formats an instant for the container engine, as seconds with nine fractional digits. */
 const sinceOf = (instant: Instant): string => {
   const { seconds, nanos } = splitInstant(instant);
   return `${Date.parse(`${seconds}Z`) / 1000}.${String(nanos).padStart(9, "0")}`;
@@ -18,8 +18,8 @@ const sinceOf = (instant: Instant): string => {
 
 /**
  * Pauses a container that prints faster than the server reads, just as a full pipe blocks a process. Otherwise the
- * engine would drop the oldest lines, and would still spend CPU time on each line. Ignores errors, because the
- * container may have ended.
+ * container engine would drop the oldest lines, and would still spend CPU time on each line. Ignores errors, because
+ * the container may have ended.
  */
 const brakeOf = (container: Container): Brake => {
   let last: Promise<unknown> = Promise.resolve();
@@ -40,7 +40,7 @@ export class ContainerLog {
     this.#streams = { stdout: splitter("stdout"), stderr: splitter("stderr") };
   }
 
-  /** Resolves when the stream ends, which means that the container or the engine has stopped. */
+  /** Resolves when the stream ends, which means that the container or the container engine has stopped. */
   async read(container: Container): Promise<void> {
     const from = this.#last;
     const since = from === undefined ? {} : { since: sinceOf(from) as unknown as number };
@@ -55,7 +55,7 @@ export class ContainerLog {
         await this.#streams[stream].take(bytes);
       }
     } catch {
-      // The engine ended the log. The caller checks whether the container still runs.
+      // The container engine ended the log. The caller checks whether the container still runs.
     }
   }
 

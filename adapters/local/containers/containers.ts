@@ -46,7 +46,7 @@ const MARK = "portside.mark";
 /** The label on images that a server on this machine built. */
 const IMAGE = "portside.image";
 const RETRY_MS = 5000;
-/** The maximum time that a request for the list of deployments waits for the engine. */
+/** The maximum time that a request for the list of deployments waits for the container engine. */
 const RESPONSE_TIMEOUT_MS = 1000;
 const gone = [404, 409];
 
@@ -73,7 +73,7 @@ export interface ContainersConfig {
   readonly ownsScope?: () => boolean;
   /** Identifies the data folder that images belong to. */
   readonly imageScope: string;
-  /** Contains files that the engine uses, such as mount points. */
+  /** Contains files that the container engine uses, such as mount points. */
   readonly folder: string;
   readonly logger: Logger;
   /** Ports of this machine from which base images may be pulled. */
@@ -136,7 +136,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
   /** Removes the container. After an error, retries until the container is removed or the server closes. */
   const remove = async (container: Container): Promise<void> => {
     try {
-      // The engine may block on a file in the container's image, such as a pipe, and then does not respond.
+      // The container engine may block on a file in the container's image, such as a pipe, and then does not respond.
       await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(RETRY_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
@@ -228,17 +228,20 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     imageLabels: ({ owner, ...image }: BuiltImage) => ({
       [IMAGE]: JSON.stringify({ scope: imageScope, owner: ownerFolder(owner), ...image }),
     }),
-    /** Returns the image's name in the engine. */
+    /** Returns the image's name in the container engine. */
     tagOf: (reference: string) =>
       `portside-${imageScope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
     /**
-     * Returns the network for the commands of an account's builds; undefined for the engine's default, because Podman's
-     * builder does not support named networks.
+     * Returns the network for the commands of an account's builds. With Podman, returns undefined, which selects the
+     * default network, because Podman's builder does not support named networks.
      */
     buildNetwork: async (owner: AccountId) => (engine.name === "Docker" ? networkOf(owner) : undefined),
-    /** Rejects if the engine does not respond. */
+    /** Rejects if the container engine does not respond. */
     hasImage: (id: string) => hasImage(engine, id),
-    /** Returns whether the image is missing from the engine; false if the engine does not respond in time. */
+    /**
+     * Returns whether the image is missing from the container engine; false if the container engine does not respond in
+     * time.
+     */
     lacksImage: (id: string) => {
       const has = hasImage(engine, id).catch(() => true);
       return Promise.race([has.then((found) => !found), sleep(RESPONSE_TIMEOUT_MS, false, { ref: false })]);

@@ -1,4 +1,4 @@
-/** Converts a job to the engine's options, which define the container's limits and rights. */
+/** Converts a job to the container engine's options, which define the container's limits and rights. */
 import type { ContainerCreateOptions, HostConfig } from "dockerode";
 import { LOW_WEIGHT } from "../../shared/runtime/low-priority.ts";
 import type { Bind, Limits } from "../sandbox/runner.ts";
@@ -17,7 +17,7 @@ export interface ContainerJob {
   readonly mounts: readonly Bind[];
   readonly limits: Limits;
   readonly network: string;
-  /** The port that the engine publishes on the host's loopback address, if any. */
+  /** The port that the container engine publishes on the host's loopback address, if any. */
   readonly port?: { readonly inside: number; readonly host: number };
   /** Whether the container's own files are read-only, except /tmp. */
   readonly readOnly: boolean;
@@ -103,7 +103,7 @@ export const createOptions = (job: ContainerJob, engine: Engine): ContainerCreat
   ...(job.user === undefined ? {} : { User: job.user }),
   Env: Object.entries(job.env).map(([name, value]) => `${name}=${value}`),
   Labels: { ...job.labels },
-  // Otherwise the engine would run the image's health check, up to once per millisecond.
+  // Otherwise the container engine would run the image's health check, up to once per millisecond.
   Healthcheck: { Test: ["NONE"] },
   ...(job.port === undefined ? {} : { ExposedPorts: { [`${job.port.inside}/tcp`]: {} } }),
   HostConfig: hostConfig(job, engine),

@@ -11,32 +11,36 @@ import type Dockerode from "dockerode";
 import { findPackage, needPackages } from "../../shared/runtime/optional-package.ts";
 
 export interface ContainerEngine {
-  /** Returns the client of the engine's API. The first call loads the client, which takes 10 MB of memory. */
+  /** Returns the client of the container engine's API. The first call loads the client, which takes 10 MB of memory. */
   docker(): Promise<Dockerode>;
-  /** Sends a GET request without loading the client. Rejects with a `statusCode` if the engine returns an error. */
+  /**
+   * Sends a GET request without loading the client. Rejects with a `statusCode` if the container engine returns an
+   * error.
+   */
   get(path: string): Promise<unknown>;
   readonly name: "Docker" | "Podman";
   readonly version: string;
-  /** The platform of the engine's images, such as linux/amd64. */
+  /** The platform of the container engine's images, such as linux/amd64. */
   readonly platform: string;
   /** Whether the processes of containers run on this machine's kernel, not in a virtual machine. */
   readonly sharesKernel: boolean;
-  /** Whether the engine runs without root. Root in a container is then this process's user on the host. */
+  /** Whether the container engine runs without root. Root in a container is then this process's user on the host. */
   readonly rootless: boolean;
   /**
-   * Whether the engine can start an init process in a container. Without one, the container's program is process 1,
-   * which receives SIGTERM only if it handles the signal.
+   * Whether the container engine can start an init process in a container. Without one, the container's program is
+   * process 1, which receives SIGTERM only if it handles the signal.
    */
   readonly hasInit: boolean;
   /**
-   * Environment variables for the engine's command line: the PATH on which to find it, and the socket of this engine.
+   * Environment variables for the container engine's command line: the PATH on which to find the program, and the
+   * container engine's socket.
    */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 const RESPONSE_TIMEOUT_MS = 5000;
 
-/** Returns the possible socket paths of engines. If `DOCKER_HOST` is set, returns only its path. */
+/** Returns the possible socket paths of container engines. If `DOCKER_HOST` is set, returns only its path. */
 const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
   if (host !== undefined && host !== "") return host.startsWith("unix://") ? [host.slice("unix://".length)] : [];
   return [
@@ -97,7 +101,7 @@ const open = async (socketPath: string, path: string): Promise<ContainerEngine |
   }
 };
 
-/** Returns the first engine that responds, or the reason why no engine responds. */
+/** Returns the first container engine that responds, or the reason why none responds. */
 export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
   const sockets = socketsIn(environment);
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";
@@ -119,10 +123,13 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
   return problems.join("; ");
 };
 
-/** Returns the HTTP status of the engine's response; undefined if the engine did not respond. */
+/** Returns the HTTP status of the container engine's response; undefined if the container engine did not respond. */
 export const statusOf = (error: unknown): number | undefined => (error as { statusCode?: number }).statusCode;
 
-/** Returns whether the engine has the image with this id or name. Rejects if the engine does not respond. */
+/**
+ * Returns whether the container engine has the image with this id or name. Rejects if the container engine does not
+ * respond.
+ */
 export const hasImage = (engine: Pick<ContainerEngine, "get">, image: string): Promise<boolean> =>
   engine.get(`/images/${image}/json`).then(
     () => true,
@@ -132,7 +139,7 @@ export const hasImage = (engine: Pick<ContainerEngine, "get">, image: string): P
     },
   );
 
-/** Waits until the engine has finished an operation. Rejects if one of the engine's progress messages is an error. */
+/** Waits until the container engine has finished an operation. Rejects if one of its progress messages is an error. */
 export const awaitProgress = (docker: Dockerode, progress: NodeJS.ReadableStream): Promise<void> =>
   new Promise((resolve, reject) => {
     docker.modem.followProgress(progress, (error, items: readonly { error?: string }[]) => {
@@ -143,7 +150,7 @@ export const awaitProgress = (docker: Dockerode, progress: NodeJS.ReadableStream
     });
   });
 
-/** Returns the engine's error message. */
+/** Returns the container engine's error message. */
 export const engineMessage = (error: unknown): string => {
   const { json, message } = error as { json?: { message?: string }; message?: string };
   return json?.message ?? message ?? String(error);

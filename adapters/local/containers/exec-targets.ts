@@ -71,7 +71,10 @@ const variablesOf = (pid: number): Record<string, string> =>
       .map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
   );
 
-/** Returns the root processes of the instance. The sandbox's own processes have the marker, but no K_SERVICE. */
+/**
+ * Returns the first processes of the service in an instance, without their descendants. Excludes the processes that run
+ * the sandbox: they have the variable `MARKER` too, but no K_SERVICE.
+ */
 const rootProcesses = (job: string, table: readonly ProcessInfo[]): number[] => {
   const own = table.filter(({ pid }) => {
     const { K_SERVICE, [MARKER]: mark } = variablesOf(pid);

@@ -1,6 +1,6 @@
 /**
  * Parses a container's log stream. Each frame has the number of the output stream, a length, and a message that starts
- * with the engine's timestamp:
+ * with the container engine's timestamp:
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
  */
 import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts";
@@ -8,9 +8,9 @@ import type { OutputStream } from "../sandbox/runner.ts";
 
 export interface Frame {
   readonly stream: OutputStream;
-  /** The time at which the engine received the output; undefined if the message has no valid timestamp. */
+  /** The time at which the container engine received the output; undefined if the message has no valid timestamp. */
   readonly at: Instant | undefined;
-  /** A line with its line feed, or a part of a line that exceeds the engine's limit of 16 KiB. */
+  /** A line with its line feed, or a part of a line that exceeds the container engine's limit of 16 KiB. */
   readonly bytes: Buffer;
 }
 

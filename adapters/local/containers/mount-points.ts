@@ -1,7 +1,8 @@
 /**
- * Converts open folders into paths that the engine can mount. The path of a folder in a volume is not safe, because a
- * service could replace the folder with a symbolic link before the engine opens the path. Therefore root mounts the
- * open folder at a path where no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
+ * Converts open folders into paths that the container engine can mount. The path of a folder in a volume is not safe,
+ * because a service could replace the folder with a symbolic link before the container engine opens the path. Therefore
+ * root mounts the open folder at a path where no other user can write:
+ * https://man7.org/linux/man-pages/man8/mount.8.html
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

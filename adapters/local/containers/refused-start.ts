@@ -1,4 +1,6 @@
-/** Classifies the error of a container that did not start. The cause may be the image, the port or the engine. */
+/**
+ * Classifies the error of a container that did not start. The cause may be the image, the port or the container engine.
+ */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { type ContainerEngine, engineMessage, statusOf } from "./engine.ts";

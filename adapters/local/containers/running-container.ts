@@ -42,7 +42,7 @@ export class RunningContainer implements Running {
   readonly exited: Promise<Exit>;
   /**
    * The address in the container's network, if this process can reach it. Connections to this address bypass the
-   * engine's proxy, which accepts every connection.
+   * container engine's proxy, which accepts every connection.
    */
   address: Address | undefined;
   readonly #engine: ContainerEngine;
@@ -51,7 +51,7 @@ export class RunningContainer implements Running {
   /** The host's pid for the container's first process; 0 while the container does not run. */
   #pid = 0;
   #inside: number | undefined;
-  /** Resumes the container. Undefined unless it is frozen. */
+  /** The function that resumes a frozen container; undefined if the container is not frozen. */
   #resume: (() => unknown) | undefined;
   #turn: Promise<void> = Promise.resolve();
   #memoryLimit = 0;
@@ -76,7 +76,7 @@ export class RunningContainer implements Running {
     if (this.#pid === 0) return { kind: "nothing" };
     const inside = this.#inside ?? port;
     if (this.#engine.sharesKernel) return judgeListeners(await listenersIn(this.#pid), inside, true);
-    // The engine accepts connections even if nothing in the container listens, and then closes them.
+    // The container engine accepts connections even if nothing in the container listens, and then closes them.
     return open && (await staysOpen(loopback(port))) ? { kind: "right" } : { kind: "nothing" };
   }
 
@@ -84,7 +84,8 @@ export class RunningContainer implements Running {
     return this.#inTurn(async () => {
       const container = this.#container;
       if (container === undefined) return;
-      // A direct thaw takes less than 1 ms. Through the engine, it takes about 20 ms, because that starts a program.
+      // A direct thaw takes less than 1 ms. A thaw by the container engine takes about 20 ms, because it starts a
+      // program.
       const freezer = this.#engine.sharesKernel ? containerFreezer(groupsOf(this.#pid), container.id) : undefined;
       if (freezer === undefined) {
         await container.pause({ abortSignal: AbortSignal.timeout(PAUSE_MS) });
@@ -123,7 +124,7 @@ export class RunningContainer implements Running {
     void this.thaw().then(end, end);
   }
 
-  /** Serializes pauses and resumes, because the engine rejects a second pause or resume. */
+  /** Serializes pauses and resumes, because the container engine rejects a second pause or resume. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(step);
     this.#turn = done.catch(() => undefined);
@@ -131,7 +132,7 @@ export class RunningContainer implements Running {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    // The container or the engine may have ended. `exited` reports this.
+    // The container or the container engine may have ended. `exited` reports this.
     this.#container?.kill({ signal }).catch(() => undefined);
   }
 
@@ -155,7 +156,7 @@ export class RunningContainer implements Running {
     this.#container = container;
     this.#inside = job.port?.inside;
     this.#memoryLimit = job.limits.memory;
-    // The engine reads the image's /etc/passwd, and blocks forever if the file is a pipe.
+    // The container engine reads the image's /etc/passwd, and blocks forever if the file is a pipe.
     await container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
       if (!this.#killed.signal.aborted) throw error;
     });
@@ -189,7 +190,7 @@ export class RunningContainer implements Running {
   #watchDisk(docker: Docker, container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
-      // `exited` reports an engine that does not respond.
+      // `exited` reports a container engine that does not respond.
       const written = await measureWrittenBytes(docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_POLL_MS);
@@ -209,7 +210,7 @@ export class RunningContainer implements Running {
 
   /**
    * Reads the log until the container ends, and returns the container's final state. Continues after a restart of
-   * the engine.
+   * the container engine.
    */
   async #follow(container: Container, onOutput: OnOutput): Promise<ContainerInspectInfo["State"]> {
     const log = new ContainerLog(onOutput);
@@ -219,7 +220,7 @@ export class RunningContainer implements Running {
     const ended = container.wait({ abortSignal: leaving.signal }).catch(() => undefined);
     for (;;) {
       const read = log.read(container);
-      // An engine that is killed may leave the wait request open forever, but not the log stream.
+      // A container engine that is killed may leave the wait request open forever, but not the log stream.
       await Promise.race([ended, read]);
       const { State } = await container.inspect();
       if (!State.Running && !State.Paused) {

@@ -2,15 +2,18 @@
 import type Docker from "dockerode";
 import type { Container, ContainerInspectInfo } from "dockerode";
 
-/** Returns the volumes that the engine created for this container. The mounts of the service are binds, not volumes. */
+/**
+ * Returns the volumes that the container engine created for this container. The mounts of the service are binds, not
+ * volumes.
+ */
 export const anonymousVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
   Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name !== undefined ? [Name] : []));
 
-/** The engine measures all volumes in one call, so concurrent measurements share the response. */
+/** The container engine measures all volumes in one call, so concurrent measurements share the response. */
 const measuring = new WeakMap<Docker, Promise<ReadonlyMap<string, number>>>();
 
 const measure = async (docker: Docker): Promise<ReadonlyMap<string, number>> => {
-  // With this option, which the package's types lack, newer engines measure only volumes.
+  // With this option, which the package's types lack, newer container engines measure only volumes.
   const df = docker.df.bind(docker) as (asked: object) => Promise<unknown>;
   const { Volumes } = (await df({ type: "volume" })) as {
     Volumes?: readonly { readonly Name: string; readonly UsageData?: { readonly Size: number } | null }[] | null;

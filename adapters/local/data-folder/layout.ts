@@ -117,7 +117,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   images: "images",
   // The backup contains only the Python environments that images need. The next build downloads the rest.
   cache: "environments",
-  // The secrets key. A backup contains it only if the operator asks for it.
+  // The secrets key. A backup contains the key only if the operator passes `--with-secrets-key`.
   [KEY_FILE]: "secrets key",
   [`${KEY_FILE}.new`]: "left out",
   [`${KEY_FILE}.copy`]: "left out",
@@ -242,7 +242,9 @@ const targetOf = (path: string): string => {
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;
 };
 
-/** A restore that is killed between its two renames leaves no data folder. The server must not create an empty one. */
+/**
+ * If a restore is killed between its two renames, no data folder exists. The server must not create an empty one then.
+ */
 const refuseInterruptedRestore = (dataDir: string): void => {
   if (existsSync(dataDir)) return;
   const target = targetOf(dataDir);

@@ -50,7 +50,8 @@ const inspected = (path: string, alone: boolean): InspectedState["state"] => {
 };
 
 /**
- * Returns the usable states, best first: whole states precede altered states, and newer states precede older states.
+ * Returns the usable states, best first: states whose digests match precede the others, and newer states precede older
+ * ones.
  */
 const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
   const found = sources.flatMap((source): Candidate[] => {

@@ -1,5 +1,6 @@
 /**
- * An SQLite file that services can run without. If the file is damaged, Portside sets it aside and starts a new file.
+ * An SQLite file whose loss does not stop services. If the file is damaged, Portside sets it aside and starts a new
+ * file.
  *
  * A killed process loses no committed transaction. A power cut may lose the last transactions, but does not damage the
  * file.

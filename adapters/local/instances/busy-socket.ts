@@ -1,6 +1,6 @@
 /**
- * The Unix socket on which a service takes a busy lease: `POST /busy {"until": TIME}`. Until then, the platform neither
- * freezes nor stops the instance. Each instance has a separate socket, which only its service can reach.
+ * The Unix socket on which a service takes a busy lease: `POST /busy {"until": TIME}`. Until this time, the platform
+ * neither freezes nor stops the instance. Each instance has a separate socket, which only its service can reach.
  */
 import { chmodSync, chownSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -134,7 +134,7 @@ export class BusySocket {
 
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
-      // The listener stays, because without one, a later error such as too many open files would end the process.
+      // Never removes the listener: without a listener, a later error, such as too many open files, ends the process.
       this.#server.on("error", reject);
       this.#server.listen(this.path, resolve);
     });

@@ -8,7 +8,7 @@ export interface Amount {
 
 const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
 
-/** Returns whether an amount reaches this part of the bound. */
+/** Returns whether the entries or the characters of an amount reach `part` times the bound. */
 export const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
   amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
 
@@ -18,7 +18,7 @@ export class Backlog implements Amount {
   #room: PromiseWithResolvers<void> | undefined;
   readonly #full: Amount;
 
-  /** @param full when this much is waiting, backpressure stops writers until half of it remains */
+  /** @param full the waiting amount at which writers must wait, until only half of it remains */
   constructor(full = FULL) {
     this.#full = full;
   }

@@ -16,7 +16,7 @@ export interface LogCount {
   readonly query: LogCountQuery;
 }
 
-/** The number of the matching rows of a severity in a window. */
+/** The number of matching rows in a window that have a severity. */
 type CountedRow = Pick<Row, "severity"> & { readonly entries: bigint };
 
 export const countRows = (db: DatabaseSync, { scope, query: { filter, edges, timeoutMs } }: LogCount): LogCounts => {
@@ -26,7 +26,7 @@ export const countRows = (db: DatabaseSync, { scope, query: { filter, edges, tim
   const deadline = searchDeadline(timeoutMs);
   const counts: Partial<Record<Severity, number>>[] = edges.slice(1).map(() => ({}));
 
-  /** Counts a window. Returns the last row that it examined if the timeout has passed. */
+  /** Counts a window. If the timeout has passed, returns the last row that was examined. */
   const countWindow = (rows: Iterable<unknown>, sums: Partial<Record<Severity, number>>): Row | undefined => {
     const add = (rank: bigint, entries: number) => {
       const severity = severityOf(Number(rank));

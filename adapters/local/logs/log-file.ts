@@ -59,7 +59,7 @@ export class LogFile {
     this.#retention = new Retention(this.#db);
   }
 
-  /** Writes the rows. Returns the cause for each row that failed; all others are written. */
+  /** Writes the rows. Returns an error for each row that could not be written. All other rows are written. */
   write(rows: readonly NewRow[]): readonly unknown[] {
     const failed: unknown[] = [];
     transaction(this.#db, () => {
@@ -75,7 +75,7 @@ export class LogFile {
     return failed;
   }
 
-  /** Adds rows from an earlier file, unless they are present. Returns the number of added rows. */
+  /** Adds the rows of an earlier file that are not present yet. Returns the number of added rows. */
   restore(rows: readonly NewRow[]): number {
     if (rows.length === 0) return 0;
     return transaction(this.#db, () => rows.reduce((sum, row) => sum + this.#run(this.#restore, row), 0));

@@ -20,9 +20,9 @@ const UNREAD = ".unread";
 const DAMAGED = ".damaged-";
 
 /**
- * Suffixes of a database and its companion files. The database must move first: a reader in another process that opens
- * a database without its companion files creates new ones, and SQLite would use them for the next database at this
- * path.
+ * Suffixes of a database and its companion files. The database must move first. Otherwise, a reader in another process
+ * could open the database without its companion files and create new ones. SQLite would then use these files for the
+ * next database at this path.
  */
 const endings = ["", "-wal", "-shm", "-journal"];
 

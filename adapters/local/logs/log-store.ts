@@ -71,7 +71,9 @@ export class LocalLogs implements LogStore {
     );
   }
 
-  /** An engine of an earlier version lacks the call, and an engine that has ended cannot respond. */
+  /**
+   * If the call fails, waits for the signal: an earlier version of the engine lacks the call, or the engine has ended.
+   */
   async nextEntry(...[scope, { signal }]: Parameters<NonNullable<LogStore["nextEntry"]>>): Promise<void> {
     try {
       await this.writer.nextEntry(scope, signal);

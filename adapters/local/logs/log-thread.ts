@@ -55,7 +55,10 @@ const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread",
 /** False in a bundle, which lacks the thread's script. */
 export const canWriteInThread = script !== null;
 
-/** Writers must wait while the thread has not taken this much. More would delay calls, which follow earlier items. */
+/**
+ * Writers must wait while this amount is unacknowledged. A larger amount would delay calls, because the thread handles
+ * all earlier items before a call.
+ */
 const AHEAD: Amount = { entries: 20_000, letters: 1024 * 1024 };
 /** The estimated size of an entry without its text, in characters. */
 const ENTRY_LETTERS = 200;

@@ -40,7 +40,7 @@ export const lettersOf = ({ text, json, http }: Contents): number =>
 export const severityOf = (rank: number): Severity =>
   severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
 
-/** Throws if the entry has values that JSON cannot represent. */
+/** Converts an entry to a row. Throws if the entry has values that JSON cannot represent. */
 export const rowOf = (entry: LogEntry): NewRow => ({
   service: entry.service,
   ns: entry.instant,

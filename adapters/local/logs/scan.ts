@@ -1,6 +1,6 @@
 /**
- * Searches a log file with a filter or counts its entries, window by window, until the page is full or the query's timeout has passed. A
- * search blocks its thread, so `Searches` runs it in a separate thread, except in a bundle.
+ * Searches a log file with a filter or counts its entries, window by window, until the page is full or the query's
+ * timeout has passed. A search blocks its thread, so `Searches` runs it in a separate thread, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, justBefore, type LogPosition } from "../../../core/domain/logs/cursor.ts";

@@ -40,7 +40,7 @@ const severityIn = (names: readonly Severity[]): WhereClause =>
     names.map((name) => severities[name]),
   );
 
-/** True for text that JSON does not escape, and that SQLite folds as the filter does. */
+/** True for text that JSON does not escape, and whose upper and lower case SQLite compares as the filter does. */
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
 /**
@@ -128,7 +128,9 @@ const ofText = ({ op, literal }: Compare): WhereClause => {
   return (op === ":" || op === "=") && isPlain(folded) ? mayContain("text", folded) : anything;
 };
 
-/** Selects rows whose JSON contains every name on the path, and the text, unless the text is a number. */
+/**
+ * Selects rows whose JSON contains every name on the path. If the text is not a number, the JSON must also contain it.
+ */
 const ofPayload = (path: readonly string[], wanted: string | undefined): WhereClause => {
   const names = [...new Set(path.slice(1))].map((name) =>
     roughly(`ifnull(${isLong("json")} OR instr(json, ?) > 0, 0)`, `${JSON.stringify(name)}:`),

@@ -23,7 +23,7 @@ export interface ChosenRunner {
   readonly containers: Containers | string;
   /** The sandboxes' networks, or the reason why sandboxes share the machine's network. Undefined for other runners. */
   readonly networks: Networks | string | undefined;
-  /** The reason why `auto` did not choose bubblewrap, otherwise undefined. */
+  /** The reason why `auto` did not choose bubblewrap; undefined in all other cases. */
   readonly reason: string | undefined;
   /** The prefix of the ids of the runner's jobs, up to a dot. Jobs with other ids outlive `close`. */
   readonly mark: string;
@@ -57,7 +57,8 @@ export interface RunnerNeeds {
 }
 
 /**
- * Sources without a Dockerfile run with this machine's own programs, which an engine in a virtual machine cannot mount.
+ * Sources without a Dockerfile run with this machine's own programs. A container engine in a virtual machine cannot
+ * mount them.
  */
 const ENGINE_NOT_LOCAL =
   "the engine runs on another machine or in a virtual machine, so it can build and run only sources with a Dockerfile";

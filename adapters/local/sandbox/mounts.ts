@@ -140,7 +140,7 @@ const makeLink = ({ folder, name, target, instances }: Link, under: string): boo
 
 const takeLink = async (path: string, target: string, under: string): Promise<Link | undefined> => {
   const link = links.get(path) ?? (await openLinkFolder(path, target));
-  // This user may not have the right to create the link.
+  // This user may lack the right to create the link.
   if (link.target === target && tryOr(() => makeLink(link, under), false)) return link;
   if (link.instances === 0) await link.folder.close();
   return undefined;

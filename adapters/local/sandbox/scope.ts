@@ -103,8 +103,8 @@ const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | u
 export const scopeName = (value: string): string => value.slice(0, 16);
 
 /**
- * Returns a new prefix for the ids of one engine's jobs, which distinguishes the engines of a scope. A job's id
- * consists of the scope, the engine's id and the job's id.
+ * Returns a new prefix for the ids of one engine's jobs, which distinguishes the engines of a scope. The complete id of
+ * a job consists of the scope, a random part for the engine, and a part for the job.
  */
 export const newMark = (scope: string): string => `${scope}.${randomBytes(4).toString("hex")}`;
 

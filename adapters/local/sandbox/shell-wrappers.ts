@@ -12,9 +12,10 @@ import type { Job } from "./runner.ts";
  */
 const DATA_SLACK = 1024 ** 3;
 /**
- * The kernel compares each process's limit with the number of processes of the whole user. With a lower factor, one
- * command that forks would stop the user's other commands from forking. This limit only bounds growth between two
- * watchdog polls.
+ * The factor by which RLIMIT_NPROC exceeds the job's limit of processes. The kernel compares RLIMIT_NPROC with the
+ * number of processes of the whole user. With a lower factor, one command that forks would stop the user's other
+ * commands from forking. The watchdog enforces the job's limit; RLIMIT_NPROC only bounds the growth between two of its
+ * polls.
  */
 const PROCESS_SLACK = 8;
 

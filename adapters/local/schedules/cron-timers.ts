@@ -113,7 +113,7 @@ export class CronTimers {
     const since = this.#deps.clock.now();
     for (const { job, stop, due } of this.#timers.values()) {
       stop.abort();
-      // The timer is late because the process was busy.
+      // This fire is due, but its timer is late because the process was busy.
       if (due !== undefined && due <= since && !isTooLate(due, since)) this.#fire(job, due);
     }
     this.#run?.stop.abort();
@@ -212,7 +212,7 @@ export class CronTimers {
     this.#continue(job, { scheduled, attempts: 0, at: scheduled });
   }
 
-  /** Does not wait, because a fire that takes longer than the schedule's interval overlaps with the next one. */
+  /** Does not wait for the fire, because a fire may take longer than the time until the next fire of the schedule. */
   #continue(job: StoredJob, fire: PendingFire): void {
     const attempts = fire.fireId === undefined ? this.#attempts(job, fire) : this.#counted(job, fire);
     this.#fires.add(attempts, "a fire stopped because of an error");

@@ -16,7 +16,7 @@ export interface PendingFire {
   readonly attempts: number;
   /** When the next attempt is due. */
   readonly at: Instant;
-  /** The id of a fire that a client requested. Absent: a scheduled fire. */
+  /** The id of a fire that a client requested; absent for a scheduled fire. */
   readonly fireId?: string | undefined;
 }
 

@@ -38,7 +38,7 @@ export class Folder implements AsyncDisposable {
     this.#path = path;
   }
 
-  /** A path to the open folder that renames cannot redirect. */
+  /** A path to the open folder. Renaming the folder does not redirect the path. */
   get here(): string {
     return throughHandles ? `/proc/self/fd/${this.handle.fd}` : this.#path;
   }
@@ -48,7 +48,7 @@ export class Folder implements AsyncDisposable {
     return join(this.here, name);
   }
 
-  /** Like `at`, for a name that may not be UTF-8. */
+  /** Like `at`, for a name that is not necessarily UTF-8. */
   atBytes(name: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.here}/`), name]);
   }

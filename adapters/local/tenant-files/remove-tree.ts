@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { codeOf, Folder, isPathMissing, openNames, throughHandles } from "./folder.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-/** Linux only, not exported by Node.js: opens a folder regardless of its permissions. */
+/** Opens a folder regardless of its permissions. Exists only on Linux, and Node.js does not export it. */
 const O_PATH = 0o10000000;
 
 /** Folders below this depth are moved up before their removal, to limit the number of open folders. */
@@ -99,7 +99,10 @@ class Removal {
   }
 }
 
-/** For systems without `/proc/self/fd`. They have no sandbox either, so tenant code could remove the same files. */
+/**
+ * Removes a folder by its path, on systems without `/proc/self/fd`. These systems have no sandbox either, so tenant
+ * code could remove the same files.
+ */
 const removeByName = async (path: string): Promise<void> => {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: RETRIES, retryDelay: RETRY_MS });

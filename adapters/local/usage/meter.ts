@@ -1,7 +1,7 @@
 /**
- * Meters the declared size of instances from start to exit, without CPU while they are frozen, and the requests that
- * reach instances. Passes on the increments every few seconds, so a killed engine loses only the usage of the last few
- * seconds and counts nothing twice.
+ * Meters the declared size of instances from start to exit, and the requests that reach them. Counts no CPU while an
+ * instance is frozen. Passes on the increments every few seconds, so a killed engine loses only the usage of the last
+ * few seconds and counts nothing twice.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";

@@ -19,7 +19,9 @@ import type { ResourceUse } from "../sandbox/runner.ts";
 import type { RollupRow } from "./rollups.ts";
 
 const TICK_MS = 10_000;
-/** If more time passes between two measurements, the machine was suspended, and the rest does not count as observed. */
+/**
+ * If more time passes between two measurements, the machine was suspended. The excess does not count as observed time.
+ */
 const MAX_TICK_MS = 60_000;
 
 /** A running instance. */
@@ -35,15 +37,15 @@ export interface RecorderDeps {
   /** Returns all running instances. */
   readonly instances: () => readonly MeasuredInstance[];
   /**
-   * Receives the rollups since the last stored ones, and the milliseconds for which services were observed since the
-   * last call. Returns false if it cannot store them yet; the next call then contains the rollups again.
+   * Receives the rollups that are not stored yet, and the milliseconds for which services were observed since the last
+   * call. Returns false if it cannot store the rollups yet. The next call then contains them again.
    */
   readonly write: (rows: readonly RollupRow[], observedMillis: number) => boolean;
 }
 
 export class Recorder {
   readonly #deps: RecorderDeps;
-  /** The counters since the last write, by account and service. Nested, so that a lookup creates no key. */
+  /** The counters since the last write, by account and service. Nested maps, so that a lookup needs no combined key. */
   readonly #rollups = new Map<string, Map<string, Rollup>>();
   /** The CPU time of each instance at its last measurement. */
   #cpuMillis = new Map<string, number>();

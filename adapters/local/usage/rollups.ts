@@ -21,7 +21,7 @@ import { insert, selectAll, selectFirst } from "../state/sql.ts";
 
 /** The days for which metrics are stored. */
 export const METRIC_DAYS = 7;
-/** The maximum number of rollups in the file. 50 deployments that never sleep reach it in a week. */
+/** The maximum number of rollups in the file. 50 deployments that always have an instance reach it in a week. */
 const MAX_ROWS = 500_000;
 const DAY_MS = 86_400_000;
 const HOUR_S = 3600;

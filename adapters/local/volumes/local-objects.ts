@@ -99,7 +99,7 @@ export class LocalObjects implements ObjectBytes {
     this.#parts = new PartFiles(join(config.storage, "parts"));
   }
 
-  /** Creates the folders, and deletes interrupted uploads. Keeps the parts of uploads. */
+  /** Creates the folders, and deletes interrupted uploads. Keeps the parts of multipart uploads, which can resume. */
   async open(): Promise<void> {
     await rm(this.#uploads, { recursive: true, force: true });
     const folders = [this.#uploads, this.#volumes, this.#parts.folder];
@@ -187,13 +187,13 @@ export class LocalObjects implements ObjectBytes {
     return this.#parts.stored(bucket, path, upload);
   }
 
-  /** Counts a volume's incomplete uploads in parts. */
+  /** Counts the incomplete multipart uploads of a volume. */
   async countUploads(bucket: string, now: Instant): Promise<number> {
     const uploads = await this.#parts.list();
     return uploads.filter((one) => one.bucket === bucket && one.expiresAt > now).length;
   }
 
-  /** Deletes a volume's incomplete uploads in parts. */
+  /** Deletes the incomplete multipart uploads of a volume. */
   async removeUploads(bucket: string): Promise<void> {
     for (const one of await this.#parts.list()) if (one.bucket === bucket) await this.#parts.remove(one.id);
   }

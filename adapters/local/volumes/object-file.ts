@@ -29,8 +29,8 @@ export const receive = async (path: string, body: Readable, user: number | undef
   try {
     await pipeline(body.iterator({ destroyOnReturn: false }), file);
   } finally {
-    // Waits for the file. If the body fails immediately, the file may not exist yet, and the caller could not delete
-    // it.
+    // Wait until the file is closed. If the body fails immediately, the file may not exist yet, so the caller could
+    // not delete it.
     if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
   }
 };

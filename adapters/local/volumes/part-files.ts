@@ -1,7 +1,7 @@
 /**
  * Stores the parts of uploads as files, in one folder per upload. The name of the folder identifies the volume, the
- * object and the start of the upload, so an upload has no other record. A part gets its name when
- * all its bytes are on disk.
+ * object and the start of the upload, so an upload has no other record. A part gets its name when all its bytes are on
+ * disk.
  */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { etagOf, PIECE } from "./object-file.ts";
 
 /** The start in seconds, a unique part, a digest of the object, and the volume's id. */
 const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})-([\w-]+)$/;
-/** Marks the folder of an upload that does not exist anymore. */
+/** The suffix of the folder of a deleted upload. */
 const REMOVED = ".removed";
 const PART = /^[1-9]\d{0,4}$/;
 

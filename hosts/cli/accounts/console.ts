@@ -12,8 +12,8 @@ const hasDisplay = ({ env }: Io): boolean =>
   process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
 
 /**
- * Returns the link at the URL by which this machine reaches the API, because the server cannot know a prefix that a
- * proxy removes. Keeps the server's URL if the console would reject the sign-in at the API's URL.
+ * Returns the sign-in link with the URL by which this machine reaches the API, because the server cannot know a prefix
+ * that a proxy removes. Returns the server's link unchanged if the console would reject a sign-in at that URL.
  */
 const linkAt = (api: string, told: string): string =>
   isSafeOrigin(api) ? `${api.replace(/\/+$/, "")}/console/${new URL(told).hash}` : told;

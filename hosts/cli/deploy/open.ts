@@ -13,11 +13,11 @@ const openPrinted = async (io: Io, url: string): Promise<void> => {
   if (missing !== undefined) warn(io, `Could not run ${missing}. Open the URL yourself.`);
 };
 
-/** Reads the list, because a single deployment also includes a measurement of its instances and a search of its log. */
+/** Reads the list, because a request for one deployment also measures its instances and searches its log. */
 const urlOf = async (client: Client, name: string): Promise<string> => {
   const wanted = normalizeDeploymentName(name);
   const listed = (await client.listDeployments()).find((one) => one.name === wanted);
-  // A deployment may be too new for the list, and the API's error explains a name that is not the caller's.
+  // The list may not contain a new deployment yet. For the name of another account, the API's error gives the reason.
   return (listed ?? (await client.getDeployment({ name }))).url;
 };
 

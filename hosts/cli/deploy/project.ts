@@ -17,7 +17,7 @@ export interface Deployable {
   readonly name: string;
   /** The folder to pack. */
   readonly folder: string;
-  /** The deploy's fields by their API names, except the name. */
+  /** The deploy's fields by their API names, without the deployment's name. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** False if the folder has no `portside.json`. */
   readonly declared: boolean;

@@ -14,7 +14,7 @@ const colours = { active: "green", pending: "yellow", failing: "red" } as const;
 /** `active`, in the colour of the status. */
 export const formatStatus = (io: Io, { status }: DomainRow): string => paint(io, colours[status], status);
 
-/** Prints the state of a domain, and its records unless they are correct. */
+/** Prints the state of a domain. If the domain is not active, also prints its records. */
 export const printDomain = async (io: Io, row: DomainRow): Promise<void> => {
   print(io, `${row.domain} is ${formatStatus(io, row)}. ${row.detail}`);
   if (row.status === "active") return;
@@ -32,8 +32,9 @@ const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 
 /**
- * Checks the domain until it is active. Prints each new detail. Throws if the signal aborts, or if the first check fails.
- * Later checks continue after a temporary error, because DNS changes can take hours, and a server may restart meanwhile.
+ * Checks the domain until it is active. Prints each new detail. Throws if the signal aborts, or if the first check
+ * fails. Later checks continue after a temporary error, because DNS changes can take hours, and a server may restart
+ * meanwhile.
  */
 export const waitUntilActive = async (
   io: Io,

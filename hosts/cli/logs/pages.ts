@@ -44,7 +44,7 @@ export const readNewest = async (
   show: Show,
   onCut: () => void,
 ): Promise<string> => {
-  // The API rejects a limit of 0, but the cursor is needed.
+  // The API rejects a limit of 0, but the caller needs the cursor even if it shows no entries.
   const first = await reader.page({ until, limit: Math.min(Math.max(count, 1), LOG_PAGE) });
   const pages = [first.logs];
   let [page, wanted, { cursor }] = [first, count - first.logs.length, first];

@@ -45,7 +45,7 @@ const remove = async (request: () => Promise<unknown>, signal: AbortSignal): Pro
 
 /** The pause between rounds, because the server may still be processing a request of a killed run. */
 const SETTLE_MS = 2000;
-/** Maximum rounds. A volume stays mounted while its deployment is being deleted. */
+/** The maximum number of rounds. One is not enough: a volume stays mounted while its deployment is being deleted. */
 const ROUNDS = 10;
 
 export interface RemoveOptions {

@@ -61,7 +61,7 @@ export const command: Command = {
       });
     }
     spinner.begin("Reading the cost of infrastructure");
-    // The charges by day are those of the whole account.
+    // Charges by day cannot be limited to one deployment.
     const chargeKey = by === "day" && wanted === undefined ? "day" : "deployment";
     const charges = await readInfrastructure(client, period, chargeKey, signal);
     const infrastructure = charges.offered

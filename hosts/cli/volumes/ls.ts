@@ -38,7 +38,7 @@ type Listed = ListedObject | { readonly folder: string };
 
 const pathOf = (one: Listed): string => ("folder" in one ? one.folder : one.path);
 
-/** Returns the objects and folders of a page in one order. */
+/** Returns the objects and folders of a page, sorted together by path. */
 const listedOn = ({ objects, folders = [] }: ObjectPage): readonly Listed[] =>
   [...objects, ...folders.map((folder) => ({ folder }))].sort((a, b) => comparePaths(pathOf(a), pathOf(b)));
 

@@ -66,7 +66,10 @@ const uploadAs = async (
   return await uploadObject(client, address, uploadSource(spooled.source, onSent), signal, onSent);
 };
 
-/** An interrupted upload does not create or change its object. A later `put` resumes only large files. */
+/**
+ * Returns the message after an interruption. An interrupted upload does not create or change its object. A later `put`
+ * resumes only large files.
+ */
 const interruptedMessage = (volume: string, { uploads, prefix }: UploadPlan, done: number, resumes: boolean): string =>
   prefix === undefined
     ? `Interrupted. '${volume}' is unchanged, because the upload of '${uploads[0]?.path}' was incomplete. Run the command again to ${resumes ? "continue" : "start over"}.`

@@ -43,7 +43,7 @@ export interface UploadSource {
   ) => Promise<{ readonly sent: number; readonly tag: string }>;
 }
 
-/** Returns whether the object has this size, after a completion without a response. */
+/** Checks whether a completion without a response succeeded: returns true if the object has this size. */
 const isStored = async (client: Client, { volume, path }: ObjectAddress, size: number, signal: AbortSignal) => {
   const { objects } = await client.listObjects({ volume, prefix: path, limit: 1 }, { signal });
   return objects[0]?.path === path && objects[0].size === size;
@@ -86,16 +86,16 @@ export class PartsUpload {
   }
 
   /**
-   * True if the storage has no such upload anymore, or other parts than this run sent. Another run may have completed
-   * the upload or sent its parts again. The caller must start another upload.
+   * True if the storage no longer has the upload, or has parts that this run did not send. Another run may have
+   * completed the upload or sent its parts again. The caller must start another upload.
    */
   get isGone(): boolean {
     return this.#gone;
   }
 
   /**
-   * Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. If the URLs
-   * expire after at least one part was stored, continues with new URLs.
+   * Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. If the
+   * URLs expire after at least one part was stored, continues with new URLs.
    */
   async send(signal: AbortSignal): Promise<number> {
     for (;;) {
@@ -126,7 +126,7 @@ export class PartsUpload {
       for (const [index, { url, ...range }] of this.#grant.parts.entries()) {
         if (this.#tags.has(index)) continue;
         const { tag, sent } = await retry(signal, () => this.#source.send(url, range, signal));
-        // The source has reported the bytes.
+        // `send` has already reported these bytes.
         this.#store(index, tag, sent, false);
       }
       await this.#complete(signal);

@@ -44,7 +44,10 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   [`The storage rejected the request (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
-/** Codes of temporary errors with another 4xx status. `RequestTimeout` means that the connection was idle for too long. */
+/**
+ * Codes of temporary errors whose status does not show that they are temporary. `RequestTimeout` means that the
+ * connection was idle for too long.
+ */
 const temporaryCodes: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
 
 /**

@@ -17,7 +17,7 @@ const registered = [
 
 type Merged<T> = T extends readonly [RegisteredProvider<infer S>, ...infer Rest] ? S & Merged<Rest> : unknown;
 
-/** In the order in which the help and messages list them. */
+/** The built-in providers, in the order in which the help and messages list them. */
 export const providers: readonly RegisteredProvider[] = registered;
 
 export const providerNames: readonly string[] = providers.map(({ module }) => module.name);

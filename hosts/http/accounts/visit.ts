@@ -1,4 +1,4 @@
-/** What sign-in must know about a request: who sent it, by which origin, and whether the connection is safe. */
+/** What sign-in must know about a request: who sent it, through which origin, and whether the connection is safe. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
@@ -14,7 +14,7 @@ export interface Visit {
   readonly isEncrypted: boolean;
   /** True if the connection does not leave the browser's machine. */
   readonly isLoopback: boolean;
-  /** The session of the console whose secrets the request has. The secrets are not checked. */
+  /** The secrets of a console session that the request contains. They are not checked. */
   readonly session: SessionSecrets | undefined;
   /** The console of this server, for `GET /v1/capabilities`. */
   readonly console: z.output<typeof consoleSchema>;
@@ -50,7 +50,7 @@ export const visitOf = (
     address: ip,
     base: `${configured ?? `${protocol}://${host}`}${prefix}`,
     isEncrypted: protocol === "https" || (isOwnPage && headers.origin?.startsWith("https://") === true),
-    // A proxy on this machine may send the loopback address as the host. Then the page's own origin decides.
+    // A proxy on this machine may send the loopback address as the host, so the page's own origin must be loopback too.
     isLoopback: [hostname, ...originHost(headers.origin)].every(isLoopbackHost),
     session: sessionSecretsOf(headers),
     console,

@@ -19,7 +19,7 @@ export interface ReadForm {
   readonly archive?: ReceivedSource;
   /** The control plane's error, if it could not receive the file. */
   readonly error?: ControlPlaneError;
-  /** True if the reader stopped before the end of the body. The connection must then be closed. */
+  /** True if the reader stopped before the end of the body. The caller must then close the connection. */
   readonly unread: boolean;
 }
 
@@ -41,7 +41,7 @@ const limits = { fieldSize: TEXT_BYTES, fields: 100, files: 4, parts: 110, heade
 /** The placeholder for a text field sent as a file. No field accepts a list, so validation reports an issue for it. */
 const A_FILE = ["a file"];
 
-/** Returns whether the file has no bytes, without consuming any. */
+/** Returns whether the file is empty, without consuming its bytes. */
 const isEmpty = (file: Readable): Promise<boolean> =>
   new Promise((resolve) => {
     const events = ["readable", "end", "close"];

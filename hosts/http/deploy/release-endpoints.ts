@@ -1,4 +1,4 @@
-/** Releases: list and compare them, roll back to one, and deploy the serving one again. */
+/** Releases: list and compare them, roll back to a release, and redeploy the serving release. */
 import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { releaseDiffSchema } from "../../../core/domain/deploy/releases/diff.ts";
 import { releasePageSchema } from "../../../core/domain/deploy/releases/release.ts";

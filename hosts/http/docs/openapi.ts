@@ -24,7 +24,7 @@ const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.Ba
   return document;
 };
 
-/** Allows additional fields, and omits the default bounds of integers. */
+/** Returns the schema of a response. It allows additional fields, and omits the default bounds of integers. */
 const responseSchemaOf = (schema: z.ZodType): Json =>
   schemaOf(schema, (jsonSchema) => {
     if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
@@ -143,7 +143,7 @@ const formBody = (endpoint: Endpoint): Json => {
   return { required: true, content: { "multipart/form-data": { schema, example: deployExample } } };
 };
 
-/** Omits the archive: an example cannot contain binary data. */
+/** An example without the archive, because an example cannot contain binary data. */
 const deployExample = { function_name: "my-app", volumes: {} };
 
 const jsonBody = ({ fields, needsOneOf = [] }: Endpoint): Json => {

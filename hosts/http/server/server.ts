@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
   /** Called when a request ends, including requests to unknown paths. */
   readonly onServed?: PortsideOptions["onServed"];
-  /** As the plugin's options. */
+  /** The same as in the plugin's options. */
   readonly console?: PortsideOptions["console"];
   readonly origins?: PortsideOptions["origins"];
   /** While true, each response asks its HTTP/1.1 client to close the connection. */

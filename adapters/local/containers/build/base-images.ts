@@ -24,7 +24,7 @@ const refusal = ({ line, text, why }: RefusedLine): BuildError =>
 const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]): Promise<void> => {
   const registry = registryOf(image.name);
   if (registry === undefined) return;
-  // If this process cannot resolve the host, the engine cannot resolve it either, or uses a proxy.
+  // If this process cannot resolve the host, the container engine cannot resolve it either, or uses a proxy.
   const found = await lookup(registry.host, { all: true }).catch(() => []);
   const addresses = found.map(({ address }) => address);
   const why = registryBlockedReason(registry, addresses, readHostAddresses(), allowedPorts);
@@ -87,7 +87,8 @@ const fetchImage = async (
     return await inspectOrPull(engine, image.name, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // A system error code means that the engine does not respond. Registry errors have a status or a numeric code.
+    // A system error code means that the container engine does not respond. Registry errors have a status or a numeric
+    // code.
     const { code } = error as { code?: unknown };
     if (statusOf(error) === undefined && typeof code === "string") throw error;
     const message = engineMessage(error);

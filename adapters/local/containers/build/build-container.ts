@@ -43,8 +43,8 @@ const buildWithApi = async (
 };
 
 /**
- * Returns the failure for a build when the engine does not respond. The server does not reuse an earlier image, because
- * only the engine knows whether the image still exists.
+ * Returns the failure for a build when the container engine does not respond. The server does not reuse an earlier
+ * image, because only the container engine knows whether the image still exists.
  */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
@@ -56,7 +56,7 @@ const lacksClassicBuilder = (error: unknown): boolean =>
 
 /**
  * Builds the image and returns its id. Rejects with `BuildError` if the build fails. Aborting `signal` stops the build
- * in the engine.
+ * in the container engine.
  */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;

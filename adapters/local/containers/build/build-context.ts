@@ -1,6 +1,6 @@
 /**
- * Converts a source archive into a build context without the files that `.dockerignore` excludes. The engine's API does
- * not read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
+ * Converts a source archive into a build context without the files that `.dockerignore` excludes. The container
+ * engine's API does not read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { once } from "node:events";
 import { pipeline, Readable } from "node:stream";

@@ -1,6 +1,6 @@
 /**
- * Builds with BuildKit through the `docker` command. A plain build request to the engine's API uses the classic
- * builder: https://docs.docker.com/build/buildkit/
+ * Builds with BuildKit through the `docker` command. A plain build request to the container engine's API uses the
+ * classic builder: https://docs.docker.com/build/buildkit/
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -44,7 +44,7 @@ const argumentsOf = ({ tag, labels, owner, network }: ContainerBuild): string[] 
   "-",
 ];
 
-/** @param need the line that requires BuildKit; undefined if the engine has no other builder */
+/** @param need the line that requires BuildKit; undefined if the container engine has no other builder */
 export const buildWithKit = async (
   { environment }: ContainerEngine,
   build: ContainerBuild,

@@ -5,7 +5,7 @@
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Say } from "../../../shared/runtime/channel.ts";
 
-/** A line of the engine's JSON response. */
+/** A line of the container engine's JSON response. */
 export interface BuildItem {
   readonly stream?: string;
   readonly status?: string;
@@ -29,7 +29,7 @@ const UNREACHABLE =
 const NOT_FOUND =
   /pull access denied|manifest.*(?:unknown|not found)|not found: manifest|repository does not exist|requested access to the resource is denied|unauthorized/i;
 
-/** Explains the engine's message about a base image; undefined if the message is unknown. */
+/** Explains the container engine's message about a base image; undefined if the message is unknown. */
 export const explainBaseImageError = (whole: string): string | undefined => {
   const problem = whole.slice(0, MAX_LENGTH);
   if (UNREACHABLE.test(problem))

@@ -4,20 +4,20 @@ import type { BuildContext } from "../../builds/run-command.ts";
 
 /**
  * Docker's classic builder enforces all `limits`, Podman enforces only the memory limit, and BuildKit enforces none.
- * The build's commands use the `network` settings. The engine pulls base images with its own settings.
+ * The build's commands use the `network` settings. The container engine pulls base images with its own settings.
  */
 export interface ContainerBuild extends Pick<BuildContext, "limits" | "network" | "say" | "print" | "signal"> {
   readonly source: Source;
-  /** The account, encoded for the engine's resource names. */
+  /** The account, encoded for the container engine's resource names. */
   readonly owner: string;
-  /** The image's name in the engine. */
+  /** The image's name in the container engine. */
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The engine's network for the classic builder's commands; undefined for the engine's default. */
+  /** The network for the classic builder's commands; undefined for the container engine's default network. */
   readonly networkName: string | undefined;
   /** Ports of this machine from which a base image may be pulled. */
   readonly allowedPorts: readonly number[];
-  /** The home folder of the engine's command line. */
+  /** The home folder of the container engine's command line. */
   readonly home: string;
 }
 

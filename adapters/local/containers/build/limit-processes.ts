@@ -1,7 +1,7 @@
 /**
  * Limits the number of processes in a classic build. The classic builder has no option for this limit, and user limits
- * (nproc) do not apply to root. Therefore each build container gets the limit as soon as the engine reports that the
- * container was created.
+ * (nproc) do not apply to root. Therefore each build container gets the limit as soon as the container engine reports
+ * that the container was created.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
  */
 import { createInterface } from "node:readline";
@@ -19,7 +19,7 @@ const limit = async (docker: Docker, id: string, network: string, processes: num
 export const limitProcesses = async (docker: Docker, network: string, processes: number): Promise<Disposable> => {
   const asked = { filters: { type: ["container" as const], event: ["create"] } };
   const events = (await docker.getEvents(asked)) as unknown as Readable;
-  // If the engine stops, the build itself reports the failure.
+  // If the container engine stops, the build itself reports the failure.
   events.on("error", () => undefined);
   createInterface({ input: events }).on("line", (line) => {
     const { id } = JSON.parse(line) as { id: string };

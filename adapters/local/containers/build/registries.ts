@@ -1,6 +1,6 @@
 /**
- * Rejects base images from registries that only this machine can reach. Otherwise a Dockerfile could make the engine
- * call internal services.
+ * Rejects base images from registries that only this machine can reach. Otherwise a Dockerfile could make the container
+ * engine call internal services.
  */
 import { type BlockList, isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -11,7 +11,9 @@ export interface Registry {
   readonly ports: readonly number[];
 }
 
-/** The ports that the engine tries if the registry's name has no port: HTTPS, and HTTP on loopback addresses. */
+/**
+ * The ports that the container engine tries if the registry's name has no port: HTTPS, and HTTP on loopback addresses.
+ */
 const DEFAULT_PORTS = [443, 80];
 
 /**
@@ -48,7 +50,8 @@ const inList = (list: BlockList, address: string): boolean =>
   isIP(address) !== 0 && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
 /**
- * Returns the reason to reject the registry, with the next step; undefined if the engine may call the registry.
+ * Returns the reason to reject the registry, with the next step; undefined if the container engine may call the
+ * registry.
  * @param addresses the addresses of the registry's host
  */
 export const registryBlockedReason = (

@@ -1,10 +1,11 @@
 /**
- * Rejects Dockerfile lines through which a build could use the engine's access to other accounts, the network or the
- * machine. Otherwise returns the base images that the Dockerfile names.
+ * Rejects Dockerfile lines through which a build could use the container engine's access to other accounts, the network
+ * or the machine. Otherwise returns the base images that the Dockerfile names.
  *
- * - The engine stores the images of all accounts, and the classic builder accepts a prefix of an image's id as a name.
- * - The engine downloads the URLs in ADD over the machine's own network, which can reach loopback services and cloud
- *   metadata.
+ * - The container engine stores the images of all accounts, and the classic builder accepts a prefix of an image's id
+ *   as a name.
+ * - The container engine downloads the URLs in ADD over the machine's own network, which can reach loopback services
+ *   and cloud metadata.
  * - A `# syntax` line names a program that runs in the builder and can access the caches of all accounts.
  * - A base image's triggers (ONBUILD) are lines that the image's author wrote. Portside can check only the triggers of
  *   an image whose name it knows.
@@ -36,7 +37,7 @@ const OTHER_PLATFORM = "builds for a platform other than the engine's. Remove --
 
 /** Properties of the builder that affect how it reads lines. */
 export interface Builder {
-  /** The engine's platform, such as linux/amd64. */
+  /** The container engine's platform, such as linux/amd64. */
   readonly platform: string;
   /**
    * Whether the builder sets platform variables:
@@ -45,7 +46,7 @@ export interface Builder {
   readonly knowsPlatforms: boolean;
 }
 
-/** An image that the engine pulls for a build. */
+/** An image that the container engine pulls for a build. */
 export interface BaseImage extends DockerfileLine {
   readonly name: string;
 }
@@ -276,7 +277,10 @@ const readingOf = (lines: readonly string[], mark: string | undefined, builder: 
   return { found, stages: { names: stages, count: stageCount } };
 };
 
-/** These reasons apply in every reading. The other reasons apply only in a reading that a builder may use. */
+/**
+ * The ways to read a Dockerfile differ in the escape character. These reasons apply in every reading. The other reasons
+ * apply only in a reading that a builder may use.
+ */
 const ALWAYS = [BY_ID, REMOTE];
 
 /**
@@ -292,11 +296,11 @@ export const validateDockerfile = (
   const at = (line: number) => ({ line, text: (lines[line - 1] ?? "").trim() });
   const syntax = foreignSyntaxIn(lines);
   if (syntax > 0) return { refused: { ...at(syntax), why: FOREIGN_SYNTAX } };
-  // A builder may use any of these readings, so they determine the images.
+  // A builder may read the file in any of these ways, so the result contains the images of all readings.
   const readings = ["\\", ...(mayEscape(lines) ? ["`"] : [])].map((mark) =>
     readingOf(lines, mark, builder, outerStages),
   );
-  // The strictest rules also apply to the other readings.
+  // In the other readings, only the reasons in `ALWAYS` apply.
   const others = ["`", undefined].map((mark) => readingOf(lines, mark, builder, outerStages));
   for (const one of readings.flatMap(({ found }) => found))
     if ("why" in one) return { refused: { ...at(one.line), why: one.why } };

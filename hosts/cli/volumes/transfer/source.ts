@@ -1,4 +1,4 @@
-/** Sources of uploads, and the PUT of a whole source. Streams the bytes, so that memory use does not depend on the size. */
+/** Sources of uploads, and the PUT of a whole source. Streams the bytes, so the size does not affect the memory use. */
 
 import type { OnSent, Range, UploadSource } from "../../../client/storage/parts-upload.ts";
 import { expectStatus } from "../../../client/storage/storage.ts";

@@ -13,7 +13,10 @@ export interface Target {
   readonly path: string;
 }
 
-/** Does not trust the platform: an object path that leads out of the folder could overwrite other files. */
+/**
+ * Returns the local path of an object. Does not trust the platform: an object path that leads out of the folder could
+ * overwrite other files.
+ */
 const targetOf = (folder: string, prefix: string, object: ListedObject): Target => {
   const path = resolve(folder, object.path.slice(prefix.length));
   const good = objectPathProblem(object.path) === undefined && object.path.startsWith(prefix);

@@ -1,7 +1,7 @@
 /**
  * Remembers the ids of uploads that a later `put` may resume, in the user's cache. An id grants nothing without an API
- * key. The name of a file identifies the platform, the object, and the version of the source, so a changed source
- * starts a new upload.
+ * key. Each id has a file, whose name identifies the platform, the object, and the version of the source. A changed
+ * source therefore starts a new upload.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
