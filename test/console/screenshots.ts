@@ -25,6 +25,7 @@ const pages: Readonly<Record<string, string>> = {
   volumes: "#/volumes",
   volume: "#/volumes/orders",
   object: "#/volumes/orders?object=README.md",
+  domains: "#/domains",
   sql: "#/sql",
   deploys: "#/deploys",
   deploy: `#/deploys/${done}`,
