@@ -26,7 +26,6 @@ const pages: Readonly<Record<string, string>> = {
   volume: "#/volumes/orders",
   object: "#/volumes/orders?object=README.md",
   domains: "#/domains",
-  sql: "#/sql",
   deploys: "#/deploys",
   deploy: `#/deploys/${done}`,
   "failed-deploy": `#/deploys/${failed}`,
@@ -71,6 +70,14 @@ for (const { width, height, colorScheme } of views) {
   await opened.page.getByLabel("Memory").fill("4Gi");
   await opened.page.getByRole("button", { name: "Show the plan" }).click();
   await take(opened, "plan");
+  await opened.open("#/sql");
+  await opened.page.locator(".cm-content").click();
+  await opened.page.keyboard.press("Control+Enter");
+  await opened.page.getByText(/ rows? in /).waitFor();
+  await take(opened, "sql");
+  await opened.open("#/domains");
+  await opened.page.getByRole("button", { name: "Add domain" }).click();
+  await take(opened, "add-domain");
   await take(first, "empty");
   await first.page.getByRole("button", { name: "Sign out" }).click();
   await take(first, "sign-in");
