@@ -31,7 +31,7 @@ test("a malformed response breaks one page, which the user can retry", async () 
   expect(opened.problems).toHaveLength(2);
 });
 
-test("a price in an unknown currency is shown as it is", async () => {
+test("shows the code of an unknown currency", async () => {
   await using opened = await openConsole(browser(), served);
   const { page } = opened;
   const subscription = await served.client.getSubscription();

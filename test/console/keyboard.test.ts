@@ -35,7 +35,7 @@ test.each(["light", "dark"] as const)(
   },
 );
 
-test("the palette opens again at once after it was cancelled", async () => {
+test("the palette opens again immediately after it was cancelled", async () => {
   await using opened = await openConsole(browser(), served);
   const { page } = opened;
   await page.keyboard.press("Control+k");
