@@ -58,11 +58,16 @@ test("works behind a proxy that removes a prefix", async () => {
 });
 
 /** Serves the console in an application that signs its users in. */
-const serveEmbedded = async (user: string | undefined, ports = createMemoryProvider().ports) => {
+const serveEmbedded = async (
+  user: string | (() => string | undefined) | undefined,
+  ports = createMemoryProvider().ports,
+) => {
   const app = Fastify({ forceCloseConnections: true });
   const controlPlane = createControlPlane(ports);
-  const caller = () =>
-    user === undefined ? undefined : { account: parseAccount(user) as AccountId, credentialId: "own-session" };
+  const caller = () => {
+    const name = typeof user === "function" ? user() : user;
+    return name === undefined ? undefined : { account: parseAccount(name) as AccountId, credentialId: "own-session" };
+  };
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
   await app.register(portside, { controlPlane, caller });
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -105,6 +110,32 @@ test("keeps the session of the application if the user opens a link, and leaves 
   // The page is open already.
   await open();
   expect((await controlPlane.signIn({ link: token }, "::1")).isOk()).toBe(true);
+  await page.close();
+});
+
+test("prefers the session of the application to a stored session of the console", async () => {
+  const { ports } = createMemoryProvider();
+  const { key } = (await ports.identity.keys.create("other" as AccountId, "other"))._unsafeUnwrap();
+  const users: { current: string | undefined } = { current: undefined };
+  await using served = await serveEmbedded(() => users.current, ports);
+  const page = await browser().newPage();
+  await page.goto(served.url);
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".account").getByText("other").waitFor();
+  users.current = "acme";
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("The application has signed you in. Sign out there.").waitFor();
+  expect(await page.locator(".account").textContent()).toBe("Account");
+
+  users.current = undefined;
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".account").getByText("other").waitFor();
+  users.current = "acme";
+  await page.reload();
+  await expect.poll(() => page.locator(".account").textContent()).toBe("Account");
+  expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
   await page.close();
 });
 

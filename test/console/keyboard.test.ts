@@ -104,6 +104,7 @@ test.each([
   ["n", "New deployment"],
   ["y", "Deploys"],
   ["v", "Volumes"],
+  ["o", "Domains"],
   ["s", "SQL"],
   ["c", "Cost"],
 ])("g and %s open %s, and the page receives the focus", async (key, title) => {

@@ -17,20 +17,20 @@ const pages: Readonly<Record<string, string>> = {
   deployments: "#/",
   deployment: "#/deployments/shop-api",
   releases: "#/deployments/shop-api/releases",
-  "release-diff": "#/deployments/shop-api/releases?from=1&to=3",
+  "states/release-diff": "#/deployments/shop-api/releases?from=1&to=3",
   settings: "#/deployments/shop-api/settings",
   "new-deployment": "#/deploy?source=example",
   logs: "#/deployments/shop-api/logs",
-  "filter-error": "#/deployments/shop-api/logs?query=severity%3E%3D%3DERROR",
+  "states/filter-error": "#/deployments/shop-api/logs?query=severity%3E%3D%3DERROR",
   volumes: "#/volumes",
   volume: "#/volumes/orders",
-  object: "#/volumes/orders?object=README.md",
-  sql: "#/sql",
+  "states/object": "#/volumes/orders?object=README.md",
+  domains: "#/domains",
   deploys: "#/deploys",
   deploy: `#/deploys/${done}`,
   "failed-deploy": `#/deploys/${failed}`,
   cost: "#/cost",
-  "cost-by-user": "#/cost?by=user",
+  "states/cost-by-user": "#/cost?by=user",
   account: "#/account",
 };
 
@@ -45,7 +45,7 @@ const views = [
 
 for (const { width, height, colorScheme } of views) {
   const folder = `${FOLDER}/${width}${colorScheme === "dark" ? "-dark" : ""}`;
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(`${folder}/states`, { recursive: true });
   const options = { viewport: { width, height }, colorScheme };
   await using opened = await openConsole(browser, full, options);
   await using first = await openConsole(browser, empty, options);
@@ -62,15 +62,23 @@ for (const { width, height, colorScheme } of views) {
     .getByRole("button", { name: /order placed/ })
     .last()
     .click();
-  await take(opened, "log-entry");
+  await take(opened, "states/log-entry");
   await opened.open("#/deployments/shop-api/releases");
   await opened.page.getByRole("button", { name: "Roll back to release 1" }).click();
-  await take(opened, "rollback");
+  await take(opened, "states/rollback");
   await opened.open("#/deployments/shop-api/settings");
   await opened.page.getByLabel("Memory").fill("4Gi");
   await opened.page.getByRole("button", { name: "Show the plan" }).click();
-  await take(opened, "plan");
-  await take(first, "empty");
+  await take(opened, "states/plan");
+  await opened.open("#/sql");
+  await opened.page.locator(".cm-content").click();
+  await opened.page.keyboard.press("Control+Enter");
+  await opened.page.getByText(/ rows? in /).waitFor();
+  await take(opened, "sql");
+  await opened.open("#/domains");
+  await opened.page.getByRole("button", { name: "Add domain" }).click();
+  await take(opened, "states/add-domain");
+  await take(first, "states/empty");
   await first.page.getByRole("button", { name: "Sign out" }).click();
   await take(first, "sign-in");
   if (opened.problems.length > 0) throw new Error(opened.problems.join("\n"));

@@ -56,6 +56,16 @@ test("runs a statement with Ctrl-Enter, and the URL contains the statement", asy
   await editor().getByText("SELECT 1 AS number").waitFor();
 });
 
+test("replaces a selection while the user types, with the brackets of the editor", async () => {
+  const { page } = opened;
+  await write("SELECT 1");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("S");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("(");
+  await expect.poll(() => editor().textContent()).toBe("(S)");
+});
+
 test("completes columns and the fields of structs with the keyboard", async () => {
   const { page } = opened;
   await write("SELECT COUNT(*) AS n FROM logs WHERE seve");

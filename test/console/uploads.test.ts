@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MiB } from "../../core/domain/accounts/limits.ts";
 import { folderWith } from "../support/archives/folders.ts";
+import { serveThrough, storagePortOf } from "../support/console/breaking-storage.ts";
 import { openConsole } from "../support/console/browser.ts";
 import { type ServedConsole, serveConsole } from "../support/console/served-console.ts";
 import { useBrowser } from "../support/console/use-browser.ts";
 import { serveCutting } from "../support/http/cutting-proxy.ts";
-import { atPort, portOf } from "../support/http/meddling-api.ts";
 import { startLocal, type TestPlatform } from "../support/providers/local-platform.ts";
 
 /** Three parts: 16, 16 and 8 MiB. */
@@ -20,13 +20,10 @@ const folder = folderWith();
 const file = join(folder.path, "large.bin");
 let platform: TestPlatform;
 let served: ServedConsole;
-let storagePort: number;
 beforeAll(async () => {
   platform = await startLocal();
   served = await serveConsole(platform.local.ports);
   await served.client.createVolume({ name: "large" });
-  const grant = await served.client.grantUpload({ volume: "large", object: "probe" });
-  storagePort = portOf("url" in grant ? grant.url : "");
   writeFileSync(file, randomBytes(SIZE));
 });
 afterAll(async () => {
@@ -46,36 +43,6 @@ const storedDigest = async (): Promise<string> => {
   return digestOf((await fetch(url)).body as AsyncIterable<Uint8Array>);
 };
 
-/** Replaces members of a port, and binds the others, because a port may be a class with private fields. */
-const withMembers = <T extends object>(port: T, members: Partial<T>): T =>
-  new Proxy(port, {
-    get: (target, name) => {
-      const value = Reflect.get({ ...members }, name) ?? Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-
-/** Serves the console with a proxy in front of the parts of uploads. */
-const serveThrough = (port: number): Promise<ServedConsole> => {
-  const { ports } = platform.local;
-  const { volumes } = ports.provider;
-  const { uploadsInParts, grantOrigins } = volumes;
-  if (uploadsInParts === undefined || grantOrigins === undefined) throw new Error("uploads have no parts");
-  const routed = withMembers(volumes, {
-    grantOrigins: () => grantOrigins.call(volumes).map((origins) => [...origins, `http://127.0.0.1:${port}`]),
-    uploadsInParts: {
-      ...uploadsInParts,
-      grant: (...args) =>
-        uploadsInParts.grant(...args).map(({ urls, completeUrl, ...grant }) => ({
-          ...grant,
-          urls: urls.map((url) => atPort(url, port)),
-          completeUrl: atPort(completeUrl, port),
-        })),
-    },
-  });
-  return serveConsole({ ...ports, provider: { ...ports.provider, volumes: routed } });
-};
-
 /** Opens the volume. Returns the page, and the numbers of the parts that it sends. */
 const openVolume = async (through: ServedConsole) => {
   const opened = await openConsole(browser(), through);
@@ -91,8 +58,10 @@ const openVolume = async (through: ServedConsole) => {
 
 test("uploads a file although connections break, and sends complete parts once", async () => {
   let connections = 0;
-  await using proxy = await serveCutting(storagePort, () => (++connections <= 3 ? 20 * MiB : undefined));
-  await using through = await serveThrough(proxy.port);
+  await using proxy = await serveCutting(await storagePortOf(served, "large"), () =>
+    ++connections <= 3 ? 20 * MiB : undefined,
+  );
+  await using through = await serveThrough(platform, proxy.port);
   await using opened = await openVolume(through);
   const { page, sent } = opened;
   await page.getByLabel("Files to upload").setInputFiles(file);
@@ -104,8 +73,8 @@ test("uploads a file although connections break, and sends complete parts once",
 
 test("pauses, resumes, and continues after a reload with the parts that are missing", async () => {
   let limit: number | undefined = 20 * MiB;
-  await using proxy = await serveCutting(storagePort, () => limit, true);
-  await using through = await serveThrough(proxy.port);
+  await using proxy = await serveCutting(await storagePortOf(served, "large"), () => limit, true);
+  await using through = await serveThrough(platform, proxy.port);
   await using opened = await openVolume(through);
   const { page, sent } = opened;
   await page.getByLabel("Files to upload").setInputFiles(file);

@@ -112,6 +112,20 @@ const endReplaced = (
       (error): ResultAsync<void, ControlPlaneError> => (error.kind === "unavailable" ? errAsync(error) : okAsync()),
     );
 
+/** Ends the replaced session. If that fails, also ends the new one, so that the client keeps exactly one session. */
+const replaceSession = (
+  sessions: Sessions,
+  { account, id }: Session,
+  replaced: SessionSecrets,
+  options: CallOptions,
+): ResultAsync<void, ControlPlaneError> =>
+  endReplaced(sessions, replaced, options).orElse((error) =>
+    sessions
+      .revoke(account, id, options)
+      .orElse(() => okAsync(undefined))
+      .andThen(() => errAsync(error)),
+  );
+
 /** The client of a sign-in. */
 export interface SignInOptions extends CallOptions {
   /** The session that the new session replaces. The cookie alone is not sufficient to end it. */
@@ -142,8 +156,8 @@ export const signIn = (
           ? yield* await sessions.useLink(link, options)
           : holderOf(yield* await principalOfKey(context, key ?? "", address, options));
       if (holder === undefined) return err(NO_SESSION);
-      if (replaces !== undefined) yield* await endReplaced(sessions, replaces, options);
       const { session, secrets } = yield* await sessions.create(holder, options);
+      if (replaces !== undefined) yield* await replaceSession(sessions, session, replaces, options);
       return ok({
         account: session.account,
         cookie: secrets.cookie,

@@ -29,7 +29,7 @@ const End = ({ id, close }: { readonly id: string; readonly close: () => void })
 );
 
 const Credential = ({ credential: { kind, label } }: { readonly credential: Session["credential"] }) => (
-  <>
+  <span>
     {kind}
     {label !== "" && (
       <>
@@ -37,7 +37,7 @@ const Credential = ({ credential: { kind, label } }: { readonly credential: Sess
         ‘<Text max={100}>{label}</Text>’
       </>
     )}
-  </>
+  </span>
 );
 
 export const Sessions = () => {

@@ -134,6 +134,23 @@ const marks = StateField.define<DecorationSet>({
   ],
 });
 
+/**
+ * Replaces a selection when the user types. The browser would keep the colour of the selected text in the attribute
+ * `style`, which the content security policy forbids.
+ */
+const replaceSelection = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    const { main } = view.state.selection;
+    const text = event.data;
+    if (event.inputType !== "insertText" || event.isComposing || text === null || main.empty) return false;
+    event.preventDefault();
+    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input.type" });
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some((handle) => handle(view, main.from, main.to, text, insert))) view.dispatch(insert());
+    return true;
+  },
+});
+
 /** Keeps the text on one line: pasted line breaks become spaces. */
 const oneLine: Extension = [
   EditorView.clipboardInputFilter.of((text) => text.replace(/\s*[\r\n]+\s*/g, " ")),
@@ -185,6 +202,7 @@ export const createCodeEditor = (host: HTMLElement, options: CodeEditorOptions):
         ...(complete !== undefined && { override: [sourceOf(complete)] }),
       }),
       ...[history(), closeBrackets(), bracketMatching(), syntaxHighlighting(highlighting), marks, theme],
+      replaceSelection,
       multiline ? [] : oneLine,
       EditorView.lineWrapping,
       placeholder(options.placeholder),

@@ -10,6 +10,7 @@ import { Confirm } from "../components/dialog.tsx";
 import { formatBytes } from "../components/format.ts";
 import { Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
+import { holdPage } from "../shell/hold-page.ts";
 import { location } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
 import { openDeploy } from "./actions.tsx";
@@ -175,11 +176,13 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
 
   const run = async (request: DeployRequest): Promise<void> => {
     if (chosen.value === undefined) throw new Error("Choose a source first.");
+    const release = holdPage();
     try {
       await send(chosen.value.source, request, (text) => {
         progress.value = text;
       });
     } finally {
+      release();
       progress.value = "";
     }
   };
@@ -265,6 +268,13 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
           settings
         )}
         {error.value !== undefined && <Problem error={error.value} />}
+        {current !== undefined && (
+          <p class="help">
+            These settings change only with a deploy, which needs the source of the service. The button{" "}
+            <strong>Copy CLI</strong> copies the command that deploys the folder of the service. The card{" "}
+            <strong>Variables</strong> needs no source.
+          </p>
+        )}
         <div class="buttons form-end">
           <button type="submit" class="primary" disabled={isBusy || name === ""}>
             {current === undefined ? "Deploy" : "Show the plan"}

@@ -101,7 +101,9 @@ const Row = ({ release: one, serving, rollBack }: RowProps) => (
       <Status status={one.status} />
     </td>
     <td data-label="Created">
-      <Ago time={one.created_at} /> <span class="dim">by {authorOf(one)}</span>
+      <span>
+        <Ago time={one.created_at} /> <span class="dim">by {authorOf(one)}</span>
+      </span>
     </td>
     <td class="message" data-label="Message">
       {one.rolled_back_to !== null && `Rollback to ${one.rolled_back_to}. `}

@@ -12,6 +12,7 @@ import { DeploymentPage } from "../deploy/deployment-page.tsx";
 import { DeploymentsPage } from "../deploy/deployments-page.tsx";
 import { DeploysPage } from "../deploy/deploys-page.tsx";
 import { NewDeploymentPage } from "../deploy/new-deployment-page.tsx";
+import { PageBoundary } from "./page-boundary.tsx";
 import { location } from "./router.ts";
 import { fragmentOf, type Route } from "./routes.ts";
 import { account, apiUrl, isSignedIn, offeredLink, signIn, signInNotice, signOut } from "./session.ts";
@@ -29,6 +30,8 @@ const titleOf = (route: Route): string => {
       return "Volumes";
     case "volume":
       return route.name;
+    case "domains":
+      return "Domains";
     case "sql":
       return "SQL";
     case "deploys":
@@ -47,6 +50,7 @@ const titleOf = (route: Route): string => {
 const WAITING = "Loading the page…";
 const VolumesPage = lazy(async () => (await import("../volumes/volumes-page.tsx")).VolumesPage, WAITING);
 const VolumePage = lazy(async () => (await import("../volumes/volume-page.tsx")).VolumePage, WAITING);
+const DomainsPage = lazy(async () => (await import("../domains/domains-page.tsx")).DomainsPage, WAITING);
 const SqlPage = lazy(async () => (await import("../sql/sql-page.tsx")).SqlPage, WAITING);
 const CostPage = lazy(async () => (await import("../usage/cost-page.tsx")).CostPage, WAITING);
 const AccountPage = lazy(async () => (await import("../accounts/account-page.tsx")).AccountPage, WAITING);
@@ -70,6 +74,8 @@ const Page = ({ route }: { readonly route: Route }) => {
       return <VolumesPage />;
     case "volume":
       return <VolumePage key={route.name} name={route.name} />;
+    case "domains":
+      return <DomainsPage />;
     case "sql":
       return <SqlPage />;
     case "deploys":
@@ -96,6 +102,7 @@ const links: readonly (readonly [string, Route, readonly Route["page"][]])[] = [
   ["Deployments", { page: "deployments" }, ["deployments", "deployment", "new-deploy"]],
   ["Deploys", { page: "deploys" }, ["deploys", "deploy"]],
   ["Volumes", { page: "volumes" }, ["volumes", "volume"]],
+  ["Domains", { page: "domains" }, ["domains"]],
   ["SQL", { page: "sql" }, ["sql"]],
   ["Cost", { page: "cost" }, ["cost"]],
 ];
@@ -195,7 +202,9 @@ const SignedIn = () => {
       </button>
       <Header route={route} />
       <main ref={main} id="main" tabIndex={-1}>
-        <Page route={route} />
+        <PageBoundary at={fragmentOf(route)} title={title}>
+          <Page route={route} />
+        </PageBoundary>
       </main>
       {openPanel.value === "palette" && <Palette signOut={() => void endSession()} close={closePanel} />}
       {openPanel.value === "shortcuts" && <ShortcutList close={closePanel} />}

@@ -13,6 +13,7 @@ export type Route =
   | { readonly page: "new-deploy" }
   | { readonly page: "volumes" }
   | { readonly page: "volume"; readonly name: string }
+  | { readonly page: "domains" }
   | { readonly page: "sql" }
   | { readonly page: "deploys" }
   | { readonly page: "deploy"; readonly id: string }
@@ -43,6 +44,7 @@ const simplePages: Readonly<Record<string, Route>> = {
   deploy: { page: "new-deploy" },
   deploys: { page: "deploys" },
   volumes: { page: "volumes" },
+  domains: { page: "domains" },
   sql: { page: "sql" },
   cost: { page: "cost" },
   account: { page: "account" },
@@ -76,6 +78,7 @@ const pathOf = (route: Route): string => {
     case "new-deploy":
       return "deploy";
     case "volumes":
+    case "domains":
     case "sql":
     case "deploys":
       return route.page;

@@ -93,13 +93,23 @@ export const signIn = async (
   }
 };
 
+/** Continues with the session of the application, which the platform prefers to a session of the console. */
+const useApplicationSession = (): void => {
+  localStorage.removeItem(STORED);
+  begin({ kind: "application" });
+};
+
 /** Ends the session. Returns the problem, or undefined if the user is signed out. */
 export const signOut = async (): Promise<string | undefined> => {
   try {
     await client.signOut();
   } catch (error) {
-    const hasEnded = error instanceof ApiError && error.status === 401;
-    if (!hasEnded) return `You are still signed in: ${problemOf(error)}`;
+    const status = error instanceof ApiError ? error.status : undefined;
+    if (status === 409) {
+      useApplicationSession();
+      return "The application has signed you in. Sign out there.";
+    }
+    if (status !== 401) return `You are still signed in: ${problemOf(error)}`;
   }
   localStorage.setItem(STORED, SIGNED_OUT);
   end("You are signed out.");
@@ -113,12 +123,21 @@ const takeLink = (): string | undefined => {
   return link;
 };
 
-/** Returns whether the embedding application has signed the user in. */
+/** Returns whether the embedding application has signed the user in. Sends no request token, so only it can. */
 const hasApplicationSession = (): Promise<boolean> =>
-  client.capabilities().then(
-    () => true,
+  fetch(`${apiUrl}/v1/capabilities`).then(
+    ({ ok }) => ok,
     () => false,
   );
+
+/** Returns whether an application contains the page and can sign users in. */
+const isEmbedded = (): Promise<boolean> =>
+  fetch(`${apiUrl}/console/sign-in.json`)
+    .then((response) => response.json())
+    .then(
+      ({ sign_in }: { readonly sign_in: readonly string[] }) => sign_in.includes("application"),
+      () => false,
+    );
 
 /**
  * Signs in with a link, or offers it if it would replace a session. Ignores it if the application has signed the user
@@ -166,7 +185,10 @@ export const startSession = async (): Promise<void> => {
   document.addEventListener("visibilitychange", () => void checkSession());
   const link = takeLink();
   const stored = readStored();
-  if (stored !== null) session.value = stored;
+  if (stored !== null) {
+    session.value = stored;
+    if ((await isEmbedded()) && (await hasApplicationSession())) useApplicationSession();
+  }
   if (link !== undefined) return openLink(link);
   if (stored !== null) return;
   session.value = (await hasApplicationSession()) ? { kind: "application" } : null;

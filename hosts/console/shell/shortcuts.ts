@@ -24,6 +24,7 @@ export const pageShortcuts: readonly PageShortcut[] = [
   { key: "n", label: "New deployment", route: { page: "new-deploy" } },
   { key: "y", label: "Deploys", route: { page: "deploys" } },
   { key: "v", label: "Volumes", route: { page: "volumes" } },
+  { key: "o", label: "Domains", route: { page: "domains" } },
   { key: "s", label: "SQL", route: { page: "sql" } },
   { key: "c", label: "Cost", route: { page: "cost" } },
   { key: "a", label: "Account", route: { page: "account" } },

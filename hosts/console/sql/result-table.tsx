@@ -53,7 +53,7 @@ export const ResultTable = ({ result }: { readonly result: SqlResult }) => {
   });
   // Each scroll renders the table again, and formatting large values takes time.
   const grid = useMemo(() => {
-    const widths = columns.map((column) => `${columnWidth(column, rows) + 2}ch`);
+    const widths = columns.map((column) => `calc(${columnWidth(column, rows)}ch + 20px)`);
     return { gridTemplateColumns: ["7ch", ...widths].join(" ") };
   }, [result]);
   return (

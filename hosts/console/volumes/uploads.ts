@@ -1,6 +1,7 @@
 /** The uploads of this window. They continue while the user visits other pages. */
 import { effect, type Signal, signal } from "@preact/signals";
 import { uploadObject } from "../../client/storage/upload.ts";
+import { holdPage } from "../shell/hold-page.ts";
 import { account, apiUrl, client, isSignedIn } from "../shell/session.ts";
 import { fileSource } from "./send-file.ts";
 import { isSameFile, UnfinishedUploads } from "./unfinished.ts";
@@ -71,6 +72,7 @@ const send = async (upload: Upload, abort: AbortSignal): Promise<void> => {
 const run = async (upload: Upload): Promise<void> => {
   const controller = new AbortController();
   controllers.set(upload, controller);
+  const release = holdPage();
   upload.state.value = "sending";
   upload.problem.value = undefined;
   try {
@@ -87,6 +89,7 @@ const run = async (upload: Upload): Promise<void> => {
     // The upload may have stored its id after the user cancelled it.
     if (cancelled.has(upload)) unfinishedUploads().remove(versionOf(upload));
     startNext();
+    release();
   }
 };
 

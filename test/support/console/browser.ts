@@ -18,8 +18,8 @@ export interface ConsolePage extends AsyncDisposable {
   open(fragment: string): Promise<void>;
 }
 
-/** Opens a page that is signed in with a one-time link. */
-export const openConsole = async (
+/** Opens the sign-in page. */
+export const openSignIn = async (
   browser: Browser,
   served: ServedConsole,
   options: BrowserContextOptions = {},
@@ -31,10 +31,9 @@ export const openConsole = async (
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
     if (message.type() === "error" && !message.text().includes("Failed to load resource"))
-      problems.push(message.text());
+      problems.push(`${message.text()} (on ${page.url()}, from ${JSON.stringify(message.location())})`);
   });
-  await page.goto(`${served.url}/console/#link=${await served.link()}`);
-  await page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();
+  await page.goto(`${served.url}/console/`);
   return {
     page,
     problems,
@@ -44,4 +43,16 @@ export const openConsole = async (
     },
     [Symbol.asyncDispose]: () => context.close(),
   };
+};
+
+/** Opens a page that is signed in with a one-time link. */
+export const openConsole = async (
+  browser: Browser,
+  served: ServedConsole,
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> => {
+  const opened = await openSignIn(browser, served, options);
+  await opened.page.goto(`${served.url}/console/#link=${await served.link()}`);
+  await opened.page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();
+  return opened;
 };

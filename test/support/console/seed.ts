@@ -117,6 +117,22 @@ const spend = async (served: MemoryConsole): Promise<void> => {
   );
 };
 
+/** Adds an active, a failing and a pending domain. */
+const addDomains = async ({ client, memory: { dns } }: MemoryConsole): Promise<void> => {
+  const [active, failing] = await Promise.all(
+    ["shop.example.com", "old-shop.example.com", "example.org"].map((domain) =>
+      client.addDomain({ domain, name: "shop-api" }),
+    ),
+  );
+  for (const { domain, records } of [active, failing] as NonNullable<typeof active>[]) {
+    dns.add(...records);
+    await client.checkDomain({ domain });
+  }
+  dns.remove("old-shop.example.com");
+  dns.add({ type: "A", name: "old-shop.example.com", value: "203.0.113.7" });
+  await client.checkDomain({ domain: "old-shop.example.com" });
+};
+
 /** Fills the platform. Returns the ids of a deploy that failed and of one that succeeded. */
 export const seed = async (served: MemoryConsole): Promise<{ readonly failed: string; readonly done: string }> => {
   await served.deploy("shop-api", { env: { LOG_LEVEL: "info" }, message: "First version" });
@@ -140,5 +156,6 @@ export const seed = async (served: MemoryConsole): Promise<{ readonly failed: st
   await spend(served);
   await writeLines(served, "shop-api", ordinaryLines(120));
   await seedVolumes(served);
+  await addDomains(served);
   return { failed, done };
 };

@@ -145,6 +145,17 @@ test("a sign-in fails while the session that it replaces cannot be ended", async
   expect((await controlPlane.authenticate({ session })).isOk()).toBe(true);
 });
 
+test("a sign-in that fails keeps the session that it would replace", async () => {
+  let isDown = false;
+  const { controlPlane, session, key } = await start(({ create }) => ({
+    create: (...args) => (isDown ? errAsync(unavailable("down")) : create(...args)),
+  }));
+  isDown = true;
+  const again = await controlPlane.signIn({ key }, "::1", { replaces: session });
+  expect(again._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect((await controlPlane.authenticate({ session })).isOk()).toBe(true);
+});
+
 test("a key or a token of a request takes precedence over its session", async () => {
   const { ports } = createMemoryProvider();
   const controlPlane = createControlPlane(ports);

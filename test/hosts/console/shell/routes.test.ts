@@ -15,6 +15,7 @@ test.each<[string, Route]>([
   ["#/volumes", { page: "volumes" }],
   ["#/volumes/my-data", { page: "volume", name: "my-data" }],
   ["#/volumes/my-data/more", { page: "unknown" }],
+  ["#/domains", { page: "domains" }],
   ["#/sql", { page: "sql" }],
   ["#/deploys", { page: "deploys" }],
   ["#/deploys/abc", { page: "deploy", id: "abc" }],
@@ -33,7 +34,7 @@ test("any page and its parameters survive the way through a URL", () => {
   const route = fc.oneof(
     fc.constant<Route>({ page: "deployments" }),
     fc.constantFrom<Route>({ page: "new-deploy" }, { page: "deploys" }, { page: "cost" }, { page: "account" }),
-    fc.constantFrom<Route>({ page: "volumes" }, { page: "sql" }),
+    fc.constantFrom<Route>({ page: "volumes" }, { page: "domains" }, { page: "sql" }),
     text.map((id): Route => ({ page: "deploy", id })),
     text.map((name): Route => ({ page: "volume", name })),
     fc.record({ page: fc.constant("deployment" as const), name: text, section: fc.constantFrom(...sections) }),
