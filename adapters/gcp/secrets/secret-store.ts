@@ -114,6 +114,7 @@ export const createGcpSecrets = (
   ) =>
     (known === undefined ? manager.get(id, options) : okAsync(known)).andThen(({ annotations, etag }) => {
       const changes = typeof change === "function" ? change(annotations) : change;
+      if (Object.keys(changes).length === 0) return ok(annotations ?? {});
       const after = withChanges(annotations, changes);
       return manager
         .annotate(id, after, etag, options)
@@ -136,7 +137,7 @@ export const createGcpSecrets = (
   };
 
   /**
-   * Changes the annotations, and returns all of them. Repeats the read if another call has written the secret since.
+   * Changes the annotations, and returns all of them. Without changes, writes nothing. Repeats the read if another call has written the secret since.
    */
   const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
 
