@@ -43,7 +43,7 @@ const setStage = async (): Promise<VolumeStage> => {
     },
     outOfReach: () => {
       expect(buckets().map(({ policy }) => policy?.Statement[0]?.Effect)).toEqual(["Deny"]);
-      expect(buckets()[0]?.lifecycle.find(({ id }) => id === "trash")?.date).toBeGreaterThan(0);
+      expect(buckets()[0]?.lifecycle.find(({ id }) => id === "portside-trash")?.date).toBeGreaterThan(0);
       expect(marks()).toEqual([]);
     },
     [Symbol.asyncDispose]: async () => {
