@@ -7,7 +7,8 @@ import type { S3Api } from "./s3-calls.ts";
 
 /**
  * Replaces Portside's rules by `own`, and keeps the rules of operators. S3 has no conditional write of a lifecycle, so
- * a concurrent change by an operator may be lost. Concurrent calls cannot mix their rules: each writes all of its own.
+ * a concurrent change by an operator may be lost. Concurrent calls cannot mix their rules, because each call writes a
+ * complete set.
  */
 export const replaceLifecycle = (
   api: S3Api,
