@@ -23,6 +23,7 @@ const setStage = async (): Promise<VolumeStage> => {
     clock,
     controlPlane,
     acme: principal(),
+    cleanUps: ["s3.ListMultipartUploads"],
     idle: () => volumes.idle(),
     fill: async (paths) => {
       const [bucket] = buckets();
