@@ -152,6 +152,7 @@ export const needs: Readonly<Record<string, Need>> = {
       PutBucketPolicyCommand: ["s3:PutBucketPolicy"],
       DeleteBucketPolicyCommand: ["s3:DeleteBucketPolicy"],
       PutBucketLifecycleConfigurationCommand: ["s3:PutLifecycleConfiguration"],
+      GetBucketLifecycleConfigurationCommand: ["s3:GetLifecycleConfiguration"],
     },
   },
   s3files: {

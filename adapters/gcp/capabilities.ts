@@ -1,6 +1,6 @@
 /** Capabilities of this provider: the features and limits of Cloud Run and other Google Cloud services. */
 
-import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
+import { cloudDeadlines, uploadHours } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import type { GcpConfig } from "./config.ts";
@@ -64,6 +64,8 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
     unsized_uploads: offered(),
     resumable_uploads: offered(),
+    // Lifecycle rules act with a delay: https://docs.cloud.google.com/storage/docs/lifecycle
+    incomplete_upload_hours: uploadHours + 24,
     head_downloads: offered(),
     cors: offered(),
     // Default TTL of gcsfuse's stat cache:

@@ -1,6 +1,6 @@
 /** The capabilities of the local provider on this machine, with reasons. */
 import { availableParallelism, totalmem } from "node:os";
-import { deployLimits, MiB } from "../../core/domain/accounts/limits.ts";
+import { deployLimits, MiB, uploadHours } from "../../core/domain/accounts/limits.ts";
 import {
   type Capabilities,
   deadlinesIn,
@@ -122,6 +122,8 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     conditional_uploads: offered(),
     unsized_uploads: offered(),
     resumable_uploads: offered(),
+    // The engine deletes expired uploads every hour.
+    incomplete_upload_hours: uploadHours + 1,
     head_downloads: offered(),
     cors: offered(),
     visible_seconds: 0,

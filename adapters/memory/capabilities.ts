@@ -2,7 +2,7 @@
  * The memory provider's capabilities. The provider simulates Cloud Run's sizes, so that tests can check the
  * rules about sizes on any machine.
  */
-import { deployLimits } from "../../core/domain/accounts/limits.ts";
+import { deployLimits, uploadHours } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, metricsWith, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import { sqlQueries } from "../shared/sql/process/installed.ts";
@@ -43,6 +43,7 @@ export const memoryCapabilities: Capabilities = {
     conditional_uploads: offered(),
     unsized_uploads: offered(),
     resumable_uploads: offered(),
+    incomplete_upload_hours: uploadHours,
     head_downloads: offered(),
     cors: offered(),
     visible_seconds: 0,

@@ -4,6 +4,7 @@
  * file (`dataDir`).
  */
 import { readFileSync, statSync } from "node:fs";
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -20,6 +21,18 @@ const port = z.int().min(0).max(65_535);
 const url = (protocol: RegExp, example: string) => z.url({ protocol, error: `must be a URL such as ${example}` });
 const seconds = z.number().positive().optional();
 const count = (initial: number, description: string) => z.int().min(1).default(initial).describe(description);
+
+/** Networks that Fastify's `trustProxy` knows by name: https://fastify.dev/docs/latest/Reference/Server/#trustproxy */
+const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
+
+/** Returns whether the text is a network of proxies, such as `127.0.0.1`, `10.0.0.0/8` or `loopback`. */
+const isProxyNetwork = (text: string): boolean => {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0) return namedNetworks.includes(text);
+  if (bits === undefined) return true;
+  return rest.length === 0 && /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+};
 
 export const serveShape = {
   dataDir: text.optional().describe("Folder for all data of the platform (default: ~/.local/share/portside)"),
@@ -91,6 +104,16 @@ export const serveShape = {
     .optional()
     .describe(
       "Origin at which browsers reach the console, if a proxy in front of the API terminates TLS (default: the request's own)",
+    ),
+  trustProxy: z
+    .array(
+      text.refine(isProxyNetwork, {
+        error: `must be an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
+      }),
+    )
+    .default([])
+    .describe(
+      "Address or network of a proxy in front of the API, such as 10.0.0.0/8 or loopback. Portside takes the address of the client, the scheme and the host from the X-Forwarded headers of this proxy, and ignores these headers from other clients",
     ),
   metricsPort: port
     .optional()

@@ -27,8 +27,22 @@ const UPLOAD_DAYS = uploadHours / 24;
 
 const everything = { Filter: { Prefix: "" }, Status: "Enabled" } as const;
 
+/** The prefix of the ids of Portside's lifecycle rules. */
+const LIFECYCLE_PREFIX = "portside-";
+
+/** The ids of Portside's lifecycle rules in earlier versions. */
+const FORMER_IDS = new Set(["replaced-versions", "uploads-that-never-ended", "trash", "trash-versions"]);
+
+const isOwnRule = ({ ID = "" }: LifecycleRule): boolean => ID.startsWith(LIFECYCLE_PREFIX) || FORMER_IDS.has(ID);
+
+/** Returns the lifecycle rules of operators, followed by `own` in place of Portside's earlier rules. */
+export const withLifecycle = (rules: readonly LifecycleRule[], own: readonly LifecycleRule[]): LifecycleRule[] => [
+  ...rules.filter((rule) => !isOwnRule(rule)),
+  ...own,
+];
+
 const uploads: LifecycleRule = {
-  ID: "uploads-that-never-ended",
+  ID: `${LIFECYCLE_PREFIX}uploads`,
   ...everything,
   AbortIncompleteMultipartUpload: { DaysAfterInitiation: UPLOAD_DAYS },
 };
@@ -76,7 +90,7 @@ export const withCors = (rules: readonly CORSRule[]): CORSRule[] => [
  */
 export const liveLifecycle = (): LifecycleRule[] => [
   {
-    ID: "replaced-versions",
+    ID: `${LIFECYCLE_PREFIX}versions`,
     ...everything,
     NoncurrentVersionExpiration: { NoncurrentDays: trashDays },
     Expiration: { ExpiredObjectDeleteMarker: true },
@@ -94,9 +108,9 @@ export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now:
   // The date is at least a day later, so that the platform's purge, which also deletes the bucket, runs first.
   const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);
   return [
-    { ID: "trash", ...everything, Expiration: { Date: midnight } },
+    { ID: `${LIFECYCLE_PREFIX}trash`, ...everything, Expiration: { Date: midnight } },
     {
-      ID: "trash-versions",
+      ID: `${LIFECYCLE_PREFIX}trash-versions`,
       ...everything,
       NoncurrentVersionExpiration: { NoncurrentDays: trashDays + 1 },
       Expiration: { ExpiredObjectDeleteMarker: true },
@@ -107,7 +121,7 @@ export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now:
 
 /**
  * Denies access to the bucket's objects, even to the platform's own identity, so signed URLs stop working. Only S3
- * Files keeps access, to export a service's last writes. Bucket policies do not affect lifecycle rules
+ * Files keeps access, to export a service's last writes. The platform can still list and abort incomplete uploads. Bucket policies do not affect lifecycle rules
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
@@ -119,7 +133,7 @@ export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
         Sid: "DeletedVolume",
         Effect: "Deny",
         Principal: "*",
-        Action: ["s3:GetObject*", "s3:PutObject*", "s3:DeleteObject*", "s3:ListBucket*"],
+        Action: ["s3:GetObject*", "s3:PutObject*", "s3:DeleteObject*", "s3:ListBucket", "s3:ListBucketVersions"],
         Resource: [arn, `${arn}/*`],
         Condition: { ArnNotEquals: { "aws:PrincipalArn": shared.filesRoleArn } },
       },

@@ -1,4 +1,5 @@
 /** Capabilities and limits of volumes on S3, with reasons. */
+import { uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 
 export const awsVolumes: Capabilities["volumes"] = {
@@ -14,6 +15,8 @@ export const awsVolumes: Capabilities["volumes"] = {
     "S3 needs an object's length before its bytes; the command line buffers standard input on disk",
   ),
   resumable_uploads: offered(),
+  // S3 counts the day of the lifecycle rule to the next midnight (bucket-settings.ts).
+  incomplete_upload_hours: uploadHours + 24,
   head_downloads: missing("a signed S3 URL permits only one method"),
   cors: offered(),
   // S3 Files exports a file once it has had no writes for a minute, and the export takes time:

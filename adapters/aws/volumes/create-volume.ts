@@ -46,7 +46,7 @@ const prepareBucket = ({ account, api }: VolumeCall, record: AwsVolume): ApiResu
     const steps = [
       () => api.blockPublicAccess(record.id),
       () => api.enableVersioning(record.id),
-      () => api.putLifecycle(record.id, liveLifecycle()),
+      () => api.putLifecycle(record.id, { rules: liveLifecycle(), minimumSize: undefined }),
       () => api.putCors(record.id, corsRules()),
     ];
     for (const step of steps) if ((yield* await step()) === "not_found") return ok("again" as const);

@@ -8,13 +8,14 @@ import { isBeingCreated, notInTrash } from "../../cloud/volumes/restore-volume.t
 import { liveLifecycle } from "./bucket-settings.ts";
 import { type AwsVolume, inState } from "./record.ts";
 import { byId } from "./records.ts";
+import { replaceLifecycle } from "./replace-lifecycle.ts";
 import type { VolumeCall } from "./volume-call.ts";
 
 /** Opens a closed bucket. Returns false if the bucket does not exist. */
 export const reopenBucket = ({ api, marks }: VolumeCall, record: AwsVolume): ApiResult<boolean> =>
   safeTry(async function* () {
     // Replaces the lifecycle first. Otherwise, the trash rule could expire objects during a late restore.
-    const lifecycle = yield* await api.putLifecycle(record.id, liveLifecycle());
+    const lifecycle = yield* await replaceLifecycle(api, record.id, liveLifecycle());
     const opened = yield* await api.deletePolicy(record.id);
     yield* await marks.put(record);
     return ok(lifecycle !== "not_found" && opened !== "not_found");

@@ -11,6 +11,7 @@ import type {
   ListObjectsV2CommandOutput,
   ListPartsCommandOutput,
   ObjectIdentifier,
+  TransitionDefaultMinimumObjectSize,
 } from "@aws-sdk/client-s3";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -33,6 +34,21 @@ export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: s
 export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
+/**
+ * The lifecycle of a bucket. A write without `minimumSize` resets it:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutBucketLifecycleConfiguration.html
+ */
+export interface Lifecycle {
+  readonly rules: readonly LifecycleRule[];
+  readonly minimumSize: TransitionDefaultMinimumObjectSize | undefined;
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketLifecycleConfiguration.html */
+const NO_LIFECYCLE = "NoSuchLifecycleConfiguration";
+
+/** Milliseconds within which S3 must abort an upload. */
+const ABORT_TIMEOUT_MS = 5000;
+
 /** The error of a bucket without CORS rules: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketCors.html */
 export const NO_CORS = "NoSuchCORSConfiguration";
 
@@ -49,6 +65,12 @@ const expectInStateBucket =
     isCallState(error) && nameOf(error.error) === "NoSuchBucket"
       ? err(stateBucketMissing(bucket, error.error))
       : expect(...states)(error);
+
+/** A multipart upload that is not complete. */
+interface IncompleteUpload {
+  readonly key: string;
+  readonly id: string;
+}
 
 /** S3 calls that the caller's signal aborts. */
 export class S3Api {
@@ -147,8 +169,25 @@ export class S3Api {
     return this.#send("PutBucketVersioningCommand", input).map(nothing).orElse(expect("not_found"));
   }
 
-  putLifecycle(id: string, Rules: LifecycleRule[]): ApiResult<"not_found" | undefined> {
-    const input = { Bucket: id, LifecycleConfiguration: { Rules } };
+  lifecycle(id: string): ApiResult<Lifecycle | "not_found"> {
+    return this.#send("GetBucketLifecycleConfigurationCommand", { Bucket: id })
+      .map(({ Rules = [], TransitionDefaultMinimumObjectSize: minimumSize }): Lifecycle | "not_found" => ({
+        rules: Rules,
+        minimumSize,
+      }))
+      .orElse((error) =>
+        isCallState(error) && nameOf(error.error) === NO_LIFECYCLE
+          ? ok({ rules: [], minimumSize: undefined })
+          : expect("not_found")(error),
+      );
+  }
+
+  putLifecycle(id: string, { rules, minimumSize }: Lifecycle): ApiResult<"not_found" | undefined> {
+    const input = {
+      Bucket: id,
+      LifecycleConfiguration: { Rules: [...rules] },
+      TransitionDefaultMinimumObjectSize: minimumSize,
+    };
     return this.#send("PutBucketLifecycleConfigurationCommand", input).map(nothing).orElse(expect("not_found"));
   }
 
@@ -226,11 +265,20 @@ export class S3Api {
       .andThen((problem) => (problem === undefined ? ok(undefined) : err(unavailable(UNEXPECTED, 5, problem))));
   }
 
-  /** Counts the bucket's incomplete multipart uploads, up to `max`, which is at most 1,000. */
-  countUploads(bucket: string, max: number): ApiResult<{ readonly count: number } | "not_found"> {
+  /** Lists incomplete multipart uploads of the bucket, up to `max`, which is at most 1,000. */
+  uploads(bucket: string, max: number): ApiResult<readonly IncompleteUpload[] | "not_found"> {
     return this.#send("ListMultipartUploadsCommand", { Bucket: bucket, MaxUploads: max, EncodingType: "url" })
-      .map(({ Uploads = [] }) => ({ count: Uploads.length }))
+      .map(({ Uploads = [] }) => Uploads.map(({ Key = "", UploadId = "" }) => ({ key: decodedKey(Key), id: UploadId })))
       .orElse(expect("not_found"));
+  }
+
+  /** Deletes the parts of a multipart upload. Succeeds if the upload does not exist. */
+  abortUpload(bucket: string, { key, id }: IncompleteUpload): ApiResult<undefined> {
+    const input = { Bucket: bucket, Key: key, UploadId: id };
+    return this.#send("AbortMultipartUploadCommand", input, ABORT_TIMEOUT_MS)
+      .map(nothing)
+      .orElse(expect("not_found"))
+      .map(nothing);
   }
 
   /** Starts a multipart upload and returns its id. */
@@ -251,9 +299,14 @@ export class S3Api {
     return this.#send("ListPartsCommand", input).orElse(expect("not_found"));
   }
 
-  #send<C extends CommandName<"s3">>(command: C, input: InputOf<"s3", C>): Called<OutputOf<"s3", C>> {
+  #send<C extends CommandName<"s3">>(
+    command: C,
+    input: InputOf<"s3", C>,
+    timeoutMs?: number,
+  ): Called<OutputOf<"s3", C>> {
     const { clients, call } = this.#deps;
-    return commandSender("s3", "s3", clients, call)(command, input, { signal: this.#signal });
+    const options = { signal: this.#signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    return commandSender("s3", "s3", clients, call)(command, input, options);
   }
 
   #list(input: ListObjectsV2CommandInput) {

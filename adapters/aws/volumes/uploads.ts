@@ -37,8 +37,8 @@ export const s3Uploads = (
 
   pending: (volume, options) => {
     const call = callOf(volume, options);
-    return whenLive(call)(volume, () => call.api.countUploads(volume.id, pendingUploadsMax)).andThen((found) =>
-      found === "not_found" || found === "no_volume" ? err(noVolume(volume)) : ok(found.count),
+    return whenLive(call)(volume, () => call.api.uploads(volume.id, pendingUploadsMax)).andThen((found) =>
+      found === "not_found" || found === "no_volume" ? err(noVolume(volume)) : ok(found.length),
     );
   },
 

@@ -1,8 +1,8 @@
 /** The status of a service's last deploy, which a provider stores with the service. Pure functions. */
 import { z } from "zod";
-import { deployLimits } from "../../../core/domain/accounts/limits.ts";
+import { abandonedAfterMs, cloudDeadlines, deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
-import { abandonedAfterMs, unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
+import { unreportedOutcome } from "../../../core/domain/deploy/outcome.ts";
 import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
 import type { Revision } from "../../../core/domain/deploy/service-template.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -24,6 +24,8 @@ export interface NotedService {
   readonly until: string;
 }
 
+const ABANDONED_MS = abandonedAfterMs({ ...deployLimits, ...cloudDeadlines });
+
 /** Returns the time by which an unfinished deploy must have ended, or undefined if that time is in the future. */
 const silentSince = (
   { at, deployId }: DeployNote,
@@ -34,9 +36,7 @@ const silentSince = (
   const [noted, over] = [parseInstant(at), serves ? parseInstant(until) : undefined];
   // After the rollout, a deploy only sets the schedule.
   const scheduled = over && plusMillis(over, deployLimits.scheduleDeadlineMs);
-  return [scheduled, noted && plusMillis(noted, abandonedAfterMs)].find(
-    (moment) => moment !== undefined && moment <= now,
-  );
+  return [scheduled, noted && plusMillis(noted, ABANDONED_MS)].find((moment) => moment !== undefined && moment <= now);
 };
 
 /** Returns the current outcome for a stored status. */

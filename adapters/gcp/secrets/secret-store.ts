@@ -115,6 +115,7 @@ export const createGcpSecrets = (
   ) =>
     (known === undefined ? manager.get(id, options) : okAsync(known)).andThen(({ annotations, etag }) => {
       const changes = typeof change === "function" ? change(annotations) : change;
+      if (Object.keys(changes).length === 0) return ok(annotations ?? {});
       const after = withChanges(annotations, changes);
       return manager
         .annotate(id, after, etag, options)
@@ -137,8 +138,8 @@ export const createGcpSecrets = (
   };
 
   /**
-   * Changes the annotations, and returns all of them. If another call has written the secret since the read, reads and
-   * writes again.
+   * Changes the annotations, and returns all of them. Writes nothing if they stay the same. If another call has written
+   * the secret since the read, reads and writes again.
    */
   const annotate = (...args: Parameters<typeof annotateOnce>) => new ResultAsync(annotateUntilWritten(...args));
 

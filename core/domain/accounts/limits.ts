@@ -90,6 +90,20 @@ export const cloudDeadlines = {
 /** Limits of a deploy. See `deployLimits` for the defaults and units. */
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
+/** Time for calls that end late after their deadline, and for differences between the clocks of two servers. */
+const DEPLOY_SLACK_MS = 15 * 60_000;
+
+/**
+ * Returns the time in milliseconds after which a deploy has ended, from the end of its wait for other builds. If an
+ * older deploy has no outcome, its server stopped. The deadline of a build also applies to fetching its source.
+ */
+export const abandonedAfterMs = ({
+  buildDeadlineMs,
+  rolloutDeadlineMs,
+  scheduleDeadlineMs,
+}: Pick<DeployLimits, "buildDeadlineMs" | "rolloutDeadlineMs" | "scheduleDeadlineMs">): number =>
+  2 * buildDeadlineMs + rolloutDeadlineMs + scheduleDeadlineMs + DEPLOY_SLACK_MS;
+
 /** Limits of the console's sessions. Times are in milliseconds. */
 export const sessionLimits = {
   lifeMs: 12 * 60 * 60_000,

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { LogEntry } from "../logs/entry.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../wire/instant.ts";
 import { type DeployEvent, type DeployOutcome, deployEventSchema } from "./events.ts";
-import { abandonedAfterMs, isFinal, serverStopped } from "./outcome.ts";
-import { deployReasonSchema, deployReasons } from "./reason.ts";
+import { isFinal, serverStopped } from "./outcome.ts";
+import { deployReasonSchema, meaningOfEnd } from "./reason.ts";
 
 const time = z.string().meta({ format: "date-time" });
 
@@ -86,25 +86,27 @@ export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): reado
   return [...byDeploy.values()].flatMap((own) => rowOfEntries(name, own) ?? []);
 };
 
-/** The message of a deploy that succeeded, if its last record is unknown. */
-const succeeded = "The deploy succeeded. The log does not contain its last record.";
-
 /**
  * Completes the row of a logged deploy if the log lacks the deploy's end: the server stopped, or the entry is not
  * visible yet. For the deployment's last deploy, the platform stores the end. Any other deploy counts as interrupted if
  * it began too long ago.
  *
  * @param last the last deploy of the deployment, as the platform stores it
+ * @param abandonedMs the milliseconds after which a deploy without an end was interrupted
  */
-export const withUnloggedEnd = (row: DeployRow, last: DeployOutcome | null, now: Instant): DeployRow => {
+export const withUnloggedEnd = (
+  row: DeployRow,
+  last: DeployOutcome | null,
+  abandonedMs: number,
+  now: Instant,
+): DeployRow => {
   if (isFinal(row.status)) return row;
   if (last?.deployId === row.deploy_id && last.finishedAt !== null) {
     const { status, reason, finishedAt } = last;
-    const message = reason === null ? succeeded : deployReasons[reason];
-    return { ...row, status, reason, message, finished_at: finishedAt };
+    return { ...row, status, reason, message: meaningOfEnd(reason), finished_at: finishedAt };
   }
   const began = parseInstant(row.began_at ?? "");
-  const end = began && plusMillis(began, abandonedAfterMs);
+  const end = began && plusMillis(began, abandonedMs);
   if (end === undefined || now < end) return row;
   return { ...row, status: "ERROR", reason: "interrupted", message: serverStopped, finished_at: timestampOf(end) };
 };

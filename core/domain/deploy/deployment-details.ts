@@ -6,7 +6,7 @@ import { type Instant, timestampOf } from "../wire/instant.ts";
 import { type Deployment, deploymentSchema, lastDeploySchema, lastFireSchema } from "./deployment.ts";
 import type { DeployUpdate } from "./events.ts";
 import { type InstanceStatus, instanceRowOf, instanceSchema } from "./instance-status.ts";
-import { type DeployReason, deployReasons } from "./reason.ts";
+import { type DeployReason, meaningOfEnd } from "./reason.ts";
 
 /** The number of scheduled fires that the response contains. */
 const FIRES = 5;
@@ -25,7 +25,7 @@ export const deploymentDetailsSchema = deploymentSchema
       .extend({
         message: z.string().nullable().meta({
           description:
-            "The last record's message; null if it is unknown. If the service broke after the deploy, the meaning of `reason`.",
+            "The last record's message; null if it is unknown. If the service broke after the deploy, or the log lacks that record, the meaning of `reason`.",
         }),
         log_tail: z.array(z.string()).meta({ description: "The last lines of output of a deploy that failed." }),
       })
@@ -75,8 +75,14 @@ export const reportOfEntry = ({ json }: LogEntry): DeployReport => {
   };
 };
 
-/** Returns the report of a service that broke after its last deploy, whose last record reports success. */
-export const reportOfBroken = (reason: DeployReason): DeployReport => ({ message: deployReasons[reason], logTail: [] });
+/**
+ * Returns the report of a deploy from its reason alone: its last record does not exist, because its server stopped, or
+ * reports a success although the service broke later.
+ */
+export const reportOfReason = (reason: DeployReason | null): DeployReport => ({
+  message: meaningOfEnd(reason),
+  logTail: [],
+});
 
 /** The details of a single deployment that its row in the list does not contain. */
 export interface DeploymentFacts {

@@ -2,9 +2,6 @@
 import type { DeployOutcome, DeployStatus } from "./events.ts";
 import type { Revision } from "./service-template.ts";
 
-/** Longer than any deploy may take, in milliseconds. An unfinished deploy that is older was interrupted. */
-export const abandonedAfterMs = 2 * 60 * 60_000;
-
 /** The message of a deploy whose server stopped. */
 export const serverStopped = "The server stopped during the deploy. Deploy again.";
 

@@ -34,6 +34,10 @@ export type DeployReason = keyof typeof deployReasons;
 /** The schema of a reason. */
 export const deployReasonSchema = z.enum(Object.keys(deployReasons) as [DeployReason, ...DeployReason[]]);
 
+/** Returns the meaning of a deploy's end, for a deploy whose last record is unknown. A deploy without reason succeeded. */
+export const meaningOfEnd = (reason: DeployReason | null): string =>
+  reason === null ? "The deploy succeeded. The log does not contain its last record." : deployReasons[reason];
+
 /** The failure of a build or rollout, as the provider reports it. */
 export interface DeployFailure {
   readonly reason: DeployReason;

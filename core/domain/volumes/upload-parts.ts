@@ -57,8 +57,9 @@ export const uploadExpiry = (startedAt: Instant): Instant => plusMillis(startedA
 /**
  * Returns a message if a volume may have no further upload in parts.
  * @param pending the number of the volume's incomplete uploads
+ * @param hours the capability `volumes.incomplete_upload_hours`
  */
-export const pendingUploadsProblem = (pending: number): string | undefined =>
+export const pendingUploadsProblem = (pending: number, hours: number): string | undefined =>
   pending < pendingUploadsMax
     ? undefined
-    : `has ${pendingUploadsMax} incomplete uploads, which is the maximum; complete some of them, or wait until they expire ${uploadHours} hours after their start`;
+    : `has ${pendingUploadsMax} incomplete uploads, which is the maximum; complete some of them, or wait until the storage deletes them, usually within ${hours} hours after their start`;

@@ -121,6 +121,10 @@ export const capabilitiesSchema = z
       resumable_uploads: feature.meta({
         description: "An upload of any size may be in parts, and resume after an interruption.",
       }),
+      incomplete_upload_hours: z.int().meta({
+        description:
+          "The number of hours after its start at which the storage has usually deleted an incomplete upload.",
+      }),
       head_downloads: feature.meta({
         description: "A download URL also permits HEAD.",
       }),

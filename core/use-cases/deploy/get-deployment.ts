@@ -5,8 +5,8 @@ import {
   type DeployReport,
   deploymentDetailsOf,
   noReport,
-  reportOfBroken,
   reportOfEntry,
+  reportOfReason,
   reportOfRecord,
 } from "../../domain/deploy/deployment-details.ts";
 import type { InstanceStatus } from "../../domain/deploy/instance-status.ts";
@@ -26,9 +26,7 @@ import type { RunningDeploy } from "./running-deploy.ts";
 /** How far the clock of a store may be behind the clock of this process, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
-/**
- * The timeout of the search for the last deploy's entry. Without the entry, the response lacks the deploy's message.
- */
+/** The timeout of the search for the last deploy's entry. Without the entry, the message is the meaning of the reason. */
 const REPORT_TIMEOUT_MS = 2000;
 
 type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last_deploy"]>];
@@ -39,23 +37,25 @@ const LATEST_ENTRY_MS = 60 * 60_000;
 /** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */
 const searchReport = async (
   { context, principal, options }: Caller,
-  ...[service, { deploy_id, finished_at }]: LastDeployOf
+  ...[service, { deploy_id, finished_at, reason }]: LastDeployOf
 ): Promise<{ readonly report: DeployReport; readonly isFinal: boolean }> => {
-  const unknown = { report: noReport, isFinal: false };
   const endedAt = finished_at === null ? undefined : parseInstant(finished_at);
   const filter = parseLogFilter(
     `logName="platform" AND jsonPayload.event="deploy" AND jsonPayload.status=("DONE" OR "ERROR") AND jsonPayload.deploy_id=${JSON.stringify(deploy_id)}`,
     context.ports.compilePattern,
   );
-  if (endedAt === undefined || filter.isErr()) return unknown;
+  if (endedAt === undefined || filter.isErr()) return { report: noReport, isFinal: false };
   const query = { filter: filter.value, limit: 1, timeoutMs: REPORT_TIMEOUT_MS };
   const since = before(plusMillis(endedAt, -CLOCK_SKEW_MS));
   const found = await context.ports.provider.logs.after({ owner: principal.account, service }, since, query, options);
-  if (found.isErr()) return unknown;
+  // The message of a success states that the log lacks the record. Without a complete search, this is unknown.
+  const unread = reason === null ? noReport : reportOfReason(reason);
+  if (found.isErr()) return { report: unread, isFinal: false };
   const [entry] = found.value.entries;
   if (entry !== undefined) return { report: reportOfEntry(entry), isFinal: true };
   const hasExpired = plusMillis(endedAt, LATEST_ENTRY_MS) < context.ports.clock.now();
-  return { report: noReport, isFinal: hasExpired && !found.value.partial };
+  if (found.value.partial) return { report: unread, isFinal: false };
+  return { report: reportOfReason(reason), isFinal: hasExpired };
 };
 
 /** Searches once for each deploy, because the last record of an ended deploy does not change. */
@@ -114,7 +114,7 @@ const detailsOfService = (caller: Caller, service: Service, now: Instant) =>
     const release = yield* await servingRelease(caller, service);
     const instances = yield* await findInstances(caller, service);
     const broken = brokenReasonOf(service);
-    const report = broken === undefined ? await lastReport(caller, service.name, row) : reportOfBroken(broken);
+    const report = broken === undefined ? await lastReport(caller, service.name, row) : reportOfReason(broken);
     return ok(deploymentDetailsOf(row, { release, instances, lastReport: report }, now));
   });
 

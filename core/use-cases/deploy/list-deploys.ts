@@ -1,4 +1,5 @@
 /** The use case that lists the recent deploys of an account. */
+import { abandonedAfterMs } from "../../domain/accounts/limits.ts";
 import {
   type DeployList,
   type DeployRow,
@@ -43,6 +44,7 @@ const searchLog = (
   { limit, timeoutMs }: { readonly limit: number; readonly timeoutMs: number },
 ): ResultAsync<Found, ControlPlaneError> => {
   const { provider, compilePattern, clock } = context.ports;
+  const abandonedMs = abandonedAfterMs(context.settings.deployLimits);
   const parsed = parseLogFilter('logName="platform" AND jsonPayload.event="deploy"', compilePattern);
   return parsed
     .mapErr((problem): ControlPlaneError => internal("The filter of deploys is invalid.", problem))
@@ -54,7 +56,7 @@ const searchLog = (
       ),
     )
     .map(({ entries, partial }) => ({
-      rows: rowsOfEntries(service, entries).map((row) => withUnloggedEnd(row, last, clock.now())),
+      rows: rowsOfEntries(service, entries).map((row) => withUnloggedEnd(row, last, abandonedMs, clock.now())),
       partial,
     }));
 };

@@ -141,7 +141,8 @@ export const grantUpload = useCase({
         const message = `must be at most ${inParts.maxBytes}, the maximum size of an object in bytes`;
         return err(invalidInput([issue(["size"], message, "less_than_equal")]));
       }
-      const problem = pendingUploadsProblem(yield* await inParts.pending(volume, options));
+      const pending = yield* await inParts.pending(volume, options);
+      const problem = pendingUploadsProblem(pending, capabilities.volumes.incomplete_upload_hours);
       if (problem !== undefined) return err(invalidInput([issue(["volume"], problem, "quota_exceeded")]));
       const startedAt = ports.clock.now();
       const id = yield* await inParts.begin(volume, path, options);
@@ -152,7 +153,7 @@ export const grantUpload = useCase({
 
 const noUpload = () =>
   notFound(
-    `Your account has no such upload. It may be complete, or its volume may be deleted; incomplete uploads are deleted after ${uploadHours} hours. Start a new upload.`,
+    `Your account has no such upload. It may be complete, or its volume may be deleted; an upload expires ${uploadHours} hours after its start. Start a new upload.`,
   );
 
 /** Finds the upload of an id, and its volume. Fails with `not_found` for every other text. */

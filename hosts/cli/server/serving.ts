@@ -79,6 +79,7 @@ const open = async (
     ...{ controlPlane, logger: log, isDraining: () => isDraining },
     console: settings.console ?? true,
     origins: settings.consoleOrigin === undefined ? [] : [settings.consoleOrigin],
+    trustProxy: settings.trustProxy,
     ...(metrics && { onServed: metrics.apiServed }),
   });
   const port = await accept(app, platform);

@@ -6,7 +6,7 @@ import { isLoopbackHost } from "../../../core/domain/accounts/safe-origin.ts";
 import type { consoleSchema } from "../../../core/domain/wire/responses.ts";
 
 export interface Visit {
-  /** The network address of the client. */
+  /** The network address of the client. Behind a proxy that the server does not trust, the address of the proxy. */
   readonly address: string;
   /** The origin and the path prefix under which a browser reaches the API, without a trailing slash. */
   readonly base: string;

@@ -23,6 +23,11 @@ export interface ServerOptions {
   /** The same as in the plugin's options. */
   readonly console?: PortsideOptions["console"];
   readonly origins?: PortsideOptions["origins"];
+  /**
+   * Addresses and networks of proxies, in the form of Fastify's option of the same name. The server ignores the
+   * X-Forwarded headers of all other clients.
+   */
+  readonly trustProxy?: readonly string[];
   /** While true, each response asks its HTTP/1.1 client to close the connection. */
   readonly isDraining?: () => boolean;
 }
@@ -110,10 +115,12 @@ export const createServer = async ({
   isDraining = () => false,
   console = true,
   origins = [],
+  trustProxy = [],
 }: ServerOptions): Promise<FastifyInstance> => {
   const listeners = new Listeners();
   const app = Fastify({
     loggerInstance: logger,
+    trustProxy: trustProxy.length > 0 && [...trustProxy],
     // Log calls pass the request's id, so requests do not need child loggers.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),

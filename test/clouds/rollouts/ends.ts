@@ -1,5 +1,6 @@
 /** How a cloud's rollouts end: success, failure with a cause, abort, or death of the control plane. */
 import { expect, test } from "vitest";
+import { cloudDeadlines } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
 import type { Expected } from "../../../core/domain/deploy/plan.ts";
 import type { DeployReason } from "../../../core/domain/deploy/reason.ts";
@@ -110,6 +111,8 @@ export const rolloutEndTests = <W extends FakePlatform>(
     await run.rollOut(run.template("app"), "absent");
     const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
     (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
+    expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
+    await run.clock.sleep(2 * cloudDeadlines.buildDeadlineMs + cloudDeadlines.rolloutDeadlineMs);
     expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
     await run.clock.sleep(3 * 60 * 60_000);
     expect((await run.serviceOf("app")).lastDeploy).toMatchObject({

@@ -51,6 +51,31 @@ describe("a setting", () => {
     expect(() => of(["--allow-host-port", "all"], {})).toThrow("--allow-host-port");
   });
 
+  test.each([
+    ["127.0.0.1", ["127.0.0.1"]],
+    ["::1, 10.0.0.0/8,loopback", ["::1", "10.0.0.0/8", "loopback"]],
+    ["fd00::/8", ["fd00::/8"]],
+  ])("may be the networks of proxies: %s", (trustProxy, networks) => {
+    expect(resolveSettings({}, { PORTSIDE_DATA_DIR: "/nonexistent" }).trustProxy).toEqual([]);
+    expect(resolveSettings({ trustProxy }, { PORTSIDE_DATA_DIR: "/nonexistent" }).trustProxy).toEqual(networks);
+  });
+
+  test.each([
+    "",
+    "1",
+    "true",
+    "*",
+    "proxy.example.com",
+    "10.0.0.0/0",
+    "10.0.0.0/33",
+    "::1/129",
+    "10.0.0.1/",
+    "10.0.0.0/8/8",
+  ])("may not be '%s' as a network of proxies", (wrong) => {
+    const settings = () => resolveSettings({ trustProxy: wrong }, { PORTSIDE_DATA_DIR: "/nonexistent" });
+    expect(settings).toThrow(/--trust-proxy/);
+  });
+
   test("may be a map, as pairs with commas or as an object in the file", () => {
     const envAliases = { OTHER_TOKEN: "CRON_TOKEN", OTHER_DATA: "PORTSIDE_VOLUMES" };
     using folder = folderWith({ "portside.config.json": JSON.stringify({ envAliases }) });

@@ -5,7 +5,7 @@ import { type AccountId, parseAccount } from "../../../core/domain/accounts/acco
 import type { Ports } from "../../../core/ports/provider.ts";
 import type { SettingsInput } from "../../../core/use-cases/pipeline/context.ts";
 import { createPino } from "../../../hosts/composition/logger.ts";
-import { createServer } from "../../../hosts/http/server/server.ts";
+import { createServer, type ServerOptions } from "../../../hosts/http/server/server.ts";
 
 export interface ApiResponse {
   readonly status: number;
@@ -48,9 +48,13 @@ const parse = (text: string): unknown => {
   }
 };
 
-export const serveApi = async (ports: Ports, settings: SettingsInput = {}): Promise<TestApi> => {
+export const serveApi = async (
+  ports: Ports,
+  settings: SettingsInput = {},
+  server: Pick<ServerOptions, "trustProxy"> = {},
+): Promise<TestApi> => {
   const controlPlane = createControlPlane(ports, settings);
-  const app = await createServer({ controlPlane, logger: createPino("silent") });
+  const app = await createServer({ controlPlane, logger: createPino("silent"), ...server });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
   const url = `http://127.0.0.1:${port}`;

@@ -19,8 +19,8 @@ describe("a volume's bucket", () => {
     expect([ownership, versioning, policy]).toEqual(["BucketOwnerEnforced", "Enabled", undefined]);
     expect(Object.values(publicAccessBlock ?? {})).toEqual([true, true, true, true]);
     expect(lifecycle).toEqual([
-      { id: "replaced-versions", isEnabled: true, expiresMarkers: true, noncurrentDays: 7 },
-      { id: "uploads-that-never-ended", isEnabled: true, expiresMarkers: false, uploadDays: 1 },
+      { id: "portside-versions", isEnabled: true, expiresMarkers: true, noncurrentDays: 7 },
+      { id: "portside-uploads", isEnabled: true, expiresMarkers: false, uploadDays: 1 },
     ]);
   });
 

@@ -23,6 +23,7 @@ const setStage = async (): Promise<VolumeStage> => {
     clock,
     controlPlane,
     acme: principal(),
+    cleanUps: ["s3.ListMultipartUploads"],
     idle: () => volumes.idle(),
     fill: async (paths) => {
       const [bucket] = buckets();
@@ -43,7 +44,7 @@ const setStage = async (): Promise<VolumeStage> => {
     },
     outOfReach: () => {
       expect(buckets().map(({ policy }) => policy?.Statement[0]?.Effect)).toEqual(["Deny"]);
-      expect(buckets()[0]?.lifecycle.find(({ id }) => id === "trash")?.date).toBeGreaterThan(0);
+      expect(buckets()[0]?.lifecycle.find(({ id }) => id === "portside-trash")?.date).toBeGreaterThan(0);
       expect(marks()).toEqual([]);
     },
     [Symbol.asyncDispose]: async () => {

@@ -32,7 +32,7 @@ const ownBuckets = (owner: ReturnType<typeof account>) => recordsOf(owner).map((
 
 describe("concurrent calls of several replicas", () => {
   test("a restore that overtakes a move to the trash leaves the bucket open", async () => {
-    for (const method of ["s3.PutBucketPolicy", "s3.PutBucketLifecycle", "s3.DeleteObject"]) {
+    for (const method of ["s3.PutBucketPolicy", "s3.GetBucketLifecycle", "s3.PutBucketLifecycle", "s3.DeleteObject"]) {
       const owner = account();
       const volumes = volumesOver(fake);
       const { volume } = await expectOk(volumes.create(owner, data));
@@ -98,31 +98,33 @@ describe("interrupted calls", () => {
     expect(marks).toEqual([]);
   });
 
-  test.each(["PutBucketPolicyCommand", "PutBucketLifecycleConfigurationCommand", "DeleteObjectCommand"])(
-    "a move to the trash that is killed after %s leaves no restored volume closed",
-    async (last) => {
-      const owner = account();
-      const volumes = volumesOver(fake);
-      const { volume } = await expectOk(volumes.create(owner, data));
-      await put(volumes, volume, "a", "kept");
-      await expectOk(volumes.beginDelete(volume));
-      const dying = dyingAfter(last, async () => void (await expectOk(volumes.restore(owner, volume.id))));
-      void volumesOver(dying).moveToTrash(volume, now());
-      await dying.died;
-      expect((await expectOk(volumes.find(owner, data))).kind).toBe("held");
-      const other = volumesOver(fake, { clock: later(180_000), files: files.client });
-      expect((await expectOk(other.find(owner, data))).kind).toBe("held");
-      await other.idle();
-      expect(bucketOf(volume).policy).toBeUndefined();
-      expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
-      expect((await expectOk(other.find(account(), data))).kind).toBe("other_account");
-      await put(volumes, volume, "b", "again");
-      // A later list does not open the bucket again.
-      fake.faults.clear();
-      await expectOk(volumesOver(fake, { clock: later(600_000), files: files.client }).list(owner));
-      expect(fake.faults.count("s3.DeleteBucketPolicy")).toBe(0);
-    },
-  );
+  test.each([
+    "PutBucketPolicyCommand",
+    "GetBucketLifecycleConfigurationCommand",
+    "PutBucketLifecycleConfigurationCommand",
+    "DeleteObjectCommand",
+  ])("a move to the trash that is killed after %s leaves no restored volume closed", async (last) => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    await put(volumes, volume, "a", "kept");
+    await expectOk(volumes.beginDelete(volume));
+    const dying = dyingAfter(last, async () => void (await expectOk(volumes.restore(owner, volume.id))));
+    void volumesOver(dying).moveToTrash(volume, now());
+    await dying.died;
+    expect((await expectOk(volumes.find(owner, data))).kind).toBe("held");
+    const other = volumesOver(fake, { clock: later(180_000), files: files.client });
+    expect((await expectOk(other.find(owner, data))).kind).toBe("held");
+    await other.idle();
+    expect(bucketOf(volume).policy).toBeUndefined();
+    expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
+    expect((await expectOk(other.find(account(), data))).kind).toBe("other_account");
+    await put(volumes, volume, "b", "again");
+    // A later list does not open the bucket again.
+    fake.faults.clear();
+    await expectOk(volumesOver(fake, { clock: later(600_000), files: files.client }).list(owner));
+    expect(fake.faults.count("s3.DeleteBucketPolicy")).toBe(0);
+  });
 
   test("a bucket stays closed if its volume is deleted again while the bucket is opened", async () => {
     const owner = account();

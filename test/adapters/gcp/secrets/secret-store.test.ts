@@ -75,6 +75,16 @@ test("redeploys begin and end even if reads do not show the recent writes of thi
   expect(await listed()).toMatchObject([{ versions: [{ version: 1 }] }]);
 });
 
+test("ending redeploys does not write a secret whose newer version has pending redeploys", async () => {
+  await set("one");
+  const newer = { owner: acme, name: KEY, version: 2 };
+  (await run.secretStore.beginRedeploys(newer))._unsafeUnwrap();
+  run.secrets.faults.clear();
+  (await run.secretStore.endRedeploys({ ...newer, version: 1 }))._unsafeUnwrap();
+  expect(run.secrets.faults.count("secrets.patch")).toBe(0);
+  expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([newer]);
+});
+
 test("the maximum number of versions fits into the annotations of a secret", () => {
   const annotations = Object.assign(
     renderRedeploys({ owner: accountOf("a".repeat(255)), version: 1_000_000 }),

@@ -1,7 +1,9 @@
 /** A single deployment: its row in the list, and the fields that only this call returns. */
 import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
+import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
+import { type Instant, timestampOf } from "../../../../core/domain/wire/instant.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import { errAsync, okAsync } from "../../../../core/result.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
@@ -15,6 +17,7 @@ import {
   recordsOf,
   startMemory,
 } from "../../../support/providers/memory-platform.ts";
+import { withLastDeploy } from "../../../support/providers/with-last-deploy.ts";
 
 const get = (platform: MemoryPlatform, name = "app", account?: string) =>
   whileTicking(platform.clock, platform.controlPlane.getDeployment(platform.principal(account), { name }));
@@ -79,7 +82,7 @@ test("reads the outcome from the log if this process does not know the deploy", 
   expect(before.last_deploy?.message).toBe("Revision app-00001 serves all traffic");
 });
 
-test("has no message if the log cannot be read", async () => {
+test("has no message of a success if the log cannot be read", async () => {
   const platform = startMemory();
   await deployed(platform);
   const logs = { ...platform.memory.provider.logs, after: () => errAsync(unavailable("The log is down.")) };
@@ -134,11 +137,38 @@ test("searches the log again for an entry that may be late, but not for one that
       },
     }),
   });
-  for (let reads = 0; reads < 2; reads++) expect((await details(platform)).last_deploy?.message).toBeNull();
+  const unlogged = "The deploy succeeded. The log does not contain its last record.";
+  for (let reads = 0; reads < 2; reads++) expect((await details(platform)).last_deploy?.message).toBe(unlogged);
   expect(searches).toBe(2);
   await first.clock.advance(3_600_000);
-  for (let reads = 0; reads < 2; reads++) expect((await details(platform)).last_deploy?.message).toBeNull();
+  for (let reads = 0; reads < 2; reads++) expect((await details(platform)).last_deploy?.message).toBe(unlogged);
   expect(searches).toBe(3);
+});
+
+test.each([
+  ["lacks the record", okAsync({ entries: [], partial: false })],
+  ["cannot be searched to its end", okAsync({ entries: [], partial: true })],
+  ["cannot be read", errAsync(unavailable("The log is down."))],
+])("states the reason of a failed deploy if the log %s, because its server was killed", async (_, found) => {
+  const first = startMemory();
+  await deployed(first);
+  const lastDeploy = {
+    deployId: "killed",
+    status: "ERROR",
+    reason: "interrupted",
+    finishedAt: timestampOf(0n as Instant),
+  };
+  const platform = startMemory({
+    ...{ memory: first.memory, clock: first.clock },
+    around: ({ services, logs }) => ({
+      services: withLastDeploy(services, lastDeploy as DeployOutcome),
+      logs: { ...logs, after: () => found },
+    }),
+  });
+  expect((await details(platform)).last_deploy).toMatchObject({
+    ...{ deploy_id: "killed", status: "ERROR", reason: "interrupted" },
+    ...{ message: "The deploy was cancelled, or its server stopped.", log_tail: [] },
+  });
 });
 
 test("states the reason of a broken service instead of the last record's message", async () => {

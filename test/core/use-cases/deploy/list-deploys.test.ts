@@ -1,12 +1,12 @@
 /** The list of recent deploys: running ones, ended ones, and those that only the log contains. */
 import { describe, expect, test } from "vitest";
 import { createManualClock, delayed } from "../../../../adapters/memory/index.ts";
+import { abandonedAfterMs, deployLimits } from "../../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
 import { deployReasons } from "../../../../core/domain/deploy/reason.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { unavailable } from "../../../../core/errors.ts";
-import type { ServicePlatform } from "../../../../core/ports/service-platform.ts";
 import { errAsync } from "../../../../core/result.ts";
 import {
   accepted,
@@ -15,22 +15,13 @@ import {
   recordsOf,
   startMemory,
 } from "../../../support/providers/memory-platform.ts";
+import { withLastDeploy } from "../../../support/providers/with-last-deploy.ts";
 
 const list = async (platform: MemoryPlatform, request: RawFields = {}, account?: string) =>
   platform.controlPlane.listDeploys(platform.principal(account), request);
 
 const rows = async (platform: MemoryPlatform, request?: RawFields, account?: string) =>
   (await list(platform, request, account))._unsafeUnwrap().deploys;
-
-/** A platform that stores this outcome as the last deploy of every deployment. */
-const withLastDeploy = (services: ServicePlatform, lastDeploy: DeployOutcome): ServicePlatform => ({
-  ...services,
-  list: (...args) => services.list(...args).map((own) => own.map((service) => ({ ...service, lastDeploy }))),
-  find: (...args) =>
-    services
-      .find(...args)
-      .map((state) => (state.kind === "held" ? { ...state, service: { ...state.service, lastDeploy } } : state)),
-});
 
 const restarted = ({ memory, clock }: MemoryPlatform) => startMemory({ memory, clock });
 
@@ -87,7 +78,6 @@ test("shows a running deploy with its latest message, and a failed one with its 
 });
 
 describe("a deploy whose server was killed", () => {
-  const BOUND_MS = 7_200_000;
   const interrupted = {
     status: "ERROR",
     reason: "interrupted",
@@ -108,16 +98,25 @@ describe("a deploy whose server was killed", () => {
     return { platform: restarted(first), deployId };
   };
 
-  test("is interrupted two hours after its start", async () => {
-    const { platform, deployId } = await killed();
+  test.each([
+    { within: "the default limits", buildDeadlineMs: deployLimits.buildDeadlineMs },
+    { within: "a longer limit of builds", buildDeadlineMs: 3 * 60 * 60_000 },
+  ])("is interrupted when no deploy can run longer, with $within", async ({ buildDeadlineMs }) => {
+    const limits = { ...deployLimits, buildDeadlineMs };
+    const boundMs = abandonedAfterMs(limits);
+    expect(boundMs).toBeGreaterThan(2 * buildDeadlineMs + limits.rolloutDeadlineMs + limits.scheduleDeadlineMs);
+    const found = await killed();
+    const { deployId } = found;
+    const { memory, clock } = found.platform;
+    const platform = startMemory({ memory, clock, settings: { deployLimits: limits } });
     const [before] = await rows(platform, { name: "app" });
     const past = millisOf(platform.clock.now()) - Date.parse(before?.began_at ?? "");
-    await platform.clock.advance(BOUND_MS - past - 1);
+    await platform.clock.advance(boundMs - past - 1);
     expect(await rows(platform, { name: "app" })).toEqual([before]);
     await platform.clock.advance(1);
     const [row] = await rows(platform, { name: "app" });
     expect(row).toMatchObject({ deploy_id: deployId, ...interrupted });
-    expect(Date.parse(row?.finished_at ?? "") - Date.parse(row?.began_at ?? "")).toBe(BOUND_MS);
+    expect(Date.parse(row?.finished_at ?? "") - Date.parse(row?.began_at ?? "")).toBe(boundMs);
   });
 
   test.each([{}, { name: "app" }])("has the end that the platform derives, for the request %j", async (request) => {

@@ -91,8 +91,12 @@ describe("a resumable upload", () => {
     expect([...volumes.values()].flatMap(({ uploads }) => [...uploads.values()])).toHaveLength(1);
   });
 
-  test("does not begin while its volume has 1,000 incomplete uploads", async () => {
-    const platform = await start();
+  test.each([24, 48])("does not begin while its volume has 1,000 incomplete uploads, for %d hours", async (hours) => {
+    const platform = await start({
+      around: ({ capabilities }) => ({
+        capabilities: { ...capabilities, volumes: { ...capabilities.volumes, incomplete_upload_hours: hours } },
+      }),
+    });
     const { controlPlane, principal, clock } = platform;
     const request = { volume: "data", object: "a", resumable: true, size: 1 };
     for (let n = 0; n < pendingUploadsMax; n++) (await controlPlane.grantUpload(principal(), request))._unsafeUnwrap();
@@ -101,8 +105,7 @@ describe("a resumable upload", () => {
       issues: [
         {
           path: ["volume"],
-          message:
-            "has 1000 incomplete uploads, which is the maximum; complete some of them, or wait until they expire 24 hours after their start",
+          message: `has 1000 incomplete uploads, which is the maximum; complete some of them, or wait until the storage deletes them, usually within ${hours} hours after their start`,
           type: "quota_exceeded",
         },
       ],

@@ -166,6 +166,7 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   DeleteBucketPolicy: ({ Bucket }) => ask("s3:DeleteBucketPolicy", bucket(Bucket)),
   PutBucketCors: ({ Bucket }) => ask("s3:PutBucketCORS", bucket(Bucket)),
   GetBucketCors: ({ Bucket }) => ask("s3:GetBucketCORS", bucket(Bucket)),
+  GetBucketLifecycleConfiguration: ({ Bucket }) => ask("s3:GetLifecycleConfiguration", bucket(Bucket)),
   PutBucketLifecycleConfiguration: ({ Bucket }) => ask("s3:PutLifecycleConfiguration", bucket(Bucket)),
 
   CreateFileSystem: ({ roleArn, tags }) => [

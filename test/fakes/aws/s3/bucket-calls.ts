@@ -73,9 +73,23 @@ const putVersioning: Act = ({ world, request, bucket }) => {
   return done();
 };
 
+const MINIMUM_SIZE = "x-amz-transition-default-minimum-object-size";
+
 const putLifecycle: Act = ({ world, request, bucket }) => {
-  world.known(bucket).lifecycle = parseLifecycle(request.body.toString());
+  const body = request.body.toString();
+  const found = world.known(bucket);
+  found.lifecycle = parseLifecycle(body);
+  found.sentLifecycle = { body, minimumSize: request.headers[MINIMUM_SIZE] ?? "all_storage_classes_128K" };
   return done();
+};
+
+/** API_GetBucketLifecycleConfiguration.html: the response has the elements of the request. */
+const getLifecycle: Act = ({ world, bucket }) => {
+  const { sentLifecycle: sent } = world.known(bucket);
+  if (sent === undefined)
+    throw failure(404, "NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist");
+  const headers = { "content-type": "application/xml", [MINIMUM_SIZE]: sent.minimumSize };
+  return { status: 200, headers, body: sent.body };
 };
 
 const putCors: Act = ({ world, request, bucket }) => {
@@ -125,6 +139,7 @@ const byQuery: Readonly<Record<string, readonly [string, Act]>> = {
   "PUT versioning": ["PutBucketVersioning", putVersioning],
   "GET versioning": ["GetBucketVersioning", getVersioning],
   "PUT lifecycle": ["PutBucketLifecycle", putLifecycle],
+  "GET lifecycle": ["GetBucketLifecycle", getLifecycle],
   "PUT cors": ["PutBucketCors", putCors],
   "GET cors": ["GetBucketCors", getCors],
   "PUT policy": ["PutBucketPolicy", putPolicy],

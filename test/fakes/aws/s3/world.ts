@@ -54,6 +54,8 @@ export interface FakeBucket {
   publicAccessBlock: Record<string, boolean> | undefined;
   versioning: "Enabled" | "Suspended" | undefined;
   lifecycle: readonly LifecycleRule[];
+  /** The lifecycle as the client sent it, which has more fields than the fake reads. */
+  sentLifecycle: { readonly body: string; readonly minimumSize: string } | undefined;
   cors: readonly CorsRule[];
   policy: BucketPolicy | undefined;
   /** Current versions by key. */
@@ -129,6 +131,7 @@ export class S3World {
       publicAccessBlock: undefined,
       versioning: undefined,
       lifecycle: [],
+      sentLifecycle: undefined,
       cors: [],
       policy: undefined,
       objects: new Map(),

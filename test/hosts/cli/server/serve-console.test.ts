@@ -1,4 +1,4 @@
-/** `portside serve`: the console is on, behind a proxy with `--console-origin`, or off with `--no-console`. */
+/** `portside serve`: the console is on, behind a proxy with `--console-origin` and `--trust-proxy`, or off with `--no-console`. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../../support/archives/folders.ts";
@@ -63,6 +63,22 @@ test("--console-origin is the origin of links, from which a page signs in throug
   expect(signedIn.headers.get("set-cookie")).toMatch(/^__Host-portside_session=/);
   expect(other.status).toBe(403);
 });
+
+test.each([
+  [[], 429],
+  [["--trust-proxy", "192.0.2.1", "--trust-proxy", "loopback"], 401],
+])(
+  "with the flags %j, a client of a proxy on this machine gets %d after 20 invalid keys of others",
+  async (flags, status) => {
+    const statuses = await served(flags, async (url) => {
+      const attempt = (address: string) =>
+        post(`${url}/v1/console/sign-in`, { "x-forwarded-for": address }, { key: "psk_wrong" });
+      for (let count = 0; count < 20; count++) expect((await attempt("198.51.100.1")).status).toBe(401);
+      return [await attempt("198.51.100.1"), await attempt("198.51.100.2")];
+    });
+    expect(statuses.map((one) => one.status)).toEqual([429, status]);
+  },
+);
 
 test.each(["http://api.example.com", "http://10.0.0.7:8080", "http://localhost.example.com"])(
   "--console-origin %s is a usage error, because sign-in needs HTTPS off this machine",
