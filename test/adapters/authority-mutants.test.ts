@@ -9,7 +9,10 @@ import { type Mutants, mutantTests } from "../support/vitest/mutants.ts";
 const broken = (change: (authority: CertificateAuthority) => Partial<CertificateAuthority>) => (): AuthoritySubject => {
   const subject = simulatedAuthority();
   const { authority } = subject;
-  return { ...subject, authority: { name: authority.name, order: authority.order, advice: authority.advice, ...change(authority) } };
+  return {
+    ...subject,
+    authority: { name: authority.name, order: authority.order, advice: authority.advice, ...change(authority) },
+  };
 };
 
 /** An authority that receives changed requests. */

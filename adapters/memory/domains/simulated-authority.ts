@@ -106,7 +106,8 @@ export const createSimulatedAuthority = (deps: SimulatedAuthorityDeps): Simulate
   ): ResultAsync<void, OrderFailed | Unavailable> =>
     safeTry(async function* () {
       const [type] = responder.types;
-      if (type === undefined) return err<void, OrderFailed | Unavailable>(failed("The responder supports no challenge."));
+      if (type === undefined)
+        return err<void, OrderFailed | Unavailable>(failed("The responder supports no challenge."));
       const token = randomBytes(16).toString("base64url");
       const keyAuthorization = `${token}.${randomBytes(32).toString("base64url")}`;
       const challenge: Challenge = { type, host, token, keyAuthorization };

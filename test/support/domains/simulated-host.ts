@@ -1,5 +1,9 @@
 /** The simulated authority, and hosts that answer its challenges. */
-import { createManualClock, createSimulatedAuthority, type SimulatedAuthority } from "../../../adapters/memory/index.ts";
+import {
+  createManualClock,
+  createSimulatedAuthority,
+  type SimulatedAuthority,
+} from "../../../adapters/memory/index.ts";
 import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
 import { okAsync } from "../../../core/result.ts";
