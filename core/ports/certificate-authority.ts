@@ -1,0 +1,79 @@
+/**
+ * The port for certificates. The platform decides when to order; the authority validates the host and signs.
+ */
+import type { Period } from "../domain/domains/renewal.ts";
+import type { Instant } from "../domain/wire/instant.ts";
+import type { Unavailable } from "../errors.ts";
+import type { ResultAsync } from "../result.ts";
+import type { CallOptions } from "./system.ts";
+
+/**
+ * What a host must answer so that the authority can validate it.
+ *
+ * `http-01` (RFC 8555, section 8.3): a request for `/.well-known/acme-challenge/TOKEN` on port 80 gets the key
+ * authorization as its body. `tls-alpn-01` (RFC 8737): a TLS connection with the protocol `acme-tls/1` on port 443 gets
+ * a self-signed certificate with a hash of the key authorization.
+ */
+export interface Challenge {
+  readonly type: "http-01" | "tls-alpn-01";
+  readonly host: string;
+  readonly token: string;
+  readonly keyAuthorization: string;
+}
+
+/** Answers challenges. */
+export interface ChallengeResponder {
+  /** The types that the platform can answer, in the order of preference. At least one. */
+  readonly types: readonly Challenge["type"][];
+  /** Returns after every listener of the platform answers the challenge. */
+  publish(challenge: Challenge): ResultAsync<void, Unavailable>;
+  /** Stops answering a challenge. Does nothing if the challenge is unknown. */
+  withdraw(challenge: Challenge): ResultAsync<void, Unavailable>;
+}
+
+/** A certificate to order. */
+export interface CertificateRequest {
+  /** The host in ASCII and lower case. */
+  readonly host: string;
+  /** The private key of the certificate, PKCS #8 in PEM. The caller must store it before the order. */
+  readonly key: string;
+  /** The certificate that the new one replaces, in PEM (RFC 9773, section 5); undefined for a new host. */
+  readonly replaces?: string | undefined;
+  readonly responder: ChallengeResponder;
+  /** The `order` of an earlier attempt with the same key, which the authority may continue. */
+  readonly order?: string | undefined;
+  /** Stores the order, so that it can be continued after a restart. The authority validates the host afterwards. */
+  started(order: string): ResultAsync<void, Unavailable>;
+}
+
+/** The authority refused the order or the validation. */
+export interface OrderFailed {
+  readonly kind: "order_failed";
+  /** The reason in a sentence, with the words of the authority. It is shown to the owner of the host. */
+  readonly message: string;
+  /** The milliseconds after which the authority permits another order; null if it does not say. */
+  readonly retryAfterMs: number | null;
+}
+
+/** The advice of an authority about a renewal (RFC 9773). */
+export interface RenewalAdvice {
+  readonly window: Period;
+  /** When to ask again. */
+  readonly askAgainAt: Instant;
+}
+
+export interface CertificateAuthority {
+  /** A short name for messages, such as the host of the authority's directory. */
+  readonly name: string;
+
+  /**
+   * Gets a certificate for the host: the chain in PEM, the host's certificate first. Its public key must be that of
+   * `request.key`. Must withdraw each published challenge, also after a failure.
+   *
+   * Fails with `unavailable` if the authority does not respond or has an internal problem.
+   */
+  order(request: CertificateRequest, options?: CallOptions): ResultAsync<string, OrderFailed | Unavailable>;
+
+  /** Returns the advice about the renewal of a certificate of this authority, or null if it gives none. */
+  advice(certificate: string, options?: CallOptions): ResultAsync<RenewalAdvice | null, Unavailable>;
+}
