@@ -15,7 +15,7 @@ import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
 import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
-import { Ingress, type IngressPort } from "../ingress/index.ts";
+import { Ingress, type IngressPort, type TlsConfig } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import type { EngineLogs } from "../logs/log-writer.ts";
@@ -31,6 +31,8 @@ import { openState } from "../state/database.ts";
 import { beginTakeover, type Lock, lockDataDir, relockDataDir } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
+import { CertificateFiles } from "../tls/certificate-files.ts";
+import { type CertificateSource, Certificates } from "../tls/certificates.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { type MeasuredInstance, Recorder } from "../usage/recorder.ts";
@@ -64,6 +66,10 @@ export interface EngineConnection {
   readonly ingressPort: number;
   /** The port for signed URLs. */
   readonly storagePort: number;
+  /** The port of HTTPS; undefined if Portside does not terminate TLS. */
+  readonly tlsPort?: number | undefined;
+  /** The port that redirects to HTTPS, if there is one. */
+  readonly httpPort?: number | undefined;
   /** Replaces damaged files of the engine. The server calls this method if a read finds damage. */
   checkFiles(): Promise<void>;
   /** Whether log entries were lost within the last 30 seconds. */
@@ -196,6 +202,32 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
   };
 };
 
+const tlsConfigOf = (
+  { tlsPort, httpPort, tlsCert, tlsKey, hstsMaxAge }: LocalConfig,
+  state: StoredState,
+  stack: AsyncDisposableStack,
+  logger: Logger,
+): TlsConfig | undefined => {
+  if (tlsPort === undefined) return undefined;
+  const files =
+    tlsCert === undefined || tlsKey === undefined
+      ? undefined
+      : stack.use(new CertificateFiles({ cert: tlsCert, key: tlsKey }, logger));
+  const source: CertificateSource = {
+    find: () => undefined,
+    get fallback() {
+      return files?.current;
+    },
+  };
+  return {
+    https: { port: tlsPort, previous: state.sharedPort("tls_port") },
+    http: httpPort === undefined ? undefined : { port: httpPort, previous: state.sharedPort("http_port") },
+    certificates: new Certificates(source, logger),
+    challenges: { certificateOf: () => undefined, answerTo: () => undefined },
+    hstsSeconds: hstsMaxAge,
+  };
+};
+
 /**
  * Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules.
  * @param replaces the running engine; undefined if there is none
@@ -300,6 +332,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     drainMillis,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     previousSharedPort: state.sharedPort("ingress_port"),
+    tls: tlsConfigOf(config, state, stack, logger),
     previousStoragePort:
       chosen.runner.ownNetwork && domain === undefined ? (state.sharedPort("storage_port") ?? "any") : undefined,
     sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
@@ -353,6 +386,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     },
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
+    tlsPort: ingress.tlsPort,
+    httpPort: ingress.httpPort,
     checkFiles: async () => lease.files.check(),
     losesLogs: () => lease.files.logs.isLosing(),
     metrics: () => telemetry.snapshot(),

@@ -1,4 +1,7 @@
-/** Serves HTTP/1.1 and cleartext HTTP/2 on one port. The first bytes of a connection select the protocol. */
+/**
+ * Serves HTTP/1.1 and HTTP/2 on one port. The first bytes of a connection select the protocol, or the TLS handshake if
+ * the port uses TLS.
+ */
 import {
   createServer as createHttp1,
   type Server as Http1Server,
@@ -13,7 +16,9 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { adoptServer, listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
+import { TlsAcceptor, type TlsAcceptorDeps } from "../tls/tls-acceptor.ts";
 import { endGracefully } from "./graceful-goaway.ts";
 
 export interface Handlers {
@@ -55,12 +60,20 @@ const peek = (socket: Socket, http1: Serve, http2: Serve): void => {
   socket.on("readable", onReadable);
 };
 
+export interface OpenOptions {
+  /** Whether to fail if the port is unavailable. */
+  readonly strict?: boolean;
+  /** Terminates TLS; undefined for a port without TLS. */
+  readonly tls?: TlsAcceptorDeps | undefined;
+}
+
 /** The connections to one port. */
 export class Listener {
   #port: number;
   readonly #servers: Server[] = [];
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
+  readonly #tls: TlsAcceptor | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Map<ServerHttp2Session, Socket>();
   /** The connection whose session the HTTP/2 server is creating. */
@@ -69,9 +82,13 @@ export class Listener {
   readonly #last = new WeakMap<Socket, ServerResponse>();
   #draining = false;
 
-  /** @param port the port of the servers that `adopt` will receive */
-  constructor(handlers: Handlers, port = 0) {
+  /**
+   * @param port the port of the servers that `adopt` will receive
+   * @param tls terminates TLS; undefined for a port without TLS
+   */
+  constructor(handlers: Handlers, port = 0, tls?: TlsAcceptorDeps) {
     this.#port = port;
+    this.#tls = tls === undefined ? undefined : new TlsAcceptor(tls, (socket) => this.#acceptSecure(socket));
     const http1 = createHttp1({
       maxHeaderSize: 64 * 1024,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -112,10 +129,14 @@ export class Listener {
   /**
    * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
    * `preferredPort` is 0 or unavailable.
-   * @param strict whether to fail if the port is unavailable
    */
-  static async open(host: string, preferredPort: number, handlers: Handlers, strict = false): Promise<Listener> {
-    const listener = new Listener(handlers);
+  static async open(
+    host: string,
+    preferredPort: number,
+    handlers: Handlers,
+    { strict = false, tls }: OpenOptions = {},
+  ): Promise<Listener> {
+    const listener = new Listener(handlers, 0, tls);
     const accept = listener.#accept;
     const server = createServer(accept);
     const tryListen = (port: number) =>
@@ -173,20 +194,32 @@ export class Listener {
 
   #stopAccepting(): void {
     for (const server of this.#servers) server.close();
+    this.#tls?.close();
   }
 
   readonly #accept = (socket: Socket): void => {
+    this.#track(socket);
+    socket.setNoDelay(true);
+    if (this.#tls === undefined) peek(socket, this.#serveHttp1, this.#serveHttp2);
+    else this.#tls.accept(socket);
+  };
+
+  #acceptSecure(socket: TLSSocket): void {
+    this.#track(socket);
+    socket.on("error", () => socket.destroy());
+    (socket.alpnProtocol === "h2" ? this.#serveHttp2 : this.#serveHttp1)(socket);
+  }
+
+  #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    socket.setNoDelay(true);
-    peek(
-      socket,
-      (http1) => this.#http1.emit("connection", http1),
-      (http2) => {
-        this.#connecting = http2;
-        this.#http2.emit("connection", http2);
-      },
-    );
+  }
+
+  readonly #serveHttp1: Serve = (socket) => void this.#http1.emit("connection", socket);
+
+  readonly #serveHttp2: Serve = (socket) => {
+    this.#connecting = socket;
+    this.#http2.emit("connection", socket);
   };
 
   /** Node creates the session of a connection synchronously. */

@@ -99,8 +99,8 @@ export class StoredState implements Disposable {
     return this.#settings.get(name);
   }
 
-  /** Returns the previous port of the API, of signed URLs, or of the ingress that all services share. */
-  sharedPort(name: "api_port" | "ingress_port" | "storage_port"): number | undefined {
+  /** Returns the previous port of the API, of signed URLs, or of a port that all services share. */
+  sharedPort(name: "api_port" | "ingress_port" | "storage_port" | "tls_port" | "http_port"): number | undefined {
     const stored = this.#settings.get(name);
     return stored === undefined ? undefined : Number(stored);
   }
