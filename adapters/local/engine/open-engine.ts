@@ -32,7 +32,8 @@ import { beginTakeover, type Lock, lockDataDir, relockDataDir } from "../state/l
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
 import { CertificateFiles } from "../tls/certificate-files.ts";
-import { type CertificateSource, Certificates } from "../tls/certificates.ts";
+import { Certificates } from "../tls/certificates.ts";
+import { ServedHosts } from "../tls/served-hosts.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { type MeasuredInstance, Recorder } from "../usage/recorder.ts";
@@ -203,27 +204,17 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
 };
 
 const tlsConfigOf = (
-  { tlsPort, httpPort, tlsCert, tlsKey, hstsMaxAge }: LocalConfig,
+  { tlsPort, httpPort, hstsMaxAge }: LocalConfig,
   state: StoredState,
-  stack: AsyncDisposableStack,
+  hosts: ServedHosts,
   logger: Logger,
 ): TlsConfig | undefined => {
   if (tlsPort === undefined) return undefined;
-  const files =
-    tlsCert === undefined || tlsKey === undefined
-      ? undefined
-      : stack.use(new CertificateFiles({ cert: tlsCert, key: tlsKey }, logger));
-  const source: CertificateSource = {
-    find: () => undefined,
-    get fallback() {
-      return files?.current;
-    },
-  };
   return {
     https: { port: tlsPort, previous: state.sharedPort("tls_port") },
     http: httpPort === undefined ? undefined : { port: httpPort, previous: state.sharedPort("http_port") },
-    certificates: new Certificates(source, logger),
-    challenges: { certificateOf: () => undefined, answerTo: () => undefined },
+    certificates: new Certificates(hosts, logger),
+    challenges: hosts,
     hstsSeconds: hstsMaxAge,
   };
 };
@@ -289,16 +280,27 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   stack.defer(() => sweeper.close());
   await sweeper.open();
   const images = new ImageStore(at("images"), leftovers);
+  const secrets = new SecretResolver({
+    rows: state.secrets,
+    check: () => state.setting(KEY_CHECK),
+    load: (check) => loadCipher(keyPathOf(dataDir, config.secretsKeyFile), check),
+    logger,
+  });
+  const { tlsCert, tlsKey } = config;
+  const operators =
+    tlsCert === undefined || tlsKey === undefined
+      ? undefined
+      : stack.use(new CertificateFiles({ cert: tlsCert, key: tlsKey }, logger));
+  const hosts = new ServedHosts({
+    openKey: (host, sealed) => secrets.openPrivateKey({ kind: "host", name: host }, sealed),
+    fallback: () => operators?.current,
+    clock,
+  });
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
     containers: chosen.containers,
-    secrets: new SecretResolver({
-      rows: state.secrets,
-      check: () => state.setting(KEY_CHECK),
-      load: (check) => loadCipher(keyPathOf(dataDir, config.secretsKeyFile), check),
-      logger,
-    }),
+    secrets,
     userOf,
     namesFor: (owner) => {
       if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
@@ -332,7 +334,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     drainMillis,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     previousSharedPort: state.sharedPort("ingress_port"),
-    tls: tlsConfigOf(config, state, stack, logger),
+    serviceOfDomain: (host) => hosts.serviceOf(host),
+    tls: tlsConfigOf(config, state, hosts, logger),
     previousStoragePort:
       chosen.runner.ownNetwork && domain === undefined ? (state.sharedPort("storage_port") ?? "any") : undefined,
     sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
@@ -354,7 +357,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   await ingress.open();
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
-    ...{ config, state, timers, ingress, images, instances, logger, telemetry },
+    ...{ config, state, timers, ingress, hosts, images, instances, logger, telemetry },
     onColdStart: ({ owner, name }) => recorder.coldStarted(owner, name),
     listenMillis: deployLimits.listenDeadlineMs,
   });

@@ -40,6 +40,7 @@ export const withoutPseudo = (headers: IncomingHttpHeaders): OutgoingHttpHeaders
 export const fromStream = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
+  connection: Socket,
   added: OutgoingHttpHeaders = {},
 ): ClientSide => {
   let trailers: OutgoingHttpHeaders = {};
@@ -49,8 +50,8 @@ export const fromStream = (
     method: String(headers[HTTP2_HEADER_METHOD]),
     path: String(headers[HTTP2_HEADER_PATH] ?? ""),
     authority: String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? ""),
-    remoteIp: stream.session?.socket.remoteAddress ?? "",
-    isEncrypted: stream.session?.encrypted === true,
+    remoteIp: connection.remoteAddress ?? "",
+    isEncrypted: isEncrypted(connection),
     protocol: "HTTP/2",
     endsWithHead: stream.endAfterHeaders,
     plainOrChunked: true,

@@ -8,8 +8,9 @@ import type { Server } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
-import { type Certificate, type Certificates, hostOf } from "../tls/certificates.ts";
+import { type Certificates, hostOf } from "../tls/certificates.ts";
 import { type HttpPortDeps, serveHttpPort } from "../tls/http-port.ts";
+import type { ServedHosts } from "../tls/served-hosts.ts";
 import type { TlsAcceptorDeps } from "../tls/tls-acceptor.ts";
 import { fromRequest, fromStream } from "./client-side.ts";
 import { plainHost, serviceOfHost } from "./domain.ts";
@@ -36,6 +37,8 @@ export interface IngressConfig extends ProxyDeps {
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0; undefined for any free port. */
   readonly previousSharedPort: number | undefined;
+  /** Returns the service of an account's own domain, or undefined if the host is no such domain. */
+  readonly serviceOfDomain: (host: string) => string | undefined;
   /** HTTPS; undefined if Portside does not terminate TLS. */
   readonly tls?: TlsConfig | undefined;
   /**
@@ -47,14 +50,6 @@ export interface IngressConfig extends ProxyDeps {
   readonly sparePorts: number;
   /** The configured or previous port of a service, if it has one. */
   readonly previousPort: (service: string) => number | undefined;
-}
-
-/** Answers validations by certificate authorities. Hosts are in lower case. */
-export interface Challenges {
-  /** Returns the certificate that answers a validation by `tls-alpn-01`, or undefined if none is pending. */
-  certificateOf(host: string): Certificate | undefined;
-  /** Returns the key authorization of a validation by `http-01`, or undefined if none is pending. */
-  answerTo(host: string, token: string): string | undefined;
 }
 
 /** A port that is chosen like the shared port. */
@@ -70,7 +65,7 @@ export interface TlsConfig {
   /** The port that redirects to HTTPS; undefined for none. */
   readonly http: PublicPort | undefined;
   readonly certificates: Pick<Certificates, "find" | "fallback" | "covers">;
-  readonly challenges: Challenges;
+  readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
   /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
   readonly hstsSeconds: number;
 }
@@ -421,7 +416,8 @@ export class Ingress {
   }
 
   #routeOf(host: string | undefined): ServiceRoute | undefined {
-    const name = serviceOfHost(host ?? "", this.#config.domain);
+    const { domain, serviceOfDomain } = this.#config;
+    const name = serviceOfHost(host ?? "", domain) ?? serviceOfDomain(plainHost(host ?? ""));
     return name === undefined ? undefined : this.route(name);
   }
 
@@ -432,7 +428,7 @@ export class Ingress {
   #acceptorDeps({ certificates, challenges }: TlsConfig): TlsAcceptorDeps {
     return {
       certificates,
-      challengeOf: (host) => challenges.certificateOf(host),
+      challengeOf: (host) => challenges.challengeCertificate(host),
       speaksHttp2: (host) => this.#routeOf(host)?.serving?.template.useHttp2 === true,
     };
   }
@@ -446,18 +442,18 @@ export class Ingress {
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
         handlers.request(req, res);
       },
-      stream: (stream, received) => {
+      stream: (stream, received, connection) => {
         stream.on("error", () => undefined);
         const authority = String(received[constants.HTTP2_HEADER_AUTHORITY] ?? "");
         const route = this.#routeOf(authority);
         // Browsers use a connection for every host in its certificate, and open another one after a 421.
         const isMisdirected =
-          !isCovered(plainHost(authority), stream.session?.socket as TLSSocket) ||
+          !isCovered(plainHost(authority), connection as TLSSocket) ||
           isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined) ||
           (route !== undefined && route.serving?.template.useHttp2 !== true);
         if (isMisdirected) answerStream(stream, MISDIRECTED);
         else if (route === undefined) answerStream(stream, UNKNOWN_HOST);
-        else void serveOverHttp2(this.#config, fromStream(stream, received, headers), route);
+        else void serveOverHttp2(this.#config, fromStream(stream, received, connection, headers), route);
       },
     };
   }
@@ -465,7 +461,7 @@ export class Ingress {
   #httpHandlers({ certificates, challenges }: TlsConfig): Handlers {
     const { ids } = this.#config;
     const deps: HttpPortDeps = {
-      answerTo: (host, token) => challenges.answerTo(host, token),
+      answerTo: (host, token) => challenges.challengeAnswer(host, token),
       hasCertificate: (host) => certificates.covers(host),
       tlsPort: () => this.tlsPort as number,
       id: () => ids.id(),
@@ -515,7 +511,7 @@ export class Ingress {
         if (route === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         else void serveUpgrade(deps, req, socket, head, route);
       },
-      stream: (stream, headers) => {
+      stream: (stream, headers, connection) => {
         // The `close` event that follows ends the request.
         stream.on("error", () => undefined);
         const route = find(
@@ -523,7 +519,7 @@ export class Ingress {
           headers[constants.HTTP2_HEADER_PATH] as string | undefined,
         );
         const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
-        if (route !== undefined && speaksHttp2) return void serveOverHttp2(deps, fromStream(stream, headers), route);
+        if (route !== undefined && speaksHttp2) return void serveOverHttp2(deps, fromStream(stream, headers, connection), route);
         answerStream(stream, route === undefined ? UNKNOWN_HOST : NOT_HTTP2);
       },
     };
