@@ -212,6 +212,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
     billing,
     ingressPort,
+    tlsPort,
     remembered: (name) => settings.named(name),
     claimFirstKey: () => keys.count() === 0,
     close: () => teardown.disposeAsync(),

@@ -519,7 +519,8 @@ export class Ingress {
           headers[constants.HTTP2_HEADER_PATH] as string | undefined,
         );
         const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
-        if (route !== undefined && speaksHttp2) return void serveOverHttp2(deps, fromStream(stream, headers, connection), route);
+        if (route !== undefined && speaksHttp2)
+          return void serveOverHttp2(deps, fromStream(stream, headers, connection), route);
         answerStream(stream, route === undefined ? UNKNOWN_HOST : NOT_HTTP2);
       },
     };

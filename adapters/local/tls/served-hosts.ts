@@ -73,9 +73,7 @@ export class ServedHosts implements CertificateSource {
 
   /** Returns the certificate that answers a pending validation by `tls-alpn-01`. The latest one counts. */
   challengeCertificate(host: string): Certificate | undefined {
-    const challenge = [...this.#challenges.values()].findLast(
-      (one) => one.type === "tls-alpn-01" && one.host === host,
-    );
+    const challenge = [...this.#challenges.values()].findLast((one) => one.type === "tls-alpn-01" && one.host === host);
     if (challenge === undefined) return undefined;
     if (challenge.certificate === undefined) {
       const { certificate: chain, key } = createChallengeCertificate(
