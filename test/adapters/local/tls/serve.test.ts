@@ -35,7 +35,7 @@ test("a deployment is reachable at the HTTPS URL that it reports", async (contex
   try {
     const client = new Client(served.url, served.apiKey ?? "");
     const server =
-      'require("node:http").createServer((q, s) => s.end(q.headers["x-forwarded-proto"])).listen(process.env.PORT)';
+      'import { createServer } from "node:http"; createServer((q, s) => s.end(q.headers["x-forwarded-proto"])).listen(process.env.PORT)';
     const records = await Array.fromAsync(client.deploy("tls-web", nodeSource(server)));
     const url = new URL(records.at(-1)?.url as string);
     expect([url.protocol, url.hostname]).toEqual(["https:", `tls-web.${DOMAIN}`]);
