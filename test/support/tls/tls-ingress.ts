@@ -7,6 +7,8 @@ export interface TestTls {
   readonly config: TlsConfig;
   /** By host. A test may change them. */
   readonly certificates: Map<string, Certificate>;
+  /** The number of contexts in memory. */
+  contexts(): number;
   readonly challengeCertificates: Map<string, Certificate>;
   /** Key authorizations by host and token, separated by a space. */
   readonly challengeAnswers: Map<string, string>;
@@ -16,12 +18,13 @@ export const testTls = (hosts: Readonly<Record<string, Certificate>>, fallback?:
   const certificates = new Map(Object.entries(hosts));
   const challengeCertificates = new Map<string, Certificate>();
   const challengeAnswers = new Map<string, string>();
+  const served = new Certificates({ find: (host) => certificates.get(host), fallback }, silentLogger);
   return {
-    ...{ certificates, challengeCertificates, challengeAnswers },
+    ...{ certificates, challengeCertificates, challengeAnswers, contexts: () => served.size },
     config: {
       https: { port: 0, previous: undefined },
       http: { port: 0, previous: undefined },
-      certificates: new Certificates({ find: (host) => certificates.get(host), fallback }, silentLogger),
+      certificates: served,
       challenges: {
         challengeCertificate: (host) => challengeCertificates.get(host),
         challengeAnswer: (host, token) => challengeAnswers.get(`${host} ${token}`),
