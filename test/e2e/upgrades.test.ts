@@ -4,8 +4,8 @@
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
 import { Agent } from "node:https";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { requestUpgrade } from "../../adapters/local/engine/socket/connect-engine.ts";

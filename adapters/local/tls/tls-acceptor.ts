@@ -2,11 +2,9 @@
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
+import { CHALLENGE_PROTOCOL } from "../../shared/domains/challenge-certificate.ts";
 import { type Certificate, type Certificates, contextOf, handshakeSettings, hostOf } from "./certificates.ts";
 import { type ClientHello, readClientHello } from "./client-hello.ts";
-
-/** The protocol with which an authority validates a host: https://www.rfc-editor.org/rfc/rfc8737 */
-const ACME_TLS = "acme-tls/1";
 
 const HANDSHAKE_MS = 10_000;
 
@@ -68,7 +66,7 @@ export class TlsAcceptor {
       {
         ...handshakeSettings,
         handshakeTimeout: HANDSHAKE_MS,
-        ALPNProtocols: [ACME_TLS],
+        ALPNProtocols: [CHALLENGE_PROTOCOL],
         SNICallback: (name, done) => {
           const challenge = deps.challengeOf(hostOf(name) ?? "");
           if (challenge === undefined) done(new Error("the challenge was withdrawn"));
@@ -110,7 +108,7 @@ export class TlsAcceptor {
 
   /** Returns undefined if there is no certificate for the client. */
   #serverFor({ serverName, protocols }: ClientHello): Server | undefined {
-    if (protocols.includes(ACME_TLS)) {
+    if (protocols.includes(CHALLENGE_PROTOCOL)) {
       const host = serverName === undefined ? undefined : hostOf(serverName);
       return host !== undefined && this.#deps.challengeOf(host) !== undefined ? this.#challenges : undefined;
     }

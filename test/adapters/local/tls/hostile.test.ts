@@ -40,7 +40,13 @@ test("invented host names and damaged messages create no context, and leave no c
   await using named = await startNamedIngress("one", [], { tls: tls.config });
   const target = { port: named.ingress.tlsPort as number, ca: authority.ca };
   await sendTls(target, HOST);
-  const names = (round: number) => [`a${round}.example`, `${"b".repeat(63)}.${round}`, `A${round}.LOCALHOST.`, "..", "x y"];
+  const names = (round: number) => [
+    `a${round}.example`,
+    `${"b".repeat(63)}.${round}`,
+    `A${round}.LOCALHOST.`,
+    "..",
+    "x y",
+  ];
   for (let round = 0; round < 100; round++) {
     const alerts = await Promise.all(names(round).map((name) => failedHandshake(target, name)));
     for (const alert of alerts) expect(alert).toMatch(/unrecognized name|decode error|unsupported|alert/i);

@@ -3,13 +3,13 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../adapters/local/instances/free-port.ts";
-import { handshakeSettings } from "../../adapters/local/tls/certificates.ts";
-import { startOnFreePort } from "../support/http/free-port.ts";
-import { createTestAuthority } from "../support/tls/test-authority.ts";
-import type { Bench } from "./bench.ts";
+import { freePort } from "../../../adapters/local/instances/free-port.ts";
+import { handshakeSettings } from "../../../adapters/local/tls/certificates.ts";
+import { startOnFreePort } from "../../support/http/free-port.ts";
+import { createTestAuthority } from "../../support/tls/test-authority.ts";
+import type { Bench } from "../bench.ts";
+import { canPin, installed, instancesOf, killOnExit, pin, programPath, startServer, stop, wrk } from "../processes.ts";
 import { upstreamSource } from "./ingress.ts";
-import { canPin, installed, instancesOf, killOnExit, pin, programPath, startServer, stop, wrk } from "./processes.ts";
 
 const DOMAIN = "bench.example";
 

@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startOnFreePort } from "../support/http/free-port.ts";
-import type { Bench, Contender } from "./bench.ts";
+import { startOnFreePort } from "../../support/http/free-port.ts";
+import type { Bench, Contender } from "../bench.ts";
 import {
   canPin,
   installed,
@@ -17,7 +17,7 @@ import {
   startServer,
   stop,
   wrk,
-} from "./processes.ts";
+} from "../processes.ts";
 
 /** Writes a service that runs nginx, which is so fast that the proxy is the bottleneck. */
 export const upstreamSource = (folder: string, nginx: string): void => {
