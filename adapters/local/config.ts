@@ -11,106 +11,148 @@ const port = (initial: number, description: string) =>
   z.int().min(0).max(65_535).default(initial).describe(description);
 const seconds = (initial: number, description: string) => z.number().positive().default(initial).describe(description);
 
-export const localConfigSchema = z.strictObject({
-  dataDir: z.string().min(1).describe("Folder for all data of the platform; one server at a time may use it"),
-  acceptState: z
-    .boolean()
-    .default(false)
-    .describe("Start even if the state is empty, outdated or changed by another program"),
-  host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
-  ingressPort: port(
-    8080,
-    "Port shared by all services; the host name selects the service. 0 picks a free port and reuses it at the next start",
-  ),
-  servicePorts: z
-    .record(z.string(), z.int().min(1).max(65_535))
-    .default({})
-    .describe("Fixed ports for services, by service name"),
-  domain: z
-    .string()
-    .refine(
-      (text) => readDomain(text) !== undefined,
-      "must be a host name, such as apps.example.com, or the URL of a reverse proxy, such as https://apps.example.com",
-    )
-    .optional()
-    .describe(
-      "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a reverse proxy terminates TLS",
+export const localConfigSchema = z
+  .strictObject({
+    dataDir: z.string().min(1).describe("Folder for all data of the platform; one server at a time may use it"),
+    acceptState: z
+      .boolean()
+      .default(false)
+      .describe("Start even if the state is empty, outdated or changed by another program"),
+    host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
+    ingressPort: port(
+      8080,
+      "Port shared by all services; the host name selects the service. 0 picks a free port and reuses it at the next start",
     ),
-  runner: z
-    .enum(["auto", "container", "bubblewrap", "process"])
-    .default("auto")
-    .describe("How to run sources without a Dockerfile; `auto` chooses the best available runner"),
-  uidRange: z
-    .string()
-    .superRefine((text, context) => {
-      const range = readUidRange(text);
-      if (typeof range === "string") context.addIssue({ code: "custom", message: range });
-    })
-    .default("2100000000-2100999999")
-    .describe(
-      "Range of user IDs, as FROM-TO. If started as root, Portside runs the services of each account under a separate user ID",
+    servicePorts: z
+      .record(z.string(), z.int().min(1).max(65_535))
+      .default({})
+      .describe("Fixed ports for services, by service name"),
+    domain: z
+      .string()
+      .refine(
+        (text) => readDomain(text) !== undefined,
+        "must be a host name, such as apps.example.com, or the URL of a reverse proxy, such as https://apps.example.com",
+      )
+      .optional()
+      .describe(
+        "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a reverse proxy terminates TLS",
+      ),
+    tlsPort: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .optional()
+      .describe(
+        "Port of HTTPS for all services; 0 picks a free port and reuses it at the next start. If unset, Portside does not terminate TLS",
+      ),
+    httpPort: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .optional()
+      .describe(
+        "Port that redirects HTTP to HTTPS and answers validations by certificate authorities. Requires --tls-port",
+      ),
+    tlsCert: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "File with the certificate chain in PEM, such as a wildcard certificate of --domain. Portside reloads it when it changes",
+      ),
+    tlsKey: z.string().min(1).optional().describe("File with the private key of --tls-cert in PEM"),
+    hstsMaxAge: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe(
+        "Seconds for which browsers must use HTTPS for a host that they have visited (HSTS); 0 sends no such header",
+      ),
+    runner: z
+      .enum(["auto", "container", "bubblewrap", "process"])
+      .default("auto")
+      .describe("How to run sources without a Dockerfile; `auto` chooses the best available runner"),
+    uidRange: z
+      .string()
+      .superRefine((text, context) => {
+        const range = readUidRange(text);
+        if (typeof range === "string") context.addIssue({ code: "custom", message: range });
+      })
+      .default("2100000000-2100999999")
+      .describe(
+        "Range of user IDs, as FROM-TO. If started as root, Portside runs the services of each account under a separate user ID",
+      ),
+    allowHostPort: z
+      .array(z.int().min(1).max(65_535))
+      .default([])
+      .describe(
+        "Loopback port that sandboxed services may connect to, such as 5432 for a database on this machine. Builds may also pull base images from a registry on this port (repeatable)",
+      ),
+    maxInstances: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(10)
+      .describe("Maximum number of instances of a service that declares max_instances 0"),
+    instancesPerAccount: z
+      .int()
+      .min(1)
+      .default(accountLimits.instances)
+      .describe("Maximum concurrent instances per account"),
+    idle: z
+      .enum(idleModes)
+      .default("freeze")
+      .describe(
+        "What happens to idle instances of services that do not declare `idle`: `freeze` pauses them until the next request, `stop` stops them",
+      ),
+    idleSeconds: seconds(300, "Idle time after which an instance is frozen, or stops"),
+    stopAfterSeconds: seconds(1800, "Idle time after which a frozen instance stops"),
+    frozenMemory: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        "Maximum memory of all frozen instances, in bytes; above it, Portside stops the instances that have been idle longest. Defaults to half of the machine's memory",
+      ),
+    releasesKept: z
+      .int()
+      .min(releaseLimits.kept.min)
+      .max(releaseLimits.kept.max)
+      .default(releaseLimits.kept.default)
+      .describe("Number of releases per deployment that a rollback can restore. Portside keeps their images"),
+    queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
+    drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
+    graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),
+    elsewhereSeconds: seconds(
+      4,
+      "How long a starting service may listen on a wrong port or address before its start fails",
     ),
-  allowHostPort: z
-    .array(z.int().min(1).max(65_535))
-    .default([])
-    .describe(
-      "Loopback port that sandboxed services may connect to, such as 5432 for a database on this machine. Builds may also pull base images from a registry on this port (repeatable)",
-    ),
-  maxInstances: z
-    .int()
-    .min(1)
-    .max(1000)
-    .default(10)
-    .describe("Maximum number of instances of a service that declares max_instances 0"),
-  instancesPerAccount: z
-    .int()
-    .min(1)
-    .default(accountLimits.instances)
-    .describe("Maximum concurrent instances per account"),
-  idle: z
-    .enum(idleModes)
-    .default("freeze")
-    .describe(
-      "What happens to idle instances of services that do not declare `idle`: `freeze` pauses them until the next request, `stop` stops them",
-    ),
-  idleSeconds: seconds(300, "Idle time after which an instance is frozen, or stops"),
-  stopAfterSeconds: seconds(1800, "Idle time after which a frozen instance stops"),
-  frozenMemory: z
-    .int()
-    .min(0)
-    .optional()
-    .describe(
-      "Maximum memory of all frozen instances, in bytes; above it, Portside stops the instances that have been idle longest. Defaults to half of the machine's memory",
-    ),
-  releasesKept: z
-    .int()
-    .min(releaseLimits.kept.min)
-    .max(releaseLimits.kept.max)
-    .default(releaseLimits.kept.default)
-    .describe("Number of releases per deployment that a rollback can restore. Portside keeps their images"),
-  queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
-  drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
-  graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),
-  elsewhereSeconds: seconds(
-    4,
-    "How long a starting service may listen on a wrong port or address before its start fails",
-  ),
-  logRetentionDays: z.int().min(1).default(30).describe("How long to store log entries"),
-  logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Maximum log bytes per account"),
-  secretsKeyFile: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "File with the secrets key: 32 random bytes as base64 (default: secrets.key in the data folder). Portside creates the file if it is missing and no secrets are stored",
-    ),
-  priceList: z.string().min(1).optional().describe("JSON file with infrastructure prices"),
-  buildMemory: z
-    .int()
-    .min(64_000_000)
-    .default(4 * GiB)
-    .describe("Maximum memory per build, in bytes"),
-});
+    logRetentionDays: z.int().min(1).default(30).describe("How long to store log entries"),
+    logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Maximum log bytes per account"),
+    secretsKeyFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "File with the secrets key: 32 random bytes as base64 (default: secrets.key in the data folder). Portside creates the file if it is missing and no secrets are stored",
+      ),
+    priceList: z.string().min(1).optional().describe("JSON file with infrastructure prices"),
+    buildMemory: z
+      .int()
+      .min(64_000_000)
+      .default(4 * GiB)
+      .describe("Maximum memory per build, in bytes"),
+  })
+  .superRefine(({ tlsPort, httpPort, tlsCert, tlsKey }, context) => {
+    const require = (field: string, value: unknown, by: string, needs: boolean) => {
+      if (needs && value === undefined)
+        context.addIssue({ code: "custom", path: [field], message: `must be set if ${by} is set` });
+    };
+    require("tlsPort", tlsPort, "--http-port", httpPort !== undefined);
+    require("tlsPort", tlsPort, "--tls-cert", tlsCert !== undefined);
+    require("tlsCert", tlsCert, "--tls-key", tlsKey !== undefined);
+    require("tlsKey", tlsKey, "--tls-cert", tlsCert !== undefined);
+  });
 
 export type LocalConfig = z.output<typeof localConfigSchema>;
 export type LocalConfigInput = z.input<typeof localConfigSchema>;

@@ -1,13 +1,17 @@
 /** Checks this machine for the local provider. Reports missing features and how to install them. */
+import { X509Certificate } from "node:crypto";
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GiB } from "../../core/domain/accounts/limits.ts";
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
+import { describeListenError, listenAt } from "../shared/runtime/loopback.ts";
 import { installCommand } from "../shared/runtime/optional-package.ts";
 import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
 import { silent } from "./accounts/identity.ts";
 import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
+import type { LocalConfig } from "./config.ts";
 import { nearestExisting } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
@@ -15,8 +19,9 @@ import { uidRangeProblem } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";
 import { judgeState } from "./state/judge-state.ts";
+import { readCertificateFiles } from "./tls/certificate-files.ts";
 
-export interface Examined {
+export interface Examined extends Pick<LocalConfig, "host" | "tlsPort" | "httpPort" | "tlsCert" | "tlsKey"> {
   readonly dataDir: string;
   readonly runner: RunnerChoice;
   readonly uidRange: string;
@@ -133,6 +138,43 @@ function* programs({ npm, python }: Toolchain): Generator<Finding> {
     : pass("python3", python);
 }
 
+/** Opens the port and closes it again. A port in use passes, because Portside itself may use it. */
+const publicPort = async (what: string, setting: string, host: string, port: number): Promise<Finding> => {
+  const server = createServer();
+  try {
+    await listenAt(server, host, port);
+    return pass(what, `port ${port} can be opened`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") return pass(what, `port ${port} is in use; a running Portside may use it`);
+    return fail(what, describeListenError(error, { port, purpose: what, setting }));
+  } finally {
+    server.close();
+  }
+};
+
+/** How long before the end of a certificate the check warns, in milliseconds. */
+const EXPIRES_SOON_MS = 14 * 86_400_000;
+
+const operatorCertificate = (cert: string, key: string): Finding => {
+  const what = `certificate ${cert}`;
+  try {
+    const { validToDate } = new X509Certificate(readCertificateFiles({ cert, key }).chain);
+    const message = `valid until ${validToDate.toISOString().slice(0, 10)}`;
+    const left = validToDate.getTime() - Date.now();
+    if (left <= 0) return fail(what, `expired on ${validToDate.toISOString().slice(0, 10)}`);
+    return left < EXPIRES_SOON_MS ? warn(what, message) : pass(what, message);
+  } catch (error) {
+    return fail(what, (error as Error).message);
+  }
+};
+
+async function* tls({ host, tlsPort, httpPort, tlsCert, tlsKey }: Examined): AsyncGenerator<Finding> {
+  if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", host, tlsPort);
+  if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", host, httpPort);
+  if (tlsCert !== undefined && tlsKey !== undefined) yield operatorCertificate(tlsCert, tlsKey);
+}
+
 const sql = (): Finding => {
   const queries = sqlQueries();
   if (queries.supported) return pass("SQL", queries.note ?? "offered");
@@ -145,6 +187,7 @@ export async function* diagnoseLocal(examined: Examined, environment: NodeJS.Pro
   yield dataFolder(examined.dataDir);
   yield state(examined.dataDir);
   yield await quarantine(examined.dataDir);
+  yield* tls(examined);
   const folder = mkdtempSync(join(tmpdir(), "portside-doctor-"));
   try {
     yield* running(examined, join(folder, "sandbox"), environment);

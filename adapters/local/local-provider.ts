@@ -14,6 +14,8 @@ export interface LocalProvider {
   readonly billing: BillingRows;
   /** The TCP port on which the ingress routes requests to services by host name. */
   readonly ingressPort: number;
+  /** The port of HTTPS for all services; undefined if Portside does not terminate TLS. */
+  readonly tlsPort: number | undefined;
   /** Reads and writes a named value that persists across restarts, such as the API's port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
   /** Returns true if no API key exists. */

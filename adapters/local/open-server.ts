@@ -100,7 +100,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   });
   stack.defer(() => chosen.close());
   const { containers, runner } = chosen;
-  const { engine, ingressPort, storagePort } = connection;
+  const { engine, ingressPort, storagePort, tlsPort, httpPort } = connection;
   const checkFiles = () =>
     void connection
       .checkFiles()
@@ -112,9 +112,11 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   await endInterruptedDeploys(rows, notes, logs, clock);
   settings.set("ingress_port", String(ingressPort));
   if (storagePort !== ingressPort) settings.set("storage_port", String(storagePort));
+  if (tlsPort !== undefined) settings.set("tls_port", String(tlsPort));
+  if (httpPort !== undefined) settings.set("http_port", String(httpPort));
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const urlOf = (name: string, port: number) =>
-    domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, name, ingressPort);
+    domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, name, { shared: ingressPort, tls: tlsPort });
 
   const toolchain = findToolchain(at("tools", "bin"), environment);
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(billing) });
@@ -210,6 +212,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
     billing,
     ingressPort,
+    tlsPort,
     remembered: (name) => settings.named(name),
     claimFirstKey: () => keys.count() === 0,
     close: () => teardown.disposeAsync(),

@@ -27,7 +27,8 @@ export const list: Bench = {
     return {
       subject: {
         name: "portside",
-        measure: () => wrk(`${server.url}/v1/deployment/list`, { ...options, header: `X-API-Key: ${server.apiKey}` }),
+        measure: () =>
+          wrk(`${server.url}/v1/deployment/list`, { ...options, headers: [`X-API-Key: ${server.apiKey}`] }),
       },
       peers: [
         { name: "fastify route", measure: () => wrk(`http://127.0.0.1:${route.port}/v1/deployment/list`, options) },

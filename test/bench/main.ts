@@ -7,7 +7,8 @@ import { consoleBenches } from "./console/console.ts";
 import { coldStartContainer, containerDeploy } from "./containers.ts";
 import { cronLateness } from "./cron.ts";
 import { deploy, rollback } from "./deploy.ts";
-import { ingress } from "./ingress.ts";
+import { ingress } from "./ingress/ingress.ts";
+import { ingressTls } from "./ingress/ingress-tls.ts";
 import { list } from "./list.ts";
 import { logDelay, logFollow, logHttp, logIngest, logWait } from "./logs-live.ts";
 import { filterParse, logFilters, logHistogram, logPages, logPatterns } from "./logs-store.ts";
@@ -31,6 +32,7 @@ const benches: readonly Bench[] = [
   ...wakes,
   containerDeploy,
   ingress,
+  ...ingressTls,
   ingressRunners,
   ...neighbours,
   list,

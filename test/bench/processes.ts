@@ -125,17 +125,15 @@ export const instancesOf = (server: Server): { pid: number; port: number }[] =>
 /** Requests a second, measured by wrk on a separate core. */
 export const wrk = async (
   url: string,
-  options: { readonly seconds: number; readonly connections: number; readonly core: number; readonly header?: string },
+  options: {
+    readonly seconds: number;
+    readonly connections: number;
+    readonly core: number;
+    readonly headers?: readonly string[];
+  },
 ): Promise<number> => {
-  const { seconds, connections, core, header } = options;
-  const load = [
-    "wrk",
-    "-t1",
-    `-c${connections}`,
-    `-d${seconds}s`,
-    ...(header === undefined ? [] : ["-H", header]),
-    url,
-  ];
+  const { seconds, connections, core, headers = [] } = options;
+  const load = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, ...headers.flatMap((header) => ["-H", header]), url];
   const { stdout } = await run("taskset", ["-c", String(core), ...load]);
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1];
   if (failed !== undefined) throw new Error(`${failed} requests to ${url} failed`);

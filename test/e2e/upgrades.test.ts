@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { Agent } from "node:https";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -16,6 +17,8 @@ import { startCli } from "../support/cli/cli-process.ts";
 import { startCallbackServer } from "../support/http/callback-server.ts";
 import { Client, type Served, serve } from "../support/http/served.ts";
 import { runners } from "../support/providers/local-platform.ts";
+import { createTestAuthority } from "../support/tls/test-authority.ts";
+import { sendTls } from "../support/tls/tls-clients.ts";
 import { startTraffic } from "../support/traffic/traffic.ts";
 
 const DRAIN_SECONDS = 3;
@@ -230,4 +233,39 @@ test("fails if no engine runs", async () => {
   const { code, stderr } = await upgrade(folder.path);
   expect(code).toBe(1);
   expect(stderr).toContain("No engine answers in the data folder");
+});
+
+test("no request over TLS fails, and new handshakes reach the new process", async () => {
+  using folder = folderWith();
+  const authority = createTestAuthority();
+  const { chain, privateKey } = authority.issue("*.tls-upgrade.example");
+  const files = { "tls-cert": join(folder.path, "cert.pem"), "tls-key": join(folder.path, "key.pem") };
+  writeFileSync(files["tls-cert"], chain);
+  writeFileSync(files["tls-key"], privateKey);
+  await using served = await start(folder.path, {
+    ...{ runner: "process", "drain-seconds": String(DRAIN_SECONDS), domain: "tls-upgrade.example" },
+    ...{ "tls-port": "0", "http-port": "0", ...files },
+  });
+  const records = await Array.fromAsync(served.client.deploy("tls-app", nodeSource(helloServer("app"))));
+  const { hostname, port } = new URL(records.at(-1)?.url as string);
+  const target = { port: Number(port), ca: authority.ca };
+  const stopped = new AbortController();
+  const texts: string[] = [];
+  const load = async (agent: Agent | undefined) => {
+    while (!stopped.signal.aborted)
+      texts.push((await sendTls(target, hostname, agent === undefined ? {} : { agent })).text);
+  };
+  const agents = Array.from({ length: 3 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const loads = [...agents.map(load), load(undefined)];
+  for (let round = 0; round < rounds; round++) {
+    const old = served.current();
+    served.engines.push((await upgrade(folder.path)).pid as number);
+    await expect.poll(() => isAlive(old)).toBe(false);
+    const before = texts.length;
+    await expect.poll(() => texts.length).toBeGreaterThan(before + 20);
+  }
+  stopped.abort();
+  await Promise.all(loads);
+  for (const agent of agents) agent.destroy();
+  expect(new Set(texts)).toEqual(new Set(["app"]));
 });

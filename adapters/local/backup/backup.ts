@@ -12,7 +12,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { MANIFEST, readManifest } from "../builds/image-store.ts";
 import { DataFolderError, explainFileError, isDamage, noDataFolder } from "../data-folder/data-folder-error.ts";
 import { backupRuleOf, KEY_FILE } from "../data-folder/layout.ts";
-import { hasSecrets, KEY_CHECK, readMatchingKey } from "../secrets/key-file.ts";
+import { hasPrivateKeys, hasSecrets, KEY_CHECK, readMatchingKey } from "../secrets/key-file.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
 import { SettingRows } from "../state/settings.ts";
@@ -75,12 +75,13 @@ const contentOf = (path: string) => {
 };
 
 /**
- * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has no secrets,
- * and an empty string if it has secrets but no check value.
+ * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has neither
+ * secrets nor private keys, and an empty string if it has some but no check value.
  */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);
-  if (!hasTable(db, "secrets") || !hasSecrets(db)) return undefined;
+  const needsKey = (hasTable(db, "secrets") && hasSecrets(db)) || (hasTable(db, "certificates") && hasPrivateKeys(db));
+  if (!needsKey) return undefined;
   return new SettingRows(db).get(KEY_CHECK) ?? "";
 };
 

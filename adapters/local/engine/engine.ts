@@ -30,6 +30,7 @@ import type { Instance, InstanceDeps, InstanceSpec } from "../instances/instance
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
 import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { StoredState } from "../state/stored-state.ts";
+import type { ServedHosts } from "../tls/served-hosts.ts";
 import type { MeasuredInstance } from "../usage/recorder.ts";
 import { type ReportedInstance, reportInstances } from "./instance-report.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
@@ -83,9 +84,11 @@ export interface Engine {
 
 export interface EngineDeps {
   readonly config: LocalConfig;
-  readonly state: Pick<StoredState, "services" | "jobs" | "hasChanged" | "rollingTemplate">;
+  readonly state: Pick<StoredState, "services" | "jobs" | "hosts" | "hasChanged" | "rollingTemplate">;
   readonly timers: Pick<CronTimers, "apply" | "request">;
   readonly ingress: Ingress;
+  /** Receives the own domains and certificates of the state. */
+  readonly hosts: Pick<ServedHosts, "apply">;
   readonly images: Pick<ImageStore, "find">;
   readonly instances: InstanceDeps;
   readonly logger: Logger;
@@ -206,7 +209,8 @@ export class LocalEngine implements Engine {
   }
 
   async #apply(): Promise<AppliedState> {
-    const { ingress, state, timers } = this.#deps;
+    const { hosts, ingress, state, timers } = this.#deps;
+    hosts.apply(state.hosts());
     try {
       await this.#applyServices();
     } finally {

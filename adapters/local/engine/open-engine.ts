@@ -15,7 +15,7 @@ import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
 import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
-import { Ingress, type IngressPort } from "../ingress/index.ts";
+import { Ingress, type IngressPort, type TlsConfig } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import type { EngineLogs } from "../logs/log-writer.ts";
@@ -31,6 +31,9 @@ import { openState } from "../state/database.ts";
 import { beginTakeover, type Lock, lockDataDir, relockDataDir } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
+import { CertificateFiles } from "../tls/certificate-files.ts";
+import { Certificates } from "../tls/certificates.ts";
+import { ServedHosts } from "../tls/served-hosts.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { type MeasuredInstance, Recorder } from "../usage/recorder.ts";
@@ -64,6 +67,10 @@ export interface EngineConnection {
   readonly ingressPort: number;
   /** The port for signed URLs. */
   readonly storagePort: number;
+  /** The port of HTTPS; undefined if Portside does not terminate TLS. */
+  readonly tlsPort?: number | undefined;
+  /** The port that redirects to HTTPS, if there is one. */
+  readonly httpPort?: number | undefined;
   /** Replaces damaged files of the engine. The server calls this method if a read finds damage. */
   checkFiles(): Promise<void>;
   /** Whether log entries were lost within the last 30 seconds. */
@@ -196,6 +203,22 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
   };
 };
 
+const tlsConfigOf = (
+  { tlsPort, httpPort, hstsMaxAge }: LocalConfig,
+  state: StoredState,
+  hosts: ServedHosts,
+  logger: Logger,
+): TlsConfig | undefined => {
+  if (tlsPort === undefined) return undefined;
+  return {
+    https: { port: tlsPort, previous: state.sharedPort("tls_port") },
+    http: httpPort === undefined ? undefined : { port: httpPort, previous: state.sharedPort("http_port") },
+    certificates: new Certificates(hosts, logger),
+    challenges: hosts,
+    hstsSeconds: hstsMaxAge,
+  };
+};
+
 /**
  * Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules.
  * @param replaces the running engine; undefined if there is none
@@ -257,16 +280,27 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   stack.defer(() => sweeper.close());
   await sweeper.open();
   const images = new ImageStore(at("images"), leftovers);
+  const secrets = new SecretResolver({
+    rows: state.secrets,
+    check: () => state.setting(KEY_CHECK),
+    load: (check) => loadCipher(keyPathOf(dataDir, config.secretsKeyFile), check),
+    logger,
+  });
+  const { tlsCert, tlsKey } = config;
+  const operators =
+    tlsCert === undefined || tlsKey === undefined
+      ? undefined
+      : stack.use(new CertificateFiles({ cert: tlsCert, key: tlsKey }, logger));
+  const hosts = new ServedHosts({
+    openKey: (host, sealed) => secrets.openPrivateKey({ kind: "host", name: host }, sealed),
+    fallback: () => operators?.current,
+    clock,
+  });
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
     containers: chosen.containers,
-    secrets: new SecretResolver({
-      rows: state.secrets,
-      check: () => state.setting(KEY_CHECK),
-      load: (check) => loadCipher(keyPathOf(dataDir, config.secretsKeyFile), check),
-      logger,
-    }),
+    secrets,
     userOf,
     namesFor: (owner) => {
       if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
@@ -300,6 +334,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     drainMillis,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     previousSharedPort: state.sharedPort("ingress_port"),
+    serviceOfDomain: (host) => hosts.serviceOf(host),
+    tls: tlsConfigOf(config, state, hosts, logger),
     previousStoragePort:
       chosen.runner.ownNetwork && domain === undefined ? (state.sharedPort("storage_port") ?? "any") : undefined,
     sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
@@ -321,7 +357,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   await ingress.open();
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
-    ...{ config, state, timers, ingress, images, instances, logger, telemetry },
+    ...{ config, state, timers, ingress, hosts, images, instances, logger, telemetry },
     onColdStart: ({ owner, name }) => recorder.coldStarted(owner, name),
     listenMillis: deployLimits.listenDeadlineMs,
   });
@@ -353,6 +389,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     },
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
+    tlsPort: ingress.tlsPort,
+    httpPort: ingress.httpPort,
     checkFiles: async () => lease.files.check(),
     losesLogs: () => lease.files.logs.isLosing(),
     metrics: () => telemetry.snapshot(),

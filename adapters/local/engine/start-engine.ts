@@ -19,6 +19,8 @@ export interface StartedEngine extends AsyncDisposable {
   readonly apiPort: number | undefined;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
+  /** The port of HTTPS for all services; undefined if Portside does not terminate TLS. */
+  readonly tlsPort: number | undefined;
   /** How long running requests and deploys may take to finish, in seconds. */
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
@@ -72,7 +74,7 @@ const serve = async (
   { dataDir, logger, config }: Options,
   upgrade: Upgrade = cannotUpgrade,
 ): Promise<StartedEngine> => {
-  const { engine, ingress, lease, state, ingressPort } = opened;
+  const { engine, ingress, lease, state, ingressPort, tlsPort } = opened;
   const open = () => serveEngine({ ...opened, upgrade }, socketPath(dataDir), logger);
   let socket: EngineSocket = await open();
   let drained: Promise<void> = Promise.resolve();
@@ -87,6 +89,7 @@ const serve = async (
     },
     apiPort: state.sharedPort("api_port"),
     ingressPort,
+    tlsPort,
     drainSeconds: config.drainSeconds,
     describe,
     settle: async () => {

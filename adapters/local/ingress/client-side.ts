@@ -1,6 +1,7 @@
 /** The client's side of an exchange with an HTTP/2 service; the client may use HTTP/1.1 or HTTP/2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { type ErrorResponse, errorBody, errorHeaders, sendErrorResponse } from "./error-responses.ts";
 import { flushHead } from "./headers.ts";
@@ -14,6 +15,8 @@ export interface ClientSide {
   readonly path: string;
   readonly authority: string;
   readonly remoteIp: string;
+  /** Whether Portside terminated TLS for the connection. */
+  readonly isEncrypted: boolean;
   readonly protocol: string;
   readonly endsWithHead: boolean;
   readonly plainOrChunked: boolean;
@@ -28,10 +31,18 @@ export interface ClientSide {
   onClose(listener: () => void): void;
 }
 
+export const isEncrypted = (socket: Socket): boolean => "encrypted" in socket && socket.encrypted === true;
+
 export const withoutPseudo = (headers: IncomingHttpHeaders): OutgoingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":")));
 
-export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): ClientSide => {
+/** @param added headers of every response, unless the service sets them */
+export const fromStream = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  connection: Socket,
+  added: OutgoingHttpHeaders = {},
+): ClientSide => {
   let trailers: OutgoingHttpHeaders = {};
   stream.on("wantTrailers", () => stream.sendTrailers(trailers));
   return {
@@ -39,7 +50,8 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
     method: String(headers[HTTP2_HEADER_METHOD]),
     path: String(headers[HTTP2_HEADER_PATH] ?? ""),
     authority: String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? ""),
-    remoteIp: stream.session?.socket.remoteAddress ?? "",
+    remoteIp: connection.remoteAddress ?? "",
+    isEncrypted: isEncrypted(connection),
     protocol: "HTTP/2",
     endsWithHead: stream.endAfterHeaders,
     plainOrChunked: true,
@@ -48,7 +60,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
     started: () => stream.headersSent,
     respond: (status, answer, whole) => {
       if (stream.destroyed) return;
-      const head = { ...answer, [HTTP2_HEADER_STATUS]: status };
+      const head = { ...added, ...answer, [HTTP2_HEADER_STATUS]: status };
       stream.respond(head, whole ? { endStream: true } : { waitForTrailers: true });
     },
     trailers: (sent) => {
@@ -56,7 +68,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
     },
     answer: (answer, requestId) => {
       if (stream.destroyed || stream.headersSent) return;
-      stream.respond({ [HTTP2_HEADER_STATUS]: answer.status, ...errorHeaders(answer, requestId) });
+      stream.respond({ ...added, [HTTP2_HEADER_STATUS]: answer.status, ...errorHeaders(answer, requestId) });
       stream.end(errorBody(answer));
       // Discard the rest of the request. Some clients read the response only after they have sent everything.
       stream.resume();
@@ -74,6 +86,7 @@ export const fromRequest = (req: IncomingMessage, res: ServerResponse): ClientSi
     path: req.url ?? "",
     authority: req.headers.host ?? "",
     remoteIp: req.socket.remoteAddress ?? "",
+    isEncrypted: isEncrypted(req.socket),
     protocol: `HTTP/${req.httpVersion}`,
     endsWithHead: !hasBody(req),
     plainOrChunked: hasKnownTransferCoding(req),

@@ -30,9 +30,20 @@ export const readDomain = (text: string): Domain | undefined => {
   return { name: url.hostname, proxy: { scheme: url.protocol === "https:" ? "https" : "http", port: url.port } };
 };
 
+/** The ports at which clients reach services by host name. */
+export interface PublicPorts {
+  readonly shared: number;
+  /** Undefined if Portside does not terminate TLS. */
+  readonly tls?: number | undefined;
+}
+
+/** Returns the origin of an HTTPS URL. */
+export const httpsOrigin = (host: string, port: number): string => `https://${host}${port === 443 ? "" : `:${port}`}`;
+
 /** Returns the public URL of a host name below the domain. `label` is a service's name or a name of the platform. */
-export const serviceUrl = ({ name, proxy }: Domain, label: string, sharedPort: number): string => {
-  if (proxy === undefined) return `http://${label}.${name}:${sharedPort}`;
+export const serviceUrl = ({ name, proxy }: Domain, label: string, { shared, tls }: PublicPorts): string => {
+  if (proxy === undefined)
+    return tls === undefined ? `http://${label}.${name}:${shared}` : httpsOrigin(`${label}.${name}`, tls);
   return `${proxy.scheme}://${label}.${name}${proxy.port === "" ? "" : `:${proxy.port}`}`;
 };
 
@@ -44,20 +55,24 @@ export const answersOnLoopback = ({ proxy }: Domain, opened: readonly number[]):
   proxy === undefined || opened.includes(Number(proxy.port || (proxy.scheme === "https" ? 443 : 80)));
 
 /** Normalizes a `Host` header: lower case, without the port and the trailing dot. */
-const plain = (host: string): string => host.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "");
+export const plainHost = (host: string): string => host.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "");
 
 /**
  * Returns the service's name from a host name below the domain or below `localhost`. The domain is checked first
  * because it may itself end in `localhost`.
  */
 export const serviceOfHost = (host: string, domain: Domain | undefined): string | undefined => {
-  const name = plain(host);
+  const name = plainHost(host);
   const suffix = [domain?.name, "localhost"].find((one) => one !== undefined && name.endsWith(`.${one}`));
   return suffix === undefined ? undefined : name.slice(0, -suffix.length - 1);
 };
 
-/** Returns the scheme of the client's request, which is https if a proxy terminated TLS. */
-export const requestScheme = (host: string | undefined, domain: Domain | undefined): Scheme => {
+/**
+ * Returns the scheme of the client's request, which is https if Portside or a proxy terminated TLS.
+ * @param isEncrypted whether Portside terminated TLS
+ */
+export const requestScheme = (host: string | undefined, domain: Domain | undefined, isEncrypted: boolean): Scheme => {
+  if (isEncrypted) return "https";
   if (domain?.proxy?.scheme !== "https" || host === undefined) return "http";
-  return plain(host).endsWith(`.${domain.name}`) ? "https" : "http";
+  return plainHost(host).endsWith(`.${domain.name}`) ? "https" : "http";
 };

@@ -41,6 +41,11 @@ export const NO_UPGRADE: ErrorResponse = {
   detail: "This request cannot be upgraded to another protocol.",
 };
 export const BAD_TARGET: ErrorResponse = { status: 400, detail: "The request's target is not a path." };
+export const MISDIRECTED: ErrorResponse = {
+  status: 421,
+  detail: "The certificate of this connection does not contain the host name. Open another connection.",
+};
+export const NO_CERTIFICATE: ErrorResponse = { status: 404, detail: "This host name has no certificate." };
 export const NOT_HTTP2: ErrorResponse = {
   status: 505,
   detail: "This service uses HTTP/1.1. Deploy it with use_http2 to reach it over HTTP/2.",

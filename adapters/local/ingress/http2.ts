@@ -217,7 +217,7 @@ export const serveOverHttp2 = async (deps: ProxyDeps, client: ClientSide, route:
   client.onClose(() => gone.abort());
   let serving: ActiveRevision | undefined = route.serving;
   let instance: string | undefined;
-  const scheme = requestScheme(client.authority, deps.domain);
+  const scheme = requestScheme(client.authority, deps.domain, client.isEncrypted);
   const forwarded = { requestId, remoteIp: client.remoteIp, scheme };
   const { status, responseBytes } = await forward(client, route, forwarded, gone.signal, (admission) => {
     serving = admission.serving;
@@ -227,6 +227,7 @@ export const serveOverHttp2 = async (deps: ProxyDeps, client: ClientSide, route:
   deps.log(
     requestEntry(serving.template, serving.revision, {
       method: client.method,
+      scheme,
       target: client.path,
       host: client.authority || route.name,
       status: status === 0 ? 499 : status,

@@ -3,13 +3,25 @@
  * host name selects the service: `NAME.localhost` or `NAME.DOMAIN`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants } from "node:http2";
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Server } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
+import { type Certificates, hostOf } from "../tls/certificates.ts";
+import { type HttpPortDeps, serveHttpPort } from "../tls/http-port.ts";
+import type { ServedHosts } from "../tls/served-hosts.ts";
+import type { TlsAcceptorDeps } from "../tls/tls-acceptor.ts";
 import { fromRequest, fromStream } from "./client-side.ts";
-import { serviceOfHost } from "./domain.ts";
-import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
+import { plainHost, serviceOfHost } from "./domain.ts";
+import {
+  type ErrorResponse,
+  errorBody,
+  MISDIRECTED,
+  NOT_HTTP2,
+  sendErrorResponse,
+  UNKNOWN_HOST,
+} from "./error-responses.ts";
 import { serveOverHttp2 } from "./http2.ts";
 import { type Handlers, Listener } from "./listener.ts";
 import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
@@ -25,6 +37,10 @@ export interface IngressConfig extends ProxyDeps {
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0; undefined for any free port. */
   readonly previousSharedPort: number | undefined;
+  /** Returns the service of an account's own domain, or undefined if the host is no such domain. */
+  readonly serviceOfDomain: (host: string) => string | undefined;
+  /** HTTPS; undefined if Portside does not terminate TLS. */
+  readonly tls?: TlsConfig | undefined;
   /**
    * The previous port of signed URLs, "any" for any free port, or undefined to use the shared port. Services with
    * separate networks need a separate port, because they may themselves listen on the shared port's number.
@@ -36,9 +52,27 @@ export interface IngressConfig extends ProxyDeps {
   readonly previousPort: (service: string) => number | undefined;
 }
 
+/** A port that is chosen like the shared port. */
+export interface PublicPort {
+  /** 0 for any free port. */
+  readonly port: number;
+  /** The previous port, used when `port` is 0. */
+  readonly previous: number | undefined;
+}
+
+export interface TlsConfig {
+  readonly https: PublicPort;
+  /** The port that redirects to HTTPS; undefined for none. */
+  readonly http: PublicPort | undefined;
+  readonly certificates: Pick<Certificates, "find" | "fallback" | "covers">;
+  readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
+  /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
+  readonly hstsSeconds: number;
+}
+
 /** The purpose of a port; a `kept` port belonged to a deleted service. */
 export type PortUse =
-  | { readonly kind: "shared" | "storage" | "spare" | "kept" }
+  | { readonly kind: "shared" | "storage" | "spare" | "kept" | "tls" | "http" }
   | { readonly kind: "service"; readonly service: string };
 
 /** A port that one process hands over to another. */
@@ -66,17 +100,32 @@ interface ServicePort {
  */
 const MAX_KEPT = 128;
 
+const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
+
+const answerStream = (stream: ServerHttp2Stream, answer: ErrorResponse): void => {
+  stream.respond({ ":status": answer.status, "content-type": "application/json" });
+  stream.end(errorBody(answer));
+};
+
+/** Returns true if the connection's certificate is valid for the host. */
+const isCovered = (host: string, socket: TLSSocket): boolean =>
+  host === hostOf(socket.servername || "") || socket.getX509Certificate()?.checkHost(host) !== undefined;
+
 export class Ingress {
   readonly #config: IngressConfig;
   readonly #services = new Map<string, ServicePort>();
   #shared: Listener | undefined;
   #storage: Listener | undefined;
+  #tls: Listener | undefined;
+  #http: Listener | undefined;
   #spare: ServicePort[] = [];
   /**
    * Ports of deleted services, oldest first. The networks of running services still forward to these ports, so no other
    * program on this machine may get them.
    */
   readonly #kept = new Map<number, ServicePort>();
+  /** The ports of another process that the settings of this process do not contain. */
+  readonly #unwanted = new Set<number>();
   #closing = false;
 
   constructor(config: IngressConfig) {
@@ -93,15 +142,42 @@ export class Ingress {
     return this.#storage?.port ?? this.port;
   }
 
+  /** The port of HTTPS; undefined if Portside does not terminate TLS. */
+  get tlsPort(): number | undefined {
+    return this.#tls?.port;
+  }
+
+  /** The port that redirects to HTTPS, if there is one. */
+  get httpPort(): number | undefined {
+    return this.#http?.port;
+  }
+
   /** Every port of the platform and its services, including those reserved for future services. */
   ports(): number[] {
-    return [this.port, this.storagePort, ...this.#servicePorts().map(({ listener }) => listener.port)];
+    return [
+      this.port,
+      this.storagePort,
+      this.tlsPort,
+      ...this.#servicePorts().map(({ listener }) => listener.port),
+    ].filter((port) => port !== undefined);
   }
 
   /** Opens the ports that the ingress has not inherited. */
   async open(): Promise<void> {
     this.#shared ??= await this.#openShared();
     this.#storage ??= await this.#openStorage();
+    const { tls } = this.#config;
+    if (tls !== undefined) {
+      this.#tls ??= await this.#openPublic(
+        tls.https,
+        "HTTPS",
+        "--tls-port",
+        this.#tlsHandlers(tls),
+        this.#acceptorDeps(tls),
+      );
+      if (tls.http !== undefined)
+        this.#http ??= await this.#openPublic(tls.http, "HTTP", "--http-port", this.#httpHandlers(tls));
+    }
     if (this.#spare.length === 0) await this.#refill();
   }
 
@@ -128,6 +204,7 @@ export class Ingress {
    */
   adopt(port: number, received: Server): void {
     const listener = this.#listeners().find((one) => one.port === port);
+    if (listener === undefined && this.#unwanted.has(port)) return void received.close();
     if (listener === undefined) throw new Error(`The ingress has not inherited port ${port}.`);
     listener.adopt(received);
   }
@@ -138,6 +215,8 @@ export class Ingress {
     return [
       ...(this.#shared === undefined ? [] : [entry({ kind: "shared" }, this.#shared)]),
       ...(this.#storage === undefined ? [] : [entry({ kind: "storage" }, this.#storage)]),
+      ...(this.#tls === undefined ? [] : [entry({ kind: "tls" }, this.#tls)]),
+      ...(this.#http === undefined ? [] : [entry({ kind: "http" }, this.#http)]),
       ...[...this.#services].map(([service, { listener }]) => entry({ kind: "service", service }, listener)),
       ...this.#spare.map(({ listener }) => entry({ kind: "spare" }, listener)),
       ...[...this.#kept.values()].map(({ listener }) => entry({ kind: "kept" }, listener)),
@@ -173,17 +252,29 @@ export class Ingress {
   }
 
   #listeners(): Listener[] {
-    const listeners = [this.#shared, this.#storage, ...this.#servicePorts().map(({ listener }) => listener)];
+    const publicPorts = [this.#shared, this.#storage, this.#tls, this.#http];
+    const listeners = [...publicPorts, ...this.#servicePorts().map(({ listener }) => listener)];
     return listeners.filter((listener) => listener !== undefined);
   }
 
   async #openShared(): Promise<Listener> {
-    const { host, port, previousSharedPort = 0 } = this.#config;
-    const preferredPort = port === 0 ? previousSharedPort : port;
-    return Listener.open(host, preferredPort, this.#sharedHandlers(), port !== 0).catch((error: unknown) => {
-      const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
-      throw new Error(describeListenError(error, listening), { cause: error });
-    });
+    const { port, previousSharedPort: previous } = this.#config;
+    return this.#openPublic({ port, previous }, "services", "--ingress-port", this.#sharedHandlers());
+  }
+
+  async #openPublic(
+    { port, previous = 0 }: PublicPort,
+    purpose: string,
+    setting: string,
+    handlers: Handlers,
+    tls?: TlsAcceptorDeps,
+  ): Promise<Listener> {
+    const preferredPort = port === 0 ? previous : port;
+    return Listener.open(this.#config.host, preferredPort, handlers, { strict: port !== 0, tls }).catch(
+      (error: unknown) => {
+        throw new Error(describeListenError(error, { port: preferredPort, purpose, setting }), { cause: error });
+      },
+    );
   }
 
   async #openStorage(): Promise<Listener | undefined> {
@@ -205,11 +296,21 @@ export class Ingress {
     if (use.kind === "shared") this.#shared ??= new Listener(this.#sharedHandlers(), port);
     else if (use.kind === "storage") this.#storage ??= new Listener(this.#storageHandlers(), port);
     else if (use.kind === "service") this.#inheritService(port, use.service);
+    else if (use.kind === "tls" || use.kind === "http") this.#inheritPublic(port, use.kind);
     else {
       const servicePort = this.#takeReserved(port) ?? this.#prepareServicePort(port);
       if (use.kind === "spare") this.#spare.push(servicePort);
       else this.#kept.set(port, servicePort);
     }
+  }
+
+  /** Does nothing if the settings no longer contain the port. */
+  #inheritPublic(port: number, kind: "tls" | "http"): void {
+    const { tls } = this.#config;
+    if (tls !== undefined && kind === "tls")
+      this.#tls ??= new Listener(this.#tlsHandlers(tls), port, this.#acceptorDeps(tls));
+    else if (tls?.http !== undefined && kind === "http") this.#http ??= new Listener(this.#httpHandlers(tls), port);
+    else this.#unwanted.add(port);
   }
 
   #inheritService(port: number, service: string): void {
@@ -306,20 +407,78 @@ export class Ingress {
 
   async close(): Promise<void> {
     this.#closing = true;
-    this.#shared?.stop();
+    const publicPorts = [this.#shared, this.#tls, this.#http];
+    for (const listener of publicPorts) listener?.stop();
     await Promise.all([...this.#services.keys()].map((service) => this.removeService(service)));
-    this.#shared?.close();
+    for (const listener of publicPorts) listener?.close();
     this.#storage?.close();
     for (const { listener } of [...this.#spare, ...this.#kept.values()]) listener.close();
   }
 
   #routeOf(host: string | undefined): ServiceRoute | undefined {
-    const name = serviceOfHost(host ?? "", this.#config.domain);
+    const { domain, serviceOfDomain } = this.#config;
+    const name = serviceOfHost(host ?? "", domain) ?? serviceOfDomain(plainHost(host ?? ""));
     return name === undefined ? undefined : this.route(name);
   }
 
   #sharedHandlers(): Handlers {
     return this.#handlers((name) => this.#routeOf(name), this.#config.platform);
+  }
+
+  #acceptorDeps({ certificates, challenges }: TlsConfig): TlsAcceptorDeps {
+    return {
+      certificates,
+      challengeOf: (host) => challenges.challengeCertificate(host),
+      speaksHttp2: (host) => this.#routeOf(host)?.serving?.template.useHttp2 === true,
+    };
+  }
+
+  #tlsHandlers({ hstsSeconds }: TlsConfig): Handlers {
+    const handlers = this.#sharedHandlers();
+    const headers = hstsSeconds === 0 ? {} : { "strict-transport-security": `max-age=${hstsSeconds}` };
+    return {
+      ...handlers,
+      request: (req, res) => {
+        for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+        handlers.request(req, res);
+      },
+      stream: (stream, received, connection) => {
+        stream.on("error", () => undefined);
+        const authority = String(received[constants.HTTP2_HEADER_AUTHORITY] ?? "");
+        const route = this.#routeOf(authority);
+        // Browsers use a connection for every host in its certificate, and open another one after a 421.
+        const isMisdirected =
+          !isCovered(plainHost(authority), connection as TLSSocket) ||
+          isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined) ||
+          (route !== undefined && route.serving?.template.useHttp2 !== true);
+        if (isMisdirected) answerStream(stream, MISDIRECTED);
+        else if (route === undefined) answerStream(stream, UNKNOWN_HOST);
+        else void serveOverHttp2(this.#config, fromStream(stream, received, connection, headers), route);
+      },
+    };
+  }
+
+  #httpHandlers({ certificates, challenges }: TlsConfig): Handlers {
+    const { ids } = this.#config;
+    const deps: HttpPortDeps = {
+      answerTo: (host, token) => challenges.challengeAnswer(host, token),
+      hasCertificate: (host) => certificates.covers(host),
+      tlsPort: () => this.tlsPort as number,
+      id: () => ids.id(),
+    };
+    return {
+      request: (req, res) => {
+        res.once("close", () => drainBody(req));
+        serveHttpPort(deps, req, res);
+      },
+      mayContinue: () => false,
+      mayUpgrade: () => false,
+      upgrade: (_req, socket) => socket.destroy(),
+      stream: (stream) => {
+        stream.on("error", () => undefined);
+        stream.close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
+      },
+    };
   }
 
   #storageHandlers(): Handlers {
@@ -331,7 +490,6 @@ export class Ingress {
     platform?: IngressConfig["platform"],
   ): Handlers {
     const deps = this.#config;
-    const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
     const refuse = (req: IncomingMessage, res: ServerResponse) => {
       res.once("close", () => drainBody(req));
       sendErrorResponse(res, UNKNOWN_HOST, deps.ids.id());
@@ -353,7 +511,7 @@ export class Ingress {
         if (route === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         else void serveUpgrade(deps, req, socket, head, route);
       },
-      stream: (stream, headers) => {
+      stream: (stream, headers, connection) => {
         // The `close` event that follows ends the request.
         stream.on("error", () => undefined);
         const route = find(
@@ -361,9 +519,9 @@ export class Ingress {
           headers[constants.HTTP2_HEADER_PATH] as string | undefined,
         );
         const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
-        if (route !== undefined && speaksHttp2) return void serveOverHttp2(deps, fromStream(stream, headers), route);
-        stream.respond({ ":status": route === undefined ? 404 : 505, "content-type": "application/json" });
-        stream.end(errorBody(route === undefined ? UNKNOWN_HOST : NOT_HTTP2));
+        if (route !== undefined && speaksHttp2)
+          return void serveOverHttp2(deps, fromStream(stream, headers, connection), route);
+        answerStream(stream, route === undefined ? UNKNOWN_HOST : NOT_HTTP2);
       },
     };
   }

@@ -1,4 +1,7 @@
-/** Serves HTTP/1.1 and cleartext HTTP/2 on one port. The first bytes of a connection select the protocol. */
+/**
+ * Serves HTTP/1.1 and HTTP/2 on one port. The first bytes of a connection select the protocol, or the TLS handshake if
+ * the port uses TLS.
+ */
 import {
   createServer as createHttp1,
   type Server as Http1Server,
@@ -13,7 +16,10 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { adoptServer, listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
+import { TlsAcceptor, type TlsAcceptorDeps } from "../tls/tls-acceptor.ts";
 import { endGracefully } from "./graceful-goaway.ts";
 
 export interface Handlers {
@@ -23,13 +29,21 @@ export interface Handlers {
   /** Whether an upgrade request goes to `upgrade` instead of `request`. */
   mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
-  stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+  /** @param connection the client's connection, whose TLS socket Node does not reveal */
+  stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Socket): void;
 }
 
 const PREFACE = "PRI * HTTP/2.0";
 const HEADERS_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
 const FIRST_BYTES_MS = 60_000;
+
+/** A connection that uses HTTP/2. */
+interface Http2Connection {
+  readonly socket: Socket;
+  /** The stream to which the session writes: the socket, or a wrapper of a TLS socket. */
+  readonly transport: Duplex;
+}
 
 type Serve = (socket: Socket) => void;
 
@@ -55,23 +69,35 @@ const peek = (socket: Socket, http1: Serve, http2: Serve): void => {
   socket.on("readable", onReadable);
 };
 
+export interface OpenOptions {
+  /** Whether to fail if the port is unavailable. */
+  readonly strict?: boolean;
+  /** Terminates TLS; undefined for a port without TLS. */
+  readonly tls?: TlsAcceptorDeps | undefined;
+}
+
 /** The connections to one port. */
 export class Listener {
   #port: number;
   readonly #servers: Server[] = [];
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
+  readonly #tls: TlsAcceptor | undefined;
   readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Map<ServerHttp2Session, Socket>();
+  readonly #sessions = new Map<ServerHttp2Session, Http2Connection>();
   /** The connection whose session the HTTP/2 server is creating. */
-  #connecting: Socket | undefined;
+  #connecting: Http2Connection | undefined;
   /** For each connection, the latest response that carries `Connection: close` because of the drain. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
   #draining = false;
 
-  /** @param port the port of the servers that `adopt` will receive */
-  constructor(handlers: Handlers, port = 0) {
+  /**
+   * @param port the port of the servers that `adopt` will receive
+   * @param tls terminates TLS; undefined for a port without TLS
+   */
+  constructor(handlers: Handlers, port = 0, tls?: TlsAcceptorDeps) {
     this.#port = port;
+    this.#tls = tls === undefined ? undefined : new TlsAcceptor(tls, (socket) => this.#acceptSecure(socket));
     const http1 = createHttp1({
       maxHeaderSize: 64 * 1024,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -94,7 +120,10 @@ export class Listener {
     http1.emit("listening");
     const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
     http2.on("session", (session) => this.#onSession(session));
-    http2.on("stream", (stream, headers) => handlers.stream(stream, headers));
+    http2.on("stream", (stream, headers) => {
+      const connection = this.#sessions.get(stream.session as ServerHttp2Session);
+      if (connection !== undefined) handlers.stream(stream, headers, connection.socket);
+    });
     http2.on("sessionError", () => undefined);
     this.#http1 = http1;
     this.#http2 = http2;
@@ -112,10 +141,14 @@ export class Listener {
   /**
    * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
    * `preferredPort` is 0 or unavailable.
-   * @param strict whether to fail if the port is unavailable
    */
-  static async open(host: string, preferredPort: number, handlers: Handlers, strict = false): Promise<Listener> {
-    const listener = new Listener(handlers);
+  static async open(
+    host: string,
+    preferredPort: number,
+    handlers: Handlers,
+    { strict = false, tls }: OpenOptions = {},
+  ): Promise<Listener> {
+    const listener = new Listener(handlers, 0, tls);
     const accept = listener.#accept;
     const server = createServer(accept);
     const tryListen = (port: number) =>
@@ -160,7 +193,7 @@ export class Listener {
   async drain(): Promise<void> {
     this.#draining = true;
     this.#stopAccepting();
-    for (const [session, socket] of this.#sessions) endGracefully(session, socket);
+    for (const [session, { transport }] of this.#sessions) endGracefully(session, transport);
     await Promise.all([...this.#sockets].map((socket) => new Promise((closed) => socket.once("close", closed))));
   }
 
@@ -173,28 +206,45 @@ export class Listener {
 
   #stopAccepting(): void {
     for (const server of this.#servers) server.close();
+    this.#tls?.close();
   }
 
   readonly #accept = (socket: Socket): void => {
+    this.#track(socket);
+    socket.setNoDelay(true);
+    if (this.#tls === undefined) peek(socket, this.#serveHttp1, this.#serveHttp2);
+    else this.#tls.accept(socket);
+  };
+
+  #acceptSecure(socket: TLSSocket): void {
+    this.#track(socket);
+    socket.on("error", () => socket.destroy());
+    if (socket.alpnProtocol !== "h2") return this.#serveHttp1(socket);
+    // `endGracefully` writes to the transport. If a session uses a TLS socket directly, that write ends the process
+    // with a failed assertion in Node, because the session writes natively at the same time.
+    this.#connectHttp2({ socket, transport: Duplex.from({ readable: socket, writable: socket }) });
+  }
+
+  #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    socket.setNoDelay(true);
-    peek(
-      socket,
-      (http1) => this.#http1.emit("connection", http1),
-      (http2) => {
-        this.#connecting = http2;
-        this.#http2.emit("connection", http2);
-      },
-    );
-  };
+  }
+
+  readonly #serveHttp1: Serve = (socket) => void this.#http1.emit("connection", socket);
+
+  readonly #serveHttp2: Serve = (socket) => this.#connectHttp2({ socket, transport: socket });
+
+  #connectHttp2(connection: Http2Connection): void {
+    this.#connecting = connection;
+    this.#http2.emit("connection", connection.transport);
+  }
 
   /** Node creates the session of a connection synchronously. */
   #onSession(session: ServerHttp2Session): void {
-    const socket = this.#connecting as Socket;
-    this.#sessions.set(session, socket);
+    const connection = this.#connecting as Http2Connection;
+    this.#sessions.set(session, connection);
     session.once("close", () => this.#sessions.delete(session));
-    if (this.#draining) endGracefully(session, socket);
+    if (this.#draining) endGracefully(session, connection.transport);
   }
 
   /**

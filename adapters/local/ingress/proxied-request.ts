@@ -6,7 +6,8 @@ import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
-import { type Domain, requestScheme } from "./domain.ts";
+import { isEncrypted } from "./client-side.ts";
+import { type Domain, requestScheme, type Scheme } from "./domain.ts";
 import {
   BAD_HEADERS,
   BAD_TARGET,
@@ -39,6 +40,7 @@ class ProxiedRequest {
   readonly #route: ServiceRoute;
   readonly #requestId: string;
   readonly #remoteIp: string;
+  readonly #scheme: Scheme;
   readonly #begun = performance.now();
   readonly #affinity: string | undefined;
   #admission: Admission | undefined;
@@ -56,6 +58,7 @@ class ProxiedRequest {
     this.#route = route;
     this.#requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
     this.#remoteIp = req.socket.remoteAddress ?? "";
+    this.#scheme = requestScheme(req.headers.host, deps.domain, isEncrypted(req.socket));
     this.#affinity =
       route.serving?.template.sessionAffinity === true ? affinityInstance(req.headers.cookie) : undefined;
     res.once("close", () => this.#closed());
@@ -96,7 +99,7 @@ class ProxiedRequest {
         pooled: lease.pooled,
         requestId: this.#requestId,
         remoteIp: this.#remoteIp,
-        scheme: requestScheme(this.#req.headers.host, this.#deps.domain),
+        scheme: this.#scheme,
         cookie: serving.template.sessionAffinity && this.#affinity !== id ? affinityCookie(id) : undefined,
       },
       (end) => this.#exchanged(admission, end),
@@ -155,6 +158,7 @@ class ProxiedRequest {
     this.#deps.log(
       requestEntry(serving.template, serving.revision, {
         method,
+        scheme: this.#scheme,
         target: url,
         host: headers.host ?? this.#route.name,
         status: this.#status,

@@ -2,9 +2,11 @@
 
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry, Severity } from "../../../core/domain/logs/entry.ts";
+import type { Scheme } from "./domain.ts";
 
 export interface ServedRequest {
   readonly method: string;
+  readonly scheme: Scheme;
   /** Path and query. */
   readonly target: string;
   readonly host: string;
@@ -38,7 +40,7 @@ export const requestEntry = (
   },
   http: {
     requestMethod: served.method,
-    requestUrl: `http://${served.host}${served.target}`,
+    requestUrl: `${served.scheme}://${served.host}${served.target}`,
     status: served.status,
     responseSize: served.responseBytes,
     ...(served.userAgent === undefined ? {} : { userAgent: served.userAgent }),

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
+import { isEncrypted } from "./client-side.ts";
 import { requestScheme } from "./domain.ts";
 import {
   BROKEN_CONNECTION,
@@ -53,12 +54,13 @@ export const serveUpgrade = async (
   const begun = performance.now();
   const requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
   const remoteIp = socket.remoteAddress ?? "";
-  const scheme = requestScheme(req.headers.host, deps.domain);
+  const scheme = requestScheme(req.headers.host, deps.domain, isEncrypted(socket));
   const log = (status: number, serving: ActiveRevision | undefined, instance?: string, responseBytes = 0) => {
     if (serving === undefined) return;
     deps.log(
       requestEntry(serving.template, serving.revision, {
         method: req.method ?? "GET",
+        scheme,
         target: req.url ?? "/",
         host: req.headers.host ?? route.name,
         status,

@@ -74,6 +74,13 @@ const writeKey = (path: string, key: Uint8Array): void => {
 /** Returns whether the state stores a secret of any account. */
 export const hasSecrets = (db: DatabaseSync): boolean => selectFirst(db, "SELECT 1 FROM secrets LIMIT 1") !== undefined;
 
+/** Returns whether the state stores private keys, which the secrets key encrypts too. The server can replace them. */
+export const hasPrivateKeys = (db: DatabaseSync): boolean =>
+  selectFirst(
+    db,
+    "SELECT 1 FROM authority_accounts UNION SELECT 1 FROM certificates WHERE coalesce(key, next_key) IS NOT NULL LIMIT 1",
+  ) !== undefined;
+
 const wrongKey = (path: string, fact: string): DataFolderError =>
   new DataFolderError(
     "secrets_key",

@@ -1,14 +1,15 @@
-/** `portside secret rekey`: encrypts all secrets under a new key. */
+/** `portside secret rekey`: encrypts all secrets and private keys under a new key. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DataFolderError, explainFileError, noDataFolder } from "../data-folder/data-folder-error.ts";
+import { CertificateRows } from "../state/certificates.ts";
 import { openState, transaction } from "../state/database.ts";
 import { STATE_FILE } from "../state/inspect.ts";
 import { lockDataDir } from "../state/lock-data-dir.ts";
 import { type SecretRow, SecretRows } from "../state/secrets.ts";
 import { SettingRows } from "../state/settings.ts";
 import { KEY_CHECK, keyPathOf, prepareKey, replaceKey } from "./key-file.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
+import type { PrivateKeyId, SecretCipher } from "./secret-cipher.ts";
 
 export interface RekeyOptions {
   readonly dataDir: string;
@@ -46,7 +47,34 @@ const reencrypt = (rows: SecretRows, before: SecretCipher, after: SecretCipher):
 };
 
 /**
- * Encrypts the secrets of a data folder under a new key. Throws a `DataFolderError` of kind `in_use` if a server uses
+ * Re-encrypts the private keys of certificates and of accounts at authorities. Removes those that cannot be decrypted:
+ * the server then creates another account, and orders another certificate.
+ * @param before undefined if the present key is lost
+ */
+const reencryptPrivateKeys = (rows: CertificateRows, before: SecretCipher | undefined, after: SecretCipher): void => {
+  const reseal = (id: PrivateKeyId, sealed: Uint8Array | null): Uint8Array | null => {
+    const pem = sealed === null ? undefined : before?.openPrivateKey(id, sealed);
+    return pem === undefined ? null : after.sealPrivateKey(id, pem);
+  };
+  for (const { directory, key, url } of rows.accounts()) {
+    const resealed = reseal({ kind: "authority", name: directory }, key);
+    if (resealed === null) rows.removeAccount(directory);
+    else rows.putAccount({ directory, key: resealed, url });
+  }
+  for (const { host, key, nextKey } of rows.all()) {
+    const id: PrivateKeyId = { kind: "host", name: host };
+    const [current, next] = [reseal(id, key), reseal(id, nextKey)];
+    rows.change(host, {
+      ...(current === null
+        ? { chain: null, key: null, notBefore: null, notAfter: null, renewal: null }
+        : { key: current }),
+      ...(next === null ? { nextKey: null, nextOrder: null, nextAuthority: null } : { nextKey: next }),
+    });
+  }
+};
+
+/**
+ * Encrypts the secrets and private keys of a data folder under a new key. Throws a `DataFolderError` of kind `in_use` if a server uses
  * the folder, or of kind `secrets_key` if the present key is missing or wrong, or its file cannot be replaced.
  */
 export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
@@ -64,6 +92,7 @@ export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
       transaction(db, () => {
         if (before === undefined) rows.clear();
         else versions = reencrypt(rows, before, after);
+        reencryptPrivateKeys(new CertificateRows(db), before, after);
         settings.set(KEY_CHECK, after.check);
       }),
     );

@@ -1,11 +1,11 @@
-/** Reads the values of secrets for the environment of an instance. */
+/** Decrypts secrets for the environment of an instance, and private keys for the listeners. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { DataFolderError } from "../data-folder/data-folder-error.ts";
 import type { SecretRows } from "../state/secrets.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
+import type { PrivateKeyId, SecretCipher } from "./secret-cipher.ts";
 
 /** Linux permits 2 MiB for arguments and environment together, unless the limit of the stack is low. */
 const MAX_BYTES = 1024 * 1024;
@@ -56,6 +56,11 @@ export class SecretResolver {
     const bytes = values.reduce((sum, [variable, value]) => sum + variable.length + Buffer.byteLength(value), 0);
     const tooLarge = `The variables that refer to secrets total ${bytes} bytes; the limit is ${MAX_BYTES}. Use fewer or smaller secrets.`;
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
+  }
+
+  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or is another one. */
+  openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
+    return this.#currentCipher()?.openPrivateKey(id, sealed);
   }
 
   /** Returns the cipher of the stored secrets. A server may have replaced the key while no secrets were stored. */

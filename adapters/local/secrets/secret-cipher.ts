@@ -1,6 +1,7 @@
 /**
- * Encrypts the values of secrets with AES-256-GCM. The account, the name and the version are authenticated, so the
- * ciphertext of one secret cannot replace that of another. Each purpose has its own key, derived with HKDF.
+ * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. The account, the name and the
+ * version are authenticated, so the ciphertext of one secret cannot replace that of another. Each purpose has its own
+ * key, derived with HKDF.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -24,8 +25,38 @@ const derive = (key: Uint8Array, purpose: string): Buffer =>
 
 const associated = ({ owner, name, version }: SecretId): Buffer => Buffer.from(JSON.stringify([owner, name, version]));
 
+/** Identifies a private key: that of a host's certificate, or that of an account at an authority. */
+export interface PrivateKeyId {
+  readonly kind: "host" | "authority";
+  /** The host, or the URL of the authority's directory. */
+  readonly name: string;
+}
+
+const associatedKey = ({ kind, name }: PrivateKeyId): Buffer => Buffer.from(JSON.stringify([kind, name]));
+
+const seal = (key: Buffer, associatedData: Buffer, value: string): Buffer => {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(associatedData);
+  const text = Buffer.concat([cipher.update(value, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+};
+
+const open = (key: Buffer, associatedData: Buffer, sealed: Uint8Array): string | undefined => {
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+    decipher.setAAD(associatedData);
+    decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    const text = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
+    return Buffer.concat([text, decipher.final()]).toString("utf8");
+  } catch {
+    return undefined;
+  }
+};
+
 export class SecretCipher {
   readonly #encryptionKey: Buffer;
+  readonly #privateKeysKey: Buffer;
   readonly #digestKey: Buffer;
   /** Identifies the key, without revealing it. The state stores it, to detect a wrong key. */
   readonly check: string;
@@ -33,6 +64,7 @@ export class SecretCipher {
   /** @param key `KEY_BYTES` random bytes */
   constructor(key: Uint8Array) {
     this.#encryptionKey = derive(key, "encryption");
+    this.#privateKeysKey = derive(key, "private keys");
     this.#digestKey = derive(key, "digests");
     this.check = derive(key, "check").toString("hex");
   }
@@ -49,25 +81,21 @@ export class SecretCipher {
 
   /** Returns the nonce, the tag and the ciphertext. */
   seal(id: SecretId, value: string): Buffer {
-    const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(ALGORITHM, this.#encryptionKey, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(associated(id));
-    const text = Buffer.concat([cipher.update(value, "utf8"), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+    return seal(this.#encryptionKey, associated(id), value);
   }
 
   /** Returns the value, or undefined if this key has not sealed the bytes for this version. */
   open(id: SecretId, sealed: Uint8Array): string | undefined {
-    try {
-      const decipher = createDecipheriv(ALGORITHM, this.#encryptionKey, sealed.subarray(0, NONCE_BYTES), {
-        authTagLength: TAG_BYTES,
-      });
-      decipher.setAAD(associated(id));
-      decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      const text = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
-      return Buffer.concat([text, decipher.final()]).toString("utf8");
-    } catch {
-      return undefined;
-    }
+    return open(this.#encryptionKey, associated(id), sealed);
+  }
+
+  /** @param id identifies the private key */
+  sealPrivateKey(id: PrivateKeyId, pem: string): Buffer {
+    return seal(this.#privateKeysKey, associatedKey(id), pem);
+  }
+
+  /** Returns the private key in PEM, or undefined if this key has not sealed the bytes for this private key. */
+  openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
+    return open(this.#privateKeysKey, associatedKey(id), sealed);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The local provider's state in one SQLite file: services, releases, ports, deploys, freed names, keys, settings,
- * volumes, schedules, secrets and the accounts' users. Every change is one transaction that is flushed to disk. If the
- * server is killed during a change, the file contains the change completely or not at all.
+ * volumes, schedules, secrets, domains, certificates and the accounts' users. Every change is one transaction that is
+ * flushed to disk. If the server is killed during a change, the file contains the change completely or not at all.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -138,8 +138,65 @@ const secrets = `
   ) STRICT;
 `;
 
+const domains = `
+  CREATE TABLE domains (
+    domain TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    checked_at TEXT,
+    etag TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX domains_owner ON domains (owner);
+  -- One row for each host: own domains, and the hosts of deployments.
+  CREATE TABLE certificates (
+    host TEXT PRIMARY KEY,
+    -- The certificate in use: the chain in PEM, its encrypted key and its validity. NULL before the first one.
+    chain TEXT,
+    key BLOB,
+    not_before TEXT,
+    not_after TEXT,
+    -- The authority that issued the certificate.
+    authority TEXT,
+    -- The renewal window that the authority suggests, as JSON.
+    renewal TEXT,
+    -- The encrypted key of the next certificate, and its order. NULL if there is none.
+    next_key BLOB,
+    next_order TEXT,
+    next_authority TEXT,
+    -- The consecutive failed attempts, the reason of the last one, and the time of the next one.
+    failures INTEGER NOT NULL DEFAULT 0,
+    reason TEXT,
+    next_attempt_at TEXT
+  ) STRICT;
+  CREATE TABLE challenges (
+    type TEXT NOT NULL,
+    host TEXT NOT NULL,
+    token TEXT NOT NULL,
+    key_authorization TEXT NOT NULL,
+    PRIMARY KEY (type, host, token)
+  ) STRICT;
+  CREATE TABLE certificate_orders (
+    id INTEGER PRIMARY KEY,
+    account TEXT NOT NULL,
+    registered_domain TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    at TEXT NOT NULL
+  ) STRICT;
+  -- The accounts at certificate authorities.
+  CREATE TABLE authority_accounts (
+    directory TEXT PRIMARY KEY,
+    -- The encrypted key.
+    key BLOB NOT NULL,
+    -- NULL until the authority has confirmed the account.
+    url TEXT
+  ) STRICT;
+`;
+
 /** The entry at index N migrates the file from format N to format N + 1. */
-const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets];
+const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets, domains];
 
 /** Runs `work` as one transaction. Rolls the transaction back if `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

@@ -8,21 +8,34 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { Challenge } from "../../../core/ports/certificate-authority.ts";
 import type { Candidate, WantedService } from "../engine/reconcile.ts";
 import type { StoredJob } from "../schedules/cron-timers.ts";
 import type { KEY_CHECK } from "../secrets/key-file.ts";
 import { AccountUserRows } from "./account-users.ts";
+import { CertificateRows, type ServedCertificate } from "./certificates.ts";
+import { type DomainRoute, DomainRows } from "./domains.ts";
 import { STATE_FILE } from "./inspect.ts";
 import { jobOf } from "./schedules.ts";
 import { SecretRows } from "./secrets.ts";
 import { readRevision } from "./services.ts";
 import { SettingRows } from "./settings.ts";
-import { selectAll, selectFirst } from "./sql.ts";
+import { hasTable, selectAll, selectFirst } from "./sql.ts";
 import { VolumeRows } from "./volumes.ts";
 
 interface Row extends Omit<WantedService, "serving"> {
   /** Changes with each write of the row. */
   readonly etag: string;
+}
+
+/** What the listeners of the engine need for own domains and TLS. */
+export interface ServedHosts {
+  /** The own domains whose requests the engine serves. */
+  readonly routes: readonly DomainRoute[];
+  /** The certificates of own domains and of deployments' hosts. Some may have expired. */
+  readonly certificates: readonly ServedCertificate[];
+  /** The challenges that the engine must answer. */
+  readonly challenges: readonly Challenge[];
 }
 
 interface ServingRow {
@@ -84,6 +97,22 @@ export class StoredState implements Disposable {
     return rows.map((row) => ({ ...jobOf(row), createdAt: row.createdAt }));
   }
 
+  /** Empty until the server has updated the state of an earlier version, which an upgrade may not have done yet. */
+  hosts(): ServedHosts {
+    if (!hasTable(this.#db, "challenges")) return { routes: [], certificates: [], challenges: [] };
+    const [domains, certificates] = [new DomainRows(this.#db), new CertificateRows(this.#db)];
+    this.#db.exec("BEGIN");
+    try {
+      return {
+        routes: domains.routes(),
+        certificates: certificates.served(),
+        challenges: certificates.challenges(),
+      };
+    } finally {
+      this.#db.exec("ROLLBACK");
+    }
+  }
+
   /** The names of the account's services. */
   namesOf(owner: AccountId): readonly DeploymentName[] {
     const named = "SELECT name FROM services WHERE owner = ? ORDER BY name";
@@ -99,8 +128,8 @@ export class StoredState implements Disposable {
     return this.#settings.get(name);
   }
 
-  /** Returns the previous port of the API, of signed URLs, or of the ingress that all services share. */
-  sharedPort(name: "api_port" | "ingress_port" | "storage_port"): number | undefined {
+  /** Returns the previous port of the API, of signed URLs, or of a port that all services share. */
+  sharedPort(name: "api_port" | "ingress_port" | "storage_port" | "tls_port" | "http_port"): number | undefined {
     const stored = this.#settings.get(name);
     return stored === undefined ? undefined : Number(stored);
   }

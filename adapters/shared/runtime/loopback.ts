@@ -62,6 +62,9 @@ export interface WantedPort {
 /** Formats an error of `listenOnLoopbacks`, with the next step. */
 export const describeListenError = (error: unknown, { port, purpose, setting }: WantedPort): string => {
   const { message } = error as Error;
+  // https://man7.org/linux/man-pages/man7/capabilities.7.html (CAP_NET_BIND_SERVICE)
+  if (codeOf(error) === "EACCES" && port < 1024)
+    return `Port ${port} (${purpose}) cannot be opened: this user may not listen on ports below 1024. Add AmbientCapabilities=CAP_NET_BIND_SERVICE to the systemd unit, lower the first port of all users with 'sysctl net.ipv4.ip_unprivileged_port_start=${port}', or pass ${setting} N.`;
   return codeOf(error) === "EADDRINUSE"
     ? `Port ${port} (${purpose}) is in use. Stop the other process or pass ${setting} N. ${message}.`
     : `Port ${port} (${purpose}) cannot be opened: ${message}. Pass ${setting} N.`;

@@ -10,6 +10,10 @@ export const urlOf = (host: string, port: number): string => {
   return `http://${reached}:${port}`;
 };
 
+/** Returns undefined if there is no such port. */
+export const httpsUrlOf = (host: string, port: number | undefined): string | undefined =>
+  port === undefined ? undefined : urlOf(host, port).replace("http:", "https:");
+
 export type Listen = (host: string, port: number) => Promise<Listening>;
 
 /** Listens on the API's address. Port 0 reuses the port of the last start, or picks a free one. */

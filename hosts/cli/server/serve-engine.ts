@@ -4,7 +4,7 @@ import { createPino } from "../../composition/logger.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { cannotStart } from "../terminal/io.ts";
 import { ApiPort } from "./api-port.ts";
-import { urlOf } from "./listen-for-api.ts";
+import { httpsUrlOf, urlOf } from "./listen-for-api.ts";
 import type { Serving } from "./serving.ts";
 import { SupervisedServer } from "./supervised-server.ts";
 import { reportReady } from "./systemd.ts";
@@ -89,6 +89,7 @@ export const startEngineAndServer = async (
     ...facts,
     url: urlOf(settings.host, apiPort),
     ingress: urlOf(settings.host, engine.ingressPort),
+    https: httpsUrlOf(settings.host, engine.tlsPort),
     replaced: upgrades.replaced,
     stop: () => teardown.disposeAsync(),
   };

@@ -17,14 +17,15 @@ const announce = (
   io: Io,
   json: boolean,
   { console = true }: ServeSettings,
-  { url, ingress, metrics, apiKey, capabilities }: Serving,
+  { url, ingress, https, metrics, apiKey, capabilities }: Serving,
 ): void => {
-  if (json) return printJson(io, { event: "ready", url, ingress, metrics, api_key: apiKey });
+  if (json) return printJson(io, { event: "ready", url, ingress, https, metrics, api_key: apiKey });
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
   if (console) print(io, `  Console   ${url}/console/  (sign in with the API key, or run 'portside console')`);
   if (ingress !== undefined)
     print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
+  if (https !== undefined) print(io, `  HTTPS     ${https}`);
   if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
   print(io, `  Runner    ${capabilities.runner}`);
   if (apiKey === undefined) return;
@@ -77,7 +78,12 @@ const startNew = async (settings: ServeSettings, input: Input, io: Io, lifeline?
   reportTo(lifeline, settings, serving);
   announce(io, input.flag("json"), settings, serving);
   if (!isLoopback(settings.host))
-    warn(io, `The platform listens on ${settings.host} without TLS. Put a proxy with TLS in front of it.`);
+    warn(
+      io,
+      serving.https === undefined
+        ? `The platform listens on ${settings.host} without TLS. Set --tls-port, or put a proxy with TLS in front of it.`
+        : `The API listens on ${settings.host}:${settings.port} without TLS. Put a proxy with TLS in front of it.`,
+    );
   const { isolation, runs } = serving.capabilities;
   if (runs.supported && isolation === "none")
     warn(
@@ -121,7 +127,12 @@ export const command: Command = {
     "accept-state": flag("Start even if the state is empty, outdated or changed by another program"),
     ...settingOptions,
   },
-  examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com", "serve --supervise"],
+  examples: [
+    "serve",
+    "serve --data-dir data --ingress-port 80 --domain apps.example.com",
+    "serve --domain apps.example.com --tls-port 443 --http-port 80 --tls-cert fullchain.pem --tls-key privkey.pem",
+    "serve --supervise",
+  ],
   notes: [
     "Each setting also has a variable (PORTSIDE_DATA_DIR for --data-dir) and a key in the configuration file (dataDir).",
     "Flags take precedence over variables, and variables over the file.",

@@ -12,7 +12,7 @@ import type { ServeSettings } from "../../composition/settings.ts";
 import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
-import { type Listen, listenForApi, urlOf } from "./listen-for-api.ts";
+import { httpsUrlOf, type Listen, listenForApi, urlOf } from "./listen-for-api.ts";
 import { resumeRedeploys } from "./resume-redeploys.ts";
 
 /** How long a draining server answers with `Connection: close` before it closes idle connections itself. */
@@ -31,6 +31,8 @@ export interface Serving extends ServingFacts {
   readonly url: string;
   /** The URL of the port that routes to services by host name; undefined if the provider has none. */
   readonly ingress: string | undefined;
+  /** The URL of the port that does the same with TLS; undefined if the provider does not terminate TLS itself. */
+  readonly https: string | undefined;
   /** Resolves when a new process has taken over. This process must then call `stop` and exit. */
   readonly replaced?: Promise<void>;
   /** Stops deploys, then the API, then services. */
@@ -94,6 +96,7 @@ const open = async (
   return {
     port,
     ingressPort: loaded.ingressPort,
+    tlsPort: loaded.tlsPort,
     metrics: metricsServer?.url,
     apiKey: await firstKey(platform),
     capabilities: controlPlane.capabilities(),
@@ -119,7 +122,7 @@ const open = async (
 
 /** Throws a `CommandError` if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
-  const { port, ingressPort, ...serving } = await open(settings, {}, async (app, { loaded }) => {
+  const { port, ingressPort, tlsPort, ...serving } = await open(settings, {}, async (app, { loaded }) => {
     let listening: Listening | undefined;
     // Fastify closes only its own listener. This one is on the second loopback address.
     app.addHook("preClose", async () => listening?.close());
@@ -130,6 +133,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
     ...serving,
     url: urlOf(settings.host, port),
     ingress: ingressPort === undefined ? undefined : urlOf(settings.host, ingressPort),
+    https: httpsUrlOf(settings.host, tlsPort),
   };
 };
 

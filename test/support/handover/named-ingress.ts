@@ -94,11 +94,16 @@ export const ingressWith = (options: Partial<IngressConfig> = {}): Ingress =>
     previousStoragePort: "any",
     sparePorts: 2,
     previousPort: () => undefined,
+    serviceOfDomain: () => undefined,
     ...options,
   });
 
 /** @param ports the ports of another process, which this ingress inherits */
-export const startNamedIngress = async (name: string, ports: readonly IngressPort[] = []) => {
+export const startNamedIngress = async (
+  name: string,
+  ports: readonly IngressPort[] = [],
+  options: Partial<IngressConfig> = {},
+) => {
   const responses = openResponses();
   const http1 = createServer((req, res) => void respond(name, responses, req, res));
   // The tests measure the connections to the ingress. Connections to the instance must not end in between.
@@ -112,7 +117,7 @@ export const startNamedIngress = async (name: string, ports: readonly IngressPor
     if (headers[":path"] === "/held") responses.open.add(stream);
     else stream.end(name);
   });
-  const ingress = ingressWith();
+  const ingress = ingressWith(options);
   await ingress.inherit(ports);
   await ingress.open();
   const upstreams = { app: await listening(http1), rpc: await listening(http2 as unknown as Server) };

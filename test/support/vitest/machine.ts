@@ -24,6 +24,9 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
 /** The program from the environment variable or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 
+/** sslyze, a scanner of TLS servers in a separate Python environment. */
+export const sslyze = process.env["PORTSIDE_SSLYZE"] ?? "/usr/local/lib/portside-sslyze/bin/sslyze";
+
 /** cfn-lint, a Python program, from the environment or the path. */
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
@@ -78,6 +81,7 @@ const checks = {
   },
   curl: { here: () => works("curl", ["--version"]), why: "curl is not installed" },
   openssl: { here: () => works("openssl", ["version"]), why: "openssl is not installed" },
+  sslyze: { here: () => works(sslyze, ["--help"]), why: "sslyze is not installed (install_sslyze in .ci/run)" },
   bash: { here: () => works("bash", ["--version"]), why: "bash is not installed" },
   zsh: { here: () => works("zsh", ["--version"]), why: "zsh is not installed" },
   fish: { here: () => works("fish", ["--version"]), why: "fish is not installed" },

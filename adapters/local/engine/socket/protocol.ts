@@ -51,4 +51,7 @@ export const greeting = z.object({
   protocol: z.number(),
   ingressPort: z.number(),
   storagePort: z.number(),
+  /** Missing if the engine does not terminate TLS. */
+  tlsPort: z.number().optional(),
+  httpPort: z.number().optional(),
 });

@@ -22,7 +22,7 @@ describe("readDomain", () => {
     ["https://apps.example.com:8443", "https://hello.apps.example.com:8443"],
     ["http://apps.example.com", "http://hello.apps.example.com"],
   ])("%s makes %s", (text, url) => {
-    expect(serviceUrl(read(text), "hello", 8080)).toBe(url);
+    expect(serviceUrl(read(text), "hello", { shared: 8080 })).toBe(url);
   });
 
   test.each([
@@ -67,7 +67,7 @@ describe("readDomain", () => {
         (text, service) => {
           const domain = readDomain(text);
           if (domain === undefined) return;
-          const url = new URL(serviceUrl(domain, service, 8080));
+          const url = new URL(serviceUrl(domain, service, { shared: 8080 }));
           expect(url.hostname).toBe(`${service}.${domain.name}`);
           expect(url.href).toBe(`${url.protocol}//${url.host}/`);
           // The reverse: a request to that URL reaches that service.
@@ -99,12 +99,12 @@ describe("serviceOfHost and requestScheme", () => {
 
   test("returns https only for names below a domain with an https proxy", () => {
     const behindTls = read("https://apps.example");
-    expect(requestScheme("one.apps.example", behindTls)).toBe("https");
-    expect(requestScheme("ONE.apps.example.:443", behindTls)).toBe("https");
+    expect(requestScheme("one.apps.example", behindTls, false)).toBe("https");
+    expect(requestScheme("ONE.apps.example.:443", behindTls, false)).toBe("https");
     for (const host of ["one.localhost:8080", "127.0.0.1:4000", "apps.example", "oneapps.example", undefined])
-      expect(requestScheme(host, behindTls)).toBe("http");
+      expect(requestScheme(host, behindTls, false)).toBe("http");
     for (const domain of [read("apps.example"), read("http://apps.example"), undefined])
-      expect(requestScheme("one.apps.example", domain)).toBe("http");
+      expect(requestScheme("one.apps.example", domain, false)).toBe("http");
   });
 });
 

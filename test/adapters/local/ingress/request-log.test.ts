@@ -8,6 +8,7 @@ const service = { owner: parseAccount("acme") as AccountId, name: "shop" as Depl
 
 const served: ServedRequest = {
   method: "GET",
+  scheme: "http",
   target: "/cart?item=1",
   host: "shop.localhost:8080",
   status: 200,

@@ -152,7 +152,8 @@ test("opens the state of a release without versions", async () => {
   const db = new DatabaseSync(at("state.sqlite"));
   db.exec(`
     DROP TABLE version; DROP TABLE account_users; ALTER TABLE schedules DROP COLUMN last_fire; DROP TABLE releases;
-    DROP TABLE secrets; DROP TABLE secret_numbers;
+    DROP TABLE secrets; DROP TABLE secret_numbers; DROP TABLE domains; DROP TABLE certificates;
+    DROP TABLE challenges; DROP TABLE certificate_orders; DROP TABLE authority_accounts;
     ALTER TABLE services DROP COLUMN uid; ALTER TABLE services DROP COLUMN released;
     ALTER TABLE freed DROP COLUMN uid; ALTER TABLE freed DROP COLUMN released;
     PRAGMA user_version = 2;

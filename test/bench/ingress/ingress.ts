@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startOnFreePort } from "../support/http/free-port.ts";
-import type { Bench, Contender } from "./bench.ts";
+import { startOnFreePort } from "../../support/http/free-port.ts";
+import type { Bench, Contender } from "../bench.ts";
 import {
   canPin,
   installed,
@@ -17,10 +17,10 @@ import {
   startServer,
   stop,
   wrk,
-} from "./processes.ts";
+} from "../processes.ts";
 
 /** Writes a service that runs nginx, which is so fast that the proxy is the bottleneck. */
-const upstreamSource = (folder: string, nginx: string): void => {
+export const upstreamSource = (folder: string, nginx: string): void => {
   const config = `daemon off; pid /tmp/bench-nginx-$PORT.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:$PORT; location / { default_type text/plain; return 200 "hello world\\n"; } } }`;
   writeFileSync(join(folder, "nginx.template"), config);

@@ -1,0 +1,122 @@
+/** The certificates of the TLS port, and their contexts in OpenSSL. */
+import { constants, X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
+import type { Logger } from "../../../core/ports/system.ts";
+
+/** A certificate with its private key. The chain and the key are PEM, with the host's certificate first. */
+export interface Certificate {
+  readonly chain: string;
+  /** Returns the private key. */
+  readonly key: () => string;
+}
+
+export interface CertificateSource {
+  /**
+   * Returns the certificate for a host name in lower case, or undefined if there is none. Must return the same object
+   * until the certificate changes.
+   */
+  find(host: string): Certificate | undefined;
+  /** The certificate for other host names, and for clients that send no host name. */
+  readonly fallback: Certificate | undefined;
+}
+
+/**
+ * Mozilla's intermediate profile: https://wiki.mozilla.org/Security/Server_Side_TLS. The profile's DHE suites are left
+ * out: they need a large computation per handshake, and every client of the profile supports ECDHE. Clients choose
+ * among the suites, because phones without AES instructions prefer ChaCha20.
+ */
+export const handshakeSettings = {
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.3",
+  ciphers: [
+    ...["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"],
+    ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+    ...["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+    ...["ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ].join(":"),
+  ecdhCurve: "X25519:prime256v1:secp384r1",
+  honorCipherOrder: false,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+} as const satisfies SecureContextOptions;
+
+/** Throws if the chain or the key is invalid, or if the key belongs to another certificate. */
+export const contextOf = ({ chain, key }: Certificate): SecureContext =>
+  createSecureContext({ ...handshakeSettings, cert: chain, key: key() });
+
+/** A context takes about 50 KiB. The bound limits the memory of machines with many domains. */
+const MAX_CONTEXTS = 2000;
+
+/** A host name that a certificate can contain: https://www.rfc-editor.org/rfc/rfc6066#section-3 */
+const HOST_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
+
+/** Returns the host name in lower case and without the trailing dot, or undefined if it is not a host name. */
+export const hostOf = (serverName: string): string | undefined => {
+  if (serverName.length > 254) return undefined;
+  const host = serverName.toLowerCase().replace(/\.$/, "");
+  return HOST_NAME.test(host) && host.length <= 253 ? host : undefined;
+};
+
+/** Creates the contexts of certificates on first use, and keeps those that were used last. */
+export class Certificates {
+  readonly #source: CertificateSource;
+  readonly #logger: Logger;
+  readonly #max: number;
+  /** By host; the host that was used last is the last entry. Null if the certificate cannot be used. */
+  readonly #contexts = new Map<string, { readonly of: Certificate; readonly context: SecureContext | null }>();
+  #fallback: { readonly of: Certificate; readonly context: SecureContext; readonly leaf: X509Certificate } | undefined;
+
+  constructor(source: CertificateSource, logger: Logger, max = MAX_CONTEXTS) {
+    this.#source = source;
+    this.#logger = logger;
+    this.#max = max;
+  }
+
+  /** The number of contexts in memory. */
+  get size(): number {
+    return this.#contexts.size;
+  }
+
+  /** Returns the context for the host name that a client sent, or undefined if no certificate can be used. */
+  find(serverName: string | undefined): SecureContext | undefined {
+    const host = serverName === undefined ? undefined : hostOf(serverName);
+    return (host === undefined ? undefined : this.#own(host)) ?? this.#general()?.context;
+  }
+
+  get fallback(): Certificate | undefined {
+    return this.#source.fallback;
+  }
+
+  /** Returns true if a client can get a valid certificate for the host. */
+  covers(name: string): boolean {
+    const host = hostOf(name);
+    if (host === undefined) return false;
+    return this.#own(host) !== undefined || this.#general()?.leaf.checkHost(host) !== undefined;
+  }
+
+  #own(host: string): SecureContext | undefined {
+    const certificate = this.#source.find(host);
+    const known = this.#contexts.get(host);
+    if (known !== undefined) this.#contexts.delete(host);
+    if (certificate === undefined) return undefined;
+    const entry = known?.of === certificate ? known : { of: certificate, context: this.#create(host, certificate) };
+    this.#contexts.set(host, entry);
+    if (this.#contexts.size > this.#max) this.#contexts.delete(this.#contexts.keys().next().value as string);
+    return entry.context ?? undefined;
+  }
+
+  #create(host: string, certificate: Certificate): SecureContext | null {
+    try {
+      return contextOf(certificate);
+    } catch (cause) {
+      this.#logger.error("a certificate cannot be used", { host, cause });
+      return null;
+    }
+  }
+
+  #general() {
+    const of = this.#source.fallback;
+    if (of === undefined) return undefined;
+    if (this.#fallback?.of !== of) this.#fallback = { of, context: contextOf(of), leaf: new X509Certificate(of.chain) };
+    return this.#fallback;
+  }
+}

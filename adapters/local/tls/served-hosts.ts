@@ -1,0 +1,93 @@
+/** The own domains, certificates and challenges of the state, as the listeners of the engine use them. */
+import type { Challenge } from "../../../core/ports/certificate-authority.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { createChallengeCertificate } from "../../shared/domains/challenge-certificate.ts";
+import type { ServedCertificate } from "../state/certificates.ts";
+import type { ServedHosts as StoredHosts } from "../state/stored-state.ts";
+import type { Certificate, CertificateSource } from "./certificates.ts";
+
+export interface ServedHostsDeps {
+  /** Decrypts the private key of a host. Returns undefined if the secrets key cannot decrypt it. */
+  readonly openKey: (host: string, sealed: Uint8Array) => string | undefined;
+  /** Returns the operator's certificate, if there is one. */
+  readonly fallback: () => Certificate | undefined;
+  readonly clock: Clock;
+}
+
+interface KnownCertificate extends Certificate {
+  readonly sealed: Uint8Array;
+}
+
+interface KnownChallenge extends Challenge {
+  /** Created on first use. */
+  certificate?: Certificate;
+}
+
+const keyOf = ({ type, host, token }: Challenge): string => `${type} ${host} ${token}`;
+
+export class ServedHosts implements CertificateSource {
+  readonly #deps: ServedHostsDeps;
+  #services: ReadonlyMap<string, string> = new Map();
+  #certificates: ReadonlyMap<string, KnownCertificate> = new Map();
+  #challenges: ReadonlyMap<string, KnownChallenge> = new Map();
+
+  constructor(deps: ServedHostsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Replaces everything. A certificate that has not changed stays the same object. */
+  apply({ routes, certificates, challenges }: StoredHosts): void {
+    this.#services = new Map(routes.map(({ domain, name }) => [domain, name]));
+    this.#certificates = new Map(certificates.map((stored) => [stored.host, this.#certificate(stored)]));
+    this.#challenges = new Map(
+      challenges.map((challenge) => {
+        const known = this.#challenges.get(keyOf(challenge));
+        return [keyOf(challenge), known?.keyAuthorization === challenge.keyAuthorization ? known : { ...challenge }];
+      }),
+    );
+  }
+
+  #certificate({ host, chain, key: sealed }: ServedCertificate): KnownCertificate {
+    const known = this.#certificates.get(host);
+    if (known?.chain === chain && Buffer.compare(known.sealed, sealed) === 0) return known;
+    const key = () => {
+      const opened = this.#deps.openKey(host, sealed);
+      if (opened === undefined) throw new Error("the private key cannot be decrypted");
+      return opened;
+    };
+    return { chain, key, sealed };
+  }
+
+  /** Returns the service of an own domain, or undefined if the host is not an own domain. */
+  serviceOf(host: string): string | undefined {
+    return this.#services.get(host);
+  }
+
+  find(host: string): Certificate | undefined {
+    return this.#certificates.get(host);
+  }
+
+  get fallback(): Certificate | undefined {
+    return this.#deps.fallback();
+  }
+
+  /** Returns the certificate that answers a pending validation by `tls-alpn-01`. The latest one counts. */
+  challengeCertificate(host: string): Certificate | undefined {
+    const challenge = [...this.#challenges.values()].findLast((one) => one.type === "tls-alpn-01" && one.host === host);
+    if (challenge === undefined) return undefined;
+    if (challenge.certificate === undefined) {
+      const { certificate: chain, key } = createChallengeCertificate(
+        host,
+        challenge.keyAuthorization,
+        this.#deps.clock.now(),
+      );
+      challenge.certificate = { chain, key: () => key };
+    }
+    return challenge.certificate;
+  }
+
+  /** Returns the key authorization of a pending validation by `http-01`. */
+  challengeAnswer(host: string, token: string): string | undefined {
+    return this.#challenges.get(`http-01 ${host} ${token}`)?.keyAuthorization;
+  }
+}

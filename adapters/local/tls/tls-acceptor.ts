@@ -1,0 +1,133 @@
+/** Terminates TLS for the connections to one port. */
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { createServer, type Server, type TLSSocket } from "node:tls";
+import { CHALLENGE_PROTOCOL } from "../../shared/domains/challenge-certificate.ts";
+import { type Certificate, type Certificates, contextOf, handshakeSettings, hostOf } from "./certificates.ts";
+import { type ClientHello, readClientHello } from "./client-hello.ts";
+
+const HANDSHAKE_MS = 10_000;
+
+/** The size of the keys for session tickets in Node: https://nodejs.org/api/tls.html#serversetticketkeyskeys */
+const TICKET_KEY_BYTES = 48;
+
+/**
+ * How long one key encrypts session tickets. The key can decrypt recorded sessions of TLS 1.2, so it must not live as
+ * long as the process. A client with a ticket of an earlier key, or of another engine, makes a full handshake.
+ */
+const TICKET_KEY_MS = 12 * 3_600_000;
+
+/** Fatal alerts: https://www.rfc-editor.org/rfc/rfc8446#section-6.2 */
+const DECODE_ERROR = 50;
+const UNRECOGNIZED_NAME = 112;
+
+/** Rejects a connection before its handshake. */
+const sendAlert = (socket: Socket, description: number): void => {
+  socket.end(Buffer.from([21, 3, 3, 0, 2, 2, description]));
+  socket.resume();
+};
+
+export interface TlsAcceptorDeps {
+  readonly certificates: Pick<Certificates, "find" | "fallback">;
+  /** Returns the certificate that answers the pending validation of a host, or undefined if there is none. */
+  readonly challengeOf: (host: string) => Certificate | undefined;
+  /** Returns true if the service of the host speaks HTTP/2. */
+  readonly speaksHttp2: (host: string) => boolean;
+}
+
+export class TlsAcceptor {
+  readonly #deps: TlsAcceptorDeps;
+  readonly #server: Server;
+  readonly #challenges: Server;
+  readonly #rotation: NodeJS.Timeout;
+  #ticketKeys = randomBytes(TICKET_KEY_BYTES);
+  /** The certificate for clients that send no host name. */
+  #nameless: Certificate | undefined;
+
+  /** @param ready receives each connection after its handshake */
+  constructor(deps: TlsAcceptorDeps, ready: (socket: TLSSocket) => void) {
+    this.#deps = deps;
+    const { certificates } = deps;
+    this.#server = createServer(
+      {
+        ...handshakeSettings,
+        handshakeTimeout: HANDSHAKE_MS,
+        ticketKeys: this.#ticketKeys,
+        SNICallback: (name, done) => done(null, certificates.find(name)),
+        ALPNCallback: ({ servername, protocols }) => {
+          if (protocols.includes("h2") && deps.speaksHttp2(servername)) return "h2";
+          return protocols.includes("http/1.1") ? "http/1.1" : undefined;
+        },
+      },
+      ready,
+    );
+    this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
+    this.#challenges = createServer(
+      {
+        ...handshakeSettings,
+        handshakeTimeout: HANDSHAKE_MS,
+        ALPNProtocols: [CHALLENGE_PROTOCOL],
+        SNICallback: (name, done) => {
+          const challenge = deps.challengeOf(hostOf(name) ?? "");
+          if (challenge === undefined) done(new Error("the challenge was withdrawn"));
+          else done(null, contextOf(challenge));
+        },
+      },
+      // The authority has seen the certificate: https://www.rfc-editor.org/rfc/rfc8737#section-3
+      (socket) => socket.end(),
+    );
+    this.#challenges.on("tlsClientError", (_error, socket) => socket.destroy());
+    this.#rotation = setInterval(() => {
+      this.#ticketKeys = randomBytes(TICKET_KEY_BYTES);
+      this.#server.setTicketKeys(this.#ticketKeys);
+    }, TICKET_KEY_MS).unref();
+  }
+
+  /** Begins the handshake of a new connection. */
+  accept(socket: Socket): void {
+    const timer = setTimeout(() => socket.destroy(), HANDSHAKE_MS);
+    socket.once("close", () => clearTimeout(timer));
+    socket.on("error", () => socket.destroy());
+    let head: Buffer | undefined;
+    const onReadable = () => {
+      const more = socket.read() as Buffer | null;
+      if (more === null) return;
+      head = head === undefined ? more : Buffer.concat([head, more]);
+      const hello = readClientHello(head);
+      if (hello === "incomplete") return;
+      socket.off("readable", onReadable);
+      clearTimeout(timer);
+      if (hello === "malformed") return sendAlert(socket, DECODE_ERROR);
+      const server = this.#serverFor(hello);
+      if (server === undefined) return sendAlert(socket, UNRECOGNIZED_NAME);
+      socket.unshift(head);
+      server.emit("connection", socket);
+    };
+    socket.on("readable", onReadable);
+  }
+
+  /** Returns undefined if there is no certificate for the client. */
+  #serverFor({ serverName, protocols }: ClientHello): Server | undefined {
+    if (protocols.includes(CHALLENGE_PROTOCOL)) {
+      const host = serverName === undefined ? undefined : hostOf(serverName);
+      return host !== undefined && this.#deps.challengeOf(host) !== undefined ? this.#challenges : undefined;
+    }
+    if (this.#deps.certificates.find(serverName) === undefined) return undefined;
+    if (serverName === undefined) this.#useFallback();
+    return this.#server;
+  }
+
+  /** Node does not ask for a context if the client sends no host name. */
+  #useFallback(): void {
+    const { fallback } = this.#deps.certificates;
+    if (fallback === undefined || fallback === this.#nameless) return;
+    this.#nameless = fallback;
+    const { chain: cert, key } = fallback;
+    this.#server.setSecureContext({ ...handshakeSettings, cert, key: key(), ticketKeys: this.#ticketKeys });
+  }
+
+  /** Stops the rotation of keys. Open connections continue. */
+  close(): void {
+    clearInterval(this.#rotation);
+  }
+}

@@ -1,0 +1,66 @@
+/** The operator's certificate files: errors at the start, and changes while Portside runs. */
+import { renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CertificateFiles } from "../../../../adapters/local/tls/certificate-files.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { recordingLogger, silentLogger } from "../../../support/logs/silent-logger.ts";
+import { createTestAuthority } from "../../../support/tls/test-authority.ts";
+
+const authority = createTestAuthority();
+
+const pairIn = (folder: string) => {
+  const paths = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
+  const write = ({ chain, privateKey } = authority.issue("a.example")) => {
+    writeFileSync(paths.key, privateKey);
+    writeFileSync(paths.cert, chain);
+    return chain;
+  };
+  return { paths, write };
+};
+
+test("names the file and the problem of a pair that cannot be used", () => {
+  using folder = folderWith({ "cert.pem": "not PEM", "key.pem": "not PEM" });
+  const { paths, write } = pairIn(folder.path);
+  const open = () => new CertificateFiles(paths, silentLogger);
+  expect(open).toThrow(`--tls-cert ${paths.cert} and --tls-key ${paths.key} are not a certificate and its private key`);
+  write();
+  writeFileSync(paths.key, authority.issue("a.example").privateKey);
+  expect(open).toThrow("are not a certificate and its private key in PEM");
+  expect(() => new CertificateFiles({ ...paths, key: "/missing.pem" }, silentLogger)).toThrow(
+    "--tls-key /missing.pem cannot be read",
+  );
+});
+
+test("uses a changed pair, and keeps the previous one while the new one is broken", async () => {
+  using folder = folderWith();
+  const { paths, write } = pairIn(folder.path);
+  const first = write();
+  const { logger, logged } = recordingLogger();
+  using files = new CertificateFiles(paths, logger, 20);
+  expect(files.current.chain).toBe(first);
+  writeFileSync(paths.cert, authority.issue("b.example").chain);
+  await expect.poll(() => logged.join()).toContain("the previous one stays");
+  expect(files.current.chain).toBe(first);
+  const second = write();
+  await expect.poll(() => files.current.chain).toBe(second);
+});
+
+test("sees links that are replaced", async () => {
+  using folder = folderWith();
+  const { paths, write } = pairIn(folder.path);
+  write();
+  const links = { cert: join(folder.path, "live.pem"), key: join(folder.path, "live-key.pem") };
+  const link = (name: "cert" | "key", target: string) => {
+    symlinkSync(target, `${links[name]}.new`);
+    renameSync(`${links[name]}.new`, links[name]);
+  };
+  for (const name of ["cert", "key"] as const) link(name, paths[name]);
+  using files = new CertificateFiles(links, silentLogger, 20);
+  const next = authority.issue("c.example");
+  writeFileSync(join(folder.path, "cert2.pem"), next.chain);
+  writeFileSync(join(folder.path, "key2.pem"), next.privateKey);
+  link("key", join(folder.path, "key2.pem"));
+  link("cert", join(folder.path, "cert2.pem"));
+  await expect.poll(() => files.current.chain).toBe(next.chain);
+});

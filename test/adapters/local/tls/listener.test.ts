@@ -1,0 +1,149 @@
+/** The TLS port with real clients: certificates by host name, protocols, drains and challenges. */
+import { once } from "node:events";
+import { Agent } from "node:https";
+import { expect, test } from "vitest";
+import WebSocket from "ws";
+import { startNamedIngress } from "../../../support/handover/named-ingress.ts";
+import { createTestAuthority } from "../../../support/tls/test-authority.ts";
+import { failedHandshake, handshake, openTlsSession, sendOver, sendTls } from "../../../support/tls/tls-clients.ts";
+import { testTls } from "../../../support/tls/tls-ingress.ts";
+
+const LONG_MS = 600_000;
+
+const authority = createTestAuthority();
+const { ca } = authority;
+
+const start = async (
+  tls = testTls({
+    "app.localhost": authority.issue("app.localhost"),
+    "rpc.localhost": authority.issue("rpc.localhost", "app.localhost", "none.localhost"),
+  }),
+) => {
+  const named = await startNamedIngress("one", [], { tls: tls.config });
+  return { ...named, tls, target: { port: named.ingress.tlsPort as number, ca } };
+};
+
+const subjectOf = async (target: { port: number; ca: string }, host: string) => {
+  const socket = await handshake(target, host);
+  const { subjectaltname } = socket.getPeerCertificate();
+  socket.destroy();
+  return subjectaltname;
+};
+
+test("serves HTTP/1.1, and tells the service that the client used HTTPS", async () => {
+  await using one = await start();
+  const reply = await sendTls(one.target, "app.localhost", { method: "POST", body: "12345" });
+  expect([reply.status, reply.text]).toEqual([200, "one 5"]);
+  expect(reply.headers["strict-transport-security"]).toBe("max-age=60");
+});
+
+test("carries WebSockets", async () => {
+  await using one = await start();
+  const socket = new WebSocket(`wss://127.0.0.1:${one.target.port}`, {
+    ...{ ca, servername: "app.localhost", headers: { host: "app.localhost" } },
+  });
+  await once(socket, "open");
+  socket.send("hello");
+  expect(String((await once(socket, "message"))[0])).toBe("one hello");
+  socket.terminate();
+});
+
+test("offers HTTP/2 for services that speak it, and HTTP/1.1 for the others", async () => {
+  await using one = await start();
+  const both = { ALPNProtocols: ["h2", "http/1.1"] };
+  expect((await handshake(one.target, "rpc.localhost", both)).alpnProtocol).toBe("h2");
+  expect((await handshake(one.target, "app.localhost", both)).alpnProtocol).toBe("http/1.1");
+  expect(await failedHandshake(one.target, "app.localhost", { ALPNProtocols: ["h2"] })).toContain(
+    "no application protocol",
+  );
+});
+
+test("answers 421 to a request over HTTP/2 for a host that the connection cannot serve", async () => {
+  await using one = await start();
+  const session = await openTlsSession(one.target, "rpc.localhost");
+  const reply = await sendOver(session, { ":path": "/", ":authority": "rpc.localhost" });
+  expect([reply.status, reply.text, reply.headers["strict-transport-security"]]).toEqual([200, "one", "max-age=60"]);
+  const misdirected = ["app.example.com", "app.localhost"].map((host) => ({ ":path": "/", ":authority": host }));
+  for (const headers of [...misdirected, { ":path": "/_portside/x", ":authority": "rpc.localhost" }])
+    expect((await sendOver(session, headers)).status).toBe(421);
+  expect((await sendOver(session, { ":path": "/", ":authority": "none.localhost" })).status).toBe(404);
+  session.destroy();
+});
+
+test("presents the certificate of the host name, in any case and with a trailing dot", async () => {
+  await using one = await start();
+  for (const host of ["app.localhost", "APP.Localhost"])
+    expect(await subjectOf(one.target, host)).toBe("DNS:app.localhost");
+  const dotted = await handshake(one.target, "app.localhost.", { checkServerIdentity: () => undefined });
+  expect(dotted.getPeerCertificate().subjectaltname).toBe("DNS:app.localhost");
+  dotted.destroy();
+});
+
+test("refuses a host name without a certificate", async () => {
+  await using one = await start();
+  for (const host of ["other.localhost", "a".repeat(250), "127.0.0.1", ""])
+    expect(await failedHandshake(one.target, host)).toContain("unrecognized name");
+});
+
+test("presents the operator's certificate for other host names, and to clients that send none", async () => {
+  const fallback = authority.issue("*.apps.example");
+  await using one = await start(testTls({ "app.localhost": authority.issue("app.localhost") }, fallback));
+  const options = { checkServerIdentity: () => undefined };
+  for (const host of ["x.apps.example", "other.example", ""]) {
+    const socket = await handshake(one.target, host, options);
+    expect(socket.getPeerCertificate().subjectaltname).toBe("DNS:*.apps.example");
+    socket.destroy();
+  }
+  expect(await subjectOf(one.target, "app.localhost")).toBe("DNS:app.localhost");
+});
+
+test("presents a new certificate to new connections, and keeps the open ones", async () => {
+  await using one = await start();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await sendTls(one.target, "app.localhost", { agent });
+  const before = (await handshake(one.target, "app.localhost")).getPeerCertificate().serialNumber;
+  one.tls.certificates.set("app.localhost", authority.issue("app.localhost"));
+  const after = (await handshake(one.target, "app.localhost")).getPeerCertificate().serialNumber;
+  expect(after).not.toBe(before);
+  const reply = await sendTls(one.target, "app.localhost", { agent });
+  expect([reply.status, reply.headers.connection]).toEqual([200, "keep-alive"]);
+  agent.destroy();
+});
+
+test("answers tls-alpn-01 with the challenge's certificate, and other clients with the host's", async () => {
+  await using one = await start();
+  const validation = { ALPNProtocols: ["acme-tls/1"] };
+  expect(await failedHandshake(one.target, "app.localhost", validation)).toContain("unrecognized name");
+  const challenge = authority.issue("app.localhost");
+  one.tls.challengeCertificates.set("app.localhost", challenge);
+  const socket = await handshake(one.target, "app.localhost", validation);
+  expect(socket.alpnProtocol).toBe("acme-tls/1");
+  expect(socket.getPeerX509Certificate()?.toString()).toBe(challenge.chain);
+  socket.resume();
+  await once(socket, "close");
+  const other = await handshake(one.target, "app.localhost");
+  expect(other.getPeerX509Certificate()?.toString()).not.toBe(challenge.chain);
+  other.destroy();
+});
+
+test("drains: open requests end, and sessions close without refusing a stream", async () => {
+  await using one = await start();
+  const session = await openTlsSession(one.target, "rpc.localhost");
+  const held = session.request({ ":path": "/held", ":authority": "rpc.localhost" });
+  await once(held, "response");
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await sendTls(one.target, "app.localhost", { agent });
+  const drained = one.ingress.drain(LONG_MS);
+  const during = await Promise.all(
+    Array.from({ length: 5 }, () => sendOver(session, { ":path": "/", ":authority": "rpc.localhost" })),
+  );
+  expect(during.map(({ status }) => status)).toEqual(Array(5).fill(200));
+  const last = await sendTls(one.target, "app.localhost", { agent });
+  expect([last.status, last.headers.connection]).toEqual([200, "close"]);
+  const closed = once(session, "close");
+  one.end("over");
+  held.resume();
+  await closed;
+  await drained;
+  agent.destroy();
+});

@@ -1,0 +1,68 @@
+/** `portside serve` with TLS: the deployment's URL, requests by curl and Node, and an upgrade. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { startCli } from "../../../support/cli/cli-process.ts";
+import { Client, end, serve } from "../../../support/http/served.ts";
+import { createTestAuthority } from "../../../support/tls/test-authority.ts";
+import { sendTls } from "../../../support/tls/tls-clients.ts";
+import { needs } from "../../../support/vitest/machine.ts";
+
+const DOMAIN = "tls-serve.example";
+
+const filesIn = (folder: string) => {
+  const authority = createTestAuthority();
+  const { chain, privateKey } = authority.issue(`*.${DOMAIN}`);
+  const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem"), ca: join(folder, "ca.pem") };
+  writeFileSync(files.cert, chain);
+  writeFileSync(files.key, privateKey);
+  writeFileSync(files.ca, authority.ca);
+  return { ...authority, files };
+};
+
+test("a deployment is reachable at the HTTPS URL that it reports", async (context) => {
+  needs(context, "curl");
+  using folder = folderWith();
+  const { ca, files } = filesIn(folder.path);
+  const served = await serve(folder.path, {
+    ...{ runner: "process", domain: DOMAIN, "tls-port": "0", "http-port": "0" },
+    ...{ "tls-cert": files.cert, "tls-key": files.key },
+  });
+  try {
+    const client = new Client(served.url, served.apiKey ?? "");
+    const server =
+      'import { createServer } from "node:http"; createServer((q, s) => s.end(q.headers["x-forwarded-proto"])).listen(process.env.PORT)';
+    const records = await Array.fromAsync(client.deploy("tls-web", nodeSource(server)));
+    const url = new URL(records.at(-1)?.url as string);
+    expect([url.protocol, url.hostname]).toEqual(["https:", `tls-web.${DOMAIN}`]);
+    const target = { port: Number(url.port), ca };
+    expect((await sendTls(target, url.hostname)).text).toBe("https");
+    const resolve = `${url.hostname}:${url.port}:127.0.0.1`;
+    const { stdout } = await promisify(execFile)("curl", ["-sS", "--cacert", files.ca, "--resolve", resolve, url.href]);
+    expect(stdout).toBe("https");
+  } finally {
+    await end(served);
+  }
+});
+
+test.each([
+  [
+    ["--tls-port", "0", "--tls-cert", "missing.pem", "--tls-key", "missing.pem"],
+    "--tls-cert missing.pem cannot be read",
+  ],
+  [["--tls-port", "0", "--tls-cert", "missing.pem"], "--tls-key must be set if --tls-cert is set."],
+  [["--http-port", "0"], "--tls-port must be set if --http-port is set."],
+])("serve %j fails and says why", async (flags, message) => {
+  using folder = folderWith();
+  const { code, stderr } = await startCli(
+    ["serve", "--data-dir", folder.path, "--port", "0", "--ingress-port", "0", ...flags],
+    process.env,
+    folder.path,
+  ).ended;
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(message);
+});

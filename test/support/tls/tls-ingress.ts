@@ -1,0 +1,35 @@
+/** A named ingress with a TLS port and an HTTP port. */
+import type { TlsConfig } from "../../../adapters/local/ingress/index.ts";
+import { type Certificate, Certificates } from "../../../adapters/local/tls/certificates.ts";
+import { silentLogger } from "../logs/silent-logger.ts";
+
+export interface TestTls {
+  readonly config: TlsConfig;
+  /** By host. A test may change them. */
+  readonly certificates: Map<string, Certificate>;
+  /** The number of contexts in memory. */
+  contexts(): number;
+  readonly challengeCertificates: Map<string, Certificate>;
+  /** Key authorizations by host and token, separated by a space. */
+  readonly challengeAnswers: Map<string, string>;
+}
+
+export const testTls = (hosts: Readonly<Record<string, Certificate>>, fallback?: Certificate): TestTls => {
+  const certificates = new Map(Object.entries(hosts));
+  const challengeCertificates = new Map<string, Certificate>();
+  const challengeAnswers = new Map<string, string>();
+  const served = new Certificates({ find: (host) => certificates.get(host), fallback }, silentLogger);
+  return {
+    ...{ certificates, challengeCertificates, challengeAnswers, contexts: () => served.size },
+    config: {
+      https: { port: 0, previous: undefined },
+      http: { port: 0, previous: undefined },
+      certificates: served,
+      challenges: {
+        challengeCertificate: (host) => challengeCertificates.get(host),
+        challengeAnswer: (host, token) => challengeAnswers.get(`${host} ${token}`),
+      },
+      hstsSeconds: 60,
+    },
+  };
+};
