@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { accountLimits, GiB, releaseLimits } from "../../core/domain/accounts/limits.ts";
 import { idleModes } from "../../core/domain/deploy/idle.ts";
+import { domainSettings } from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { readUidRange } from "./sandbox/users/uid-range.ts";
 
@@ -36,6 +37,7 @@ export const localConfigSchema = z.strictObject({
     .describe(
       "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a reverse proxy terminates TLS",
     ),
+  ...domainSettings,
   runner: z
     .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")

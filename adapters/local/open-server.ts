@@ -2,11 +2,14 @@
 import { join } from "node:path";
 import { timestampOf } from "../../core/domain/wire/instant.ts";
 import { unavailable } from "../../core/errors.ts";
+import type { DomainPorts } from "../../core/ports/domain-store.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { createIdentity, type JwtIssuer } from "../jwt/index.ts";
 import { createDiskSpool } from "../shared/archives/disk-spool.ts";
+import { createAuthoritativeDns } from "../shared/domains/authoritative-dns.ts";
+import { registeredDomain } from "../shared/domains/public-suffixes.ts";
 import { compileRe2 } from "../shared/logs/re2.ts";
 import { noBilling } from "../shared/usage/none.ts";
 import { keptSigningKey } from "./accounts/identity.ts";
@@ -21,6 +24,8 @@ import { Leftovers } from "./data-folder/leftovers.ts";
 import { ReadOnlyFile } from "./data-folder/read-only-file.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
+import { LocalDomains } from "./domains/domain-store.ts";
+import { localTarget } from "./domains/settings.ts";
 import { ENGINE_FILE } from "./engine/engine-file.ts";
 import type { EngineConnection } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
@@ -163,10 +168,18 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   await scheduler.open(platform.jobs());
   const findDown = watchHealth({ dataDir, db, losesLogs: () => connection.losesLogs(), logger });
 
+  const target = localTarget(config, domain);
+  const capabilities = localCapabilities(config, chosen, toolchain, target);
+  const domains: DomainPorts = {
+    store: new LocalDomains({ db, engine, proofKey: settings.get("storage_key") as string, ids }),
+    dns: createAuthoritativeDns({ server: config.dnsServer, clock }),
+    ...{ target, registeredDomain },
+  };
+
   const instancePrices = instancePricesOf(config.priceList);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
-    capabilities: localCapabilities(config, chosen, toolchain),
+    capabilities,
     services: platform,
     builder: createLocalBuilder({
       images,
@@ -183,6 +196,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     }),
     volumes,
     secrets: new LocalSecrets(db, cipher, clock),
+    ...(capabilities.domains.supported ? { domains } : {}),
     scheduler,
     logs,
     sql,
