@@ -8,6 +8,7 @@ const pure = ["test/core/**/*.test.ts"];
 // Slow tests (attacks, floods, archive bombs, aborted connections, kills, damage, builds, the documentation's programs)
 // run separately: `npm run test:slow`.
 const slow = [
+  "test/adapters/acme/domains/pebble.test.ts",
   "test/adapters/contract-mutants.test.ts",
   "test/adapters/local/backup/*.test.ts",
   "test/adapters/local/builds/{compile-cache,dependencies,ending,express,extract,hostile,node,noisy}.test.ts",

@@ -71,7 +71,7 @@ const rules: readonly Rule[] = [
     ],
     why: "decorators wrap ports and the control plane, and import no provider",
   },
-  ...["jwt", "postgres", "stripe"].map((vendor) => ({
+  ...["acme", "jwt", "postgres", "stripe"].map((vendor) => ({
     from: new RegExp(`^adapters/${vendor}/`),
     may: [
       new RegExp(`^adapters/(${vendor}|shared)/`),
@@ -79,7 +79,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|jose|stripe)$/,
+      /^(zod|jose|stripe|undici)$/,
     ],
     why: "single-vendor adapters import vendor packages, and no provider",
   })),

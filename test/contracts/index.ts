@@ -6,6 +6,7 @@
  * ```
  */
 export { type BillingSubject, billingCases } from "./billing.ts";
+export { type AuthoritySubject, certificateAuthorityCases } from "./certificate-authority.ts";
 export { type DnsSubject, dnsResolverCases, domainStoreCases, type PublishedRecord } from "./domains.ts";
 export { durableCases } from "./durable.ts";
 export {

@@ -77,6 +77,7 @@ const checks = {
     why: "this machine has no IPv6 loopback",
   },
   curl: { here: () => works("curl", ["--version"]), why: "curl is not installed" },
+  openssl: { here: () => works("openssl", ["version"]), why: "openssl is not installed" },
   bash: { here: () => works("bash", ["--version"]), why: "bash is not installed" },
   zsh: { here: () => works("zsh", ["--version"]), why: "zsh is not installed" },
   fish: { here: () => works("fish", ["--version"]), why: "fish is not installed" },
@@ -110,6 +111,10 @@ const checks = {
   "stripe-mock": {
     here: () => works("stripe-mock", ["-version"]),
     why: "stripe-mock is not installed (go install github.com/stripe/stripe-mock@latest)",
+  },
+  pebble: {
+    here: () => works("sh", ["-c", "command -v pebble && command -v pebble-challtestsrv"]),
+    why: "Pebble is not installed (install_peers in .ci/run)",
   },
   "fake-gcs-server": {
     here: () => works(fakeGcsServer, ["-h"]),

@@ -1,0 +1,219 @@
+/** The account at an authority: RFC 8555, section 7.3. */
+import { createHmac, createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { calculateJwkThumbprint } from "jose";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { CallOptions, Logger } from "../../../core/ports/system.ts";
+import { err, errAsync, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import type { Directory } from "./directory.ts";
+import type { AcmeResponse } from "./http.ts";
+import type { AcmeProblem } from "./problem.ts";
+import { malformedResponse } from "./responses.ts";
+import {
+  type AcmeFailure,
+  publicJwk,
+  type RequestDeps,
+  type SignedRequests,
+  type Signer,
+  signPayload,
+} from "./signed-requests.ts";
+
+/** An account as the caller stores it. It contains private keys. */
+export interface StoredAccount {
+  /** The private key, PKCS #8 in PEM. */
+  readonly key: string;
+  /** The URL that identifies the account; null until the authority has registered it. */
+  readonly url: string | null;
+  /** The key of a change that may or may not have reached the authority; null if no change is pending. */
+  readonly nextKey: string | null;
+}
+
+/** Stores the account of one authority. */
+export interface AccountStore {
+  read(): ResultAsync<StoredAccount | null, Unavailable>;
+  /** Returns after the account is durable, because the authority does not know it by any other key. */
+  write(account: StoredAccount): ResultAsync<void, Unavailable>;
+}
+
+/** What an authority may ask of an account. */
+export interface AccountSettings {
+  /** Whether the operator agrees to the authority's terms of service. */
+  readonly acceptTerms: boolean;
+  /** An e-mail address for the authority's messages. */
+  readonly email?: string | undefined;
+  /** The identity at the authority for which the account is registered: RFC 8555, section 7.3.4. */
+  readonly externalAccount?: { readonly keyId: string /** In base64url. */; readonly hmacKey: string } | undefined;
+}
+
+interface Registered {
+  readonly signer: Signer & { readonly url: string };
+  readonly stored: StoredAccount;
+}
+
+export interface Account {
+  /** Signs a request with the account's key. Registers the account if the authority does not know it. */
+  post(url: string, payload: unknown, options?: CallOptions): ResultAsync<AcmeResponse, AcmeFailure>;
+  /** Returns the thumbprint of the account's key, which each key authorization contains. */
+  thumbprint(): ResultAsync<string, AcmeFailure>;
+  /** Replaces the key: RFC 8555, section 7.3.5. */
+  changeKey(options?: CallOptions): ResultAsync<void, AcmeFailure>;
+}
+
+interface AccountDeps extends RequestDeps {
+  readonly requests: SignedRequests;
+  readonly store: AccountStore;
+  readonly logger: Logger;
+}
+
+const newKey = (): string =>
+  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+const signerOf = (key: string, url: string | null): Signer => ({ key: createPrivateKey(key), url });
+
+const refusal = (type: string, message: string): AcmeProblem => ({
+  kind: "problem",
+  type,
+  message,
+  retryAfterMs: null,
+});
+
+const isUnknownAccount = (failure: AcmeFailure): boolean =>
+  failure.kind === "problem" && failure.type === "accountDoesNotExist";
+
+/** Proves the control of the external account with an HMAC over the account's public key. */
+const bindingOf = (
+  signer: Signer,
+  url: string,
+  { keyId, hmacKey }: NonNullable<AccountSettings["externalAccount"]>,
+) => {
+  const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const [header, payload] = [encoded({ alg: "HS256", kid: keyId, url }), encoded(publicJwk(signer.key))];
+  const hmac = createHmac("sha256", Buffer.from(hmacKey, "base64url")).update(`${header}.${payload}`);
+  return { protected: header, payload, signature: hmac.digest("base64url") };
+};
+
+/** Returns why the settings do not suffice to register; undefined if they do. */
+const missingSetting = (settings: AccountSettings, { meta }: Directory): AcmeProblem | undefined => {
+  if (meta.termsOfService !== undefined && !settings.acceptTerms)
+    return refusal("userActionRequired", `The authority requires that you agree to its terms: ${meta.termsOfService}`);
+  if (meta.externalAccountRequired === true && settings.externalAccount === undefined)
+    return refusal(
+      "externalAccountRequired",
+      "The authority requires an external account, and the settings name none.",
+    );
+  return undefined;
+};
+
+const registration = (
+  { email, externalAccount }: AccountSettings,
+  { meta, newAccount }: Directory,
+  signer: Signer,
+): object => ({
+  ...(meta.termsOfService === undefined ? {} : { termsOfServiceAgreed: true }),
+  ...(email === undefined ? {} : { contact: [`mailto:${email}`] }),
+  ...(externalAccount === undefined ? {} : { externalAccountBinding: bindingOf(signer, newAccount, externalAccount) }),
+});
+
+export const createAccount = (authority: string, settings: AccountSettings, deps: AccountDeps): Account => {
+  const { requests, directory, store, logger } = deps;
+  // One registration serves all concurrent orders.
+  let current: Promise<Result<Registered, AcmeFailure>> | undefined;
+
+  const newAccount = (signer: Signer, payload: object): ResultAsync<string, AcmeFailure> =>
+    directory()
+      .andThen(({ newAccount: url }) => requests.post(url, payload, signer))
+      .andThen((response) => {
+        const url = response.header("location");
+        return url === undefined ? err(malformedResponse(authority, "an account without a URL")) : ok(url);
+      });
+
+  const registered = (stored: StoredAccount): ResultAsync<Registered, AcmeFailure> =>
+    safeTry(async function* () {
+      if (stored.url !== null)
+        return ok<Registered, AcmeFailure>({ stored, signer: { ...signerOf(stored.key, null), url: stored.url } });
+      const signer = signerOf(stored.key, null);
+      const found = yield* directory();
+      const missing = missingSetting(settings, found);
+      if (missing !== undefined) return err(missing);
+      // If the key has an account, the authority returns that account.
+      const url = yield* newAccount(signer, registration(settings, found, signer));
+      const complete = { ...stored, url };
+      yield* store.write(complete);
+      logger.info("registered an account at a certificate authority", { authority, url });
+      return ok({ stored: complete, signer: { ...signer, url } });
+    });
+
+  /** Finds out whether a change of the key reached the authority before an interruption. */
+  const settled = (stored: StoredAccount): ResultAsync<StoredAccount, AcmeFailure> =>
+    safeTry(async function* () {
+      if (stored.nextKey === null) return ok<StoredAccount, AcmeFailure>(stored);
+      const url = await newAccount(signerOf(stored.nextKey, null), { onlyReturnExisting: true });
+      if (url.isErr() && !isUnknownAccount(url.error)) return err(url.error);
+      const key = url.isOk() ? stored.nextKey : stored.key;
+      const chosen = { ...stored, key, nextKey: null };
+      yield* store.write(chosen);
+      return ok(chosen);
+    });
+
+  const load = (): ResultAsync<Registered, AcmeFailure> =>
+    safeTry(async function* () {
+      const stored = yield* store.read();
+      if (stored !== null) return registered(yield* settled(stored));
+      const fresh = { key: newKey(), url: null, nextKey: null };
+      // First, so that an interrupted registration finds the same account again.
+      yield* store.write(fresh);
+      return registered(fresh);
+    });
+
+  const remember = (make: () => ResultAsync<Registered, AcmeFailure>): ResultAsync<Registered, AcmeFailure> => {
+    const started = Promise.resolve(make()).then((result) => {
+      if (result.isErr() && current === started) current = undefined;
+      return result;
+    });
+    current = started;
+    return new ResultAsync(started);
+  };
+
+  const account = (): ResultAsync<Registered, AcmeFailure> =>
+    current === undefined ? remember(load) : new ResultAsync(current);
+
+  /** Registers again, unless a concurrent order has done so. */
+  const registerAgain = (lost: Registered): ResultAsync<Registered, AcmeFailure> =>
+    account().andThen((now) => {
+      if (now !== lost) return ok(now);
+      logger.warn("a certificate authority lost its account", { authority, url: lost.signer.url });
+      return remember(() => registered({ ...lost.stored, url: null }));
+    });
+
+  return {
+    post: (url, payload, options) =>
+      account().andThen((found) =>
+        requests
+          .post(url, payload, found.signer, options)
+          .orElse((failure) =>
+            isUnknownAccount(failure)
+              ? registerAgain(found).andThen(({ signer }) => requests.post(url, payload, signer, options))
+              : errAsync(failure),
+          ),
+      ),
+    thumbprint: () =>
+      account().andThen(({ signer }) => ResultAsync.fromSafePromise(calculateJwkThumbprint(publicJwk(signer.key)))),
+    changeKey: (options) =>
+      safeTry(async function* () {
+        const { stored, signer } = yield* account();
+        const { keyChange } = yield* directory(options);
+        const changing = { ...stored, nextKey: newKey() };
+        yield* store.write(changing);
+        const inner = await signPayload(
+          { account: signer.url, oldKey: publicJwk(signer.key) },
+          signerOf(changing.nextKey, null),
+          { url: keyChange },
+        );
+        const changed = await requests.post(keyChange, inner, signer, options);
+        // The next request finds out which key the authority has.
+        current = undefined;
+        if (changed.isErr()) return err<void, AcmeFailure>(changed.error);
+        yield* store.write({ ...changing, key: changing.nextKey, nextKey: null });
+        return ok(undefined);
+      }),
+  };
+};

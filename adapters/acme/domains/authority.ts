@@ -1,0 +1,96 @@
+/** A certificate authority that speaks ACME: RFC 8555. */
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CertificateAuthority, OrderFailed } from "../../../core/ports/certificate-authority.ts";
+import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
+import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { type AccountSettings, type AccountStore, createAccount } from "./account.ts";
+import { leafOf } from "./certificate-chain.ts";
+import { directoryReader } from "./directory.ts";
+import { createAcmeHttp, isAuthorityUrl, retryAfterOf } from "./http.ts";
+import { createOrders } from "./order.ts";
+import { failureOf, orderFailed } from "./problem.ts";
+import { adviceOf, certificateId, renewalInfoSchema } from "./renewal-information.ts";
+import { parseBody } from "./responses.ts";
+import { type AcmeFailure, createSignedRequests } from "./signed-requests.ts";
+
+export interface AcmeSettings extends AccountSettings {
+  /** The URL of the directory. It must use HTTPS, except on the loopback. */
+  readonly directory: string;
+  /** The certificates that the authority's own server must have instead of the default ones, in PEM. */
+  readonly ca?: string | undefined;
+  /** The profile of the certificates, such as `shortlived`; the authority's default if it is undefined. */
+  readonly profile?: string | undefined;
+}
+
+export interface AcmeDeps {
+  readonly accounts: AccountStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The reasons for a revocation (RFC 5280, section 5.3.1) that the holder of a certificate may state. */
+const reasons = { unspecified: 0, keyCompromise: 1, superseded: 4, cessationOfOperation: 5 } as const;
+
+export type RevocationReason = keyof typeof reasons;
+
+export interface AcmeAuthority extends CertificateAuthority {
+  /** Replaces the key of the account, such as after a leak. An interrupted change is completed by the next request. */
+  changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
+  /** Revokes a certificate of this account. Does nothing if it is revoked. */
+  revoke(
+    certificate: string,
+    reason: RevocationReason,
+    options?: CallOptions,
+  ): ResultAsync<void, OrderFailed | Unavailable>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+const ofPort = <T>(result: ResultAsync<T, AcmeFailure>): ResultAsync<T, OrderFailed | Unavailable> =>
+  result.mapErr((failure) => (failure.kind === "problem" ? orderFailed(failure) : failure));
+
+/** Throws if the URL of the directory does not use HTTPS. */
+export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, logger }: AcmeDeps): AcmeAuthority => {
+  if (!isAuthorityUrl(settings.directory))
+    throw new Error(`The directory '${settings.directory}' is not an HTTPS URL. Pass the URL of an ACME directory.`);
+  const name = new URL(settings.directory).host;
+  const http = createAcmeHttp(name, settings.ca);
+  const directory = directoryReader(name, settings.directory, { http, clock });
+  const base = { http, directory, clock };
+  const requests = createSignedRequests(name, base);
+  const account = createAccount(name, settings, { ...base, requests, store: accounts, logger });
+  const order = createOrders(name, { account, directory, clock, profile: settings.profile });
+  return {
+    name,
+    order: (request, options) => ofPort(order(request, options)),
+    advice: (certificate, options) =>
+      safeTry(async function* () {
+        const { renewalInfo } = yield* directory(options);
+        const id = certificateId(certificate);
+        if (renewalInfo === undefined || id === undefined) return ok(null);
+        const response = yield* http.send("GET", `${renewalInfo.replace(/\/$/, "")}/${id}`, undefined, options);
+        const failure = failureOf(name, response, clock.now());
+        if (failure?.kind === "unavailable") return err(failure);
+        if (failure?.type === "rateLimited")
+          return err(unavailable(failure.message, Math.ceil((failure.retryAfterMs ?? 3_600_000) / 1000)));
+        // The authority does not know the certificate.
+        if (failure !== undefined) return ok(null);
+        const found = yield* parseBody(name, renewalInfoSchema, response);
+        return ok(adviceOf(found, retryAfterOf(response, clock.now()), clock.now()));
+      }),
+    changeKey: (options) => ofPort(account.changeKey(options)),
+    revoke: (certificate, reason, options) => {
+      const leaf = leafOf(certificate);
+      if (leaf === undefined) return errAsync(orderFailed({ message: "It is not a certificate.", retryAfterMs: null }));
+      const payload = { certificate: leaf.raw.toString("base64url"), reason: reasons[reason] };
+      const revoked = directory(options)
+        .andThen(({ revokeCert }) => account.post(revokeCert, payload, options))
+        .map(() => undefined)
+        .orElse((failure) =>
+          failure.kind === "problem" && failure.type === "alreadyRevoked" ? okAsync(undefined) : errAsync(failure),
+        );
+      return ofPort(revoked);
+    },
+    close: () => http.close(),
+  };
+};

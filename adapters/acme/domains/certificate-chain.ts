@@ -1,0 +1,39 @@
+/** Checks the chain that an authority returns. */
+import { createPublicKey, X509Certificate } from "node:crypto";
+import { tryOr } from "../../shared/runtime/try-or.ts";
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
+
+/** More than any chain has. */
+const MAX_CERTIFICATES = 10;
+
+const parse = (pem: string): readonly X509Certificate[] | undefined =>
+  tryOr(() => (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block)), undefined);
+
+/** Returns the first certificate of a chain in PEM; undefined if there is none. */
+export const leafOf = (pem: string): X509Certificate | undefined => parse(pem)?.[0];
+
+/** What a chain must certify. */
+export interface ExpectedCertificate {
+  readonly host: string;
+  /** The private key in PEM. */
+  readonly key: string;
+}
+
+/**
+ * Returns why a chain is not a certificate for the host and the key; undefined if it is one. Does not check whether
+ * browsers trust it, because the operator chooses the authority.
+ */
+export const chainProblem = (pem: string, { host, key }: ExpectedCertificate): string | undefined => {
+  const chain = parse(pem);
+  const leaf = chain?.[0];
+  if (chain === undefined || leaf === undefined || chain.length > MAX_CERTIFICATES) return "It is not a chain in PEM.";
+  const [expected, found] = [createPublicKey(key), leaf.publicKey];
+  if (!found.equals(expected)) return "Its key is not the key of the request.";
+  if (leaf.checkHost(host, { subject: "never" }) === undefined) return `It is not valid for '${host}'.`;
+  const isBroken = chain.some((one, index) => {
+    const issuer = chain[index + 1];
+    return issuer !== undefined && !(one.checkIssued(issuer) && one.verify(issuer.publicKey));
+  });
+  return isBroken ? "A certificate of the chain is not signed by the next one." : undefined;
+};

@@ -1,0 +1,90 @@
+/** Problem documents of an authority (RFC 8555, section 6.7), and the sentences that owners of hosts read. */
+import { z } from "zod";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { OrderFailed } from "../../../core/ports/certificate-authority.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
+import { type AcmeResponse, retryAfterOf } from "./http.ts";
+
+const PREFIX = "urn:ietf:params:acme:error:";
+
+const subproblemSchema = z.object({ type: z.string().optional(), detail: z.string().optional() });
+
+/** A problem document, in a response or in an order or challenge. */
+export const problemSchema = subproblemSchema.extend({ subproblems: z.array(subproblemSchema).optional() });
+
+export type ProblemDocument = z.infer<typeof problemSchema>;
+
+/** The authority refused a request. */
+export interface AcmeProblem {
+  readonly kind: "problem";
+  /** The type without its prefix, such as `badNonce`; empty if the response has no problem document. */
+  readonly type: string;
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  caa: "A CAA record forbids this authority to issue the certificate",
+  connection: "The authority could not connect to the host",
+  dns: "The authority could not resolve the host",
+  externalAccountRequired: "The authority requires an external account",
+  incorrectResponse: "The authority received a wrong response from the host",
+  invalidProfile: "The authority does not have the requested profile",
+  rateLimited: "The authority limits the number of certificates",
+  rejectedIdentifier: "The authority does not issue certificates for this host",
+  tls: "The authority could not open a TLS connection to the host",
+  unauthorized: "The authority could not validate the host",
+  unsupportedContact: "The authority does not accept the e-mail address",
+  userActionRequired: "The authority requires an action of the operator",
+};
+
+const MAX_DETAIL = 500;
+
+/** The words of the authority on one line. They can contain parts of a response that a stranger sent. */
+const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
+  [detail, ...subproblems.map((one) => one.detail)]
+    .filter((one) => one !== undefined)
+    .join("; ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .slice(0, MAX_DETAIL)
+    .trim();
+
+const typeOf = ({ type = "" }: ProblemDocument): string => (type.startsWith(PREFIX) ? type.slice(PREFIX.length) : "");
+
+/** Returns the problem of a document. */
+export const problemOf = (document: ProblemDocument, retryAfterMs: number | null = null): AcmeProblem => {
+  const type = typeOf(document);
+  const detail = detailOf(document);
+  const sentence = sentences[type] ?? "The authority refused the order";
+  return { kind: "problem", type, message: detail === "" ? `${sentence}.` : `${sentence}: ${detail}`, retryAfterMs };
+};
+
+/** A refusal that the client states itself. */
+export const refused = (message: string): AcmeProblem => ({ kind: "problem", type: "", message, retryAfterMs: null });
+
+/** Returns why a response is not a success; undefined if it is one. */
+export const failureOf = (
+  authority: string,
+  response: AcmeResponse,
+  now: Instant,
+): AcmeProblem | Unavailable | undefined => {
+  if (response.status < 300) return undefined;
+  const retryAfterMs = retryAfterOf(response, now);
+  const found = problemSchema.safeParse(tryOr((): unknown => JSON.parse(response.text), undefined));
+  const document = found.success ? found.data : { detail: `HTTP ${response.status}` };
+  if (response.status >= 500 || typeOf(document) === "serverInternal")
+    return unavailable(
+      `The certificate authority ${authority} has a problem: HTTP ${response.status}.`,
+      Math.ceil((retryAfterMs ?? 60_000) / 1000),
+      detailOf(document),
+    );
+  return problemOf(document, retryAfterMs);
+};
+
+/** Converts a problem to the error of the port. */
+export const orderFailed = ({ message, retryAfterMs }: Pick<AcmeProblem, "message" | "retryAfterMs">): OrderFailed => ({
+  kind: "order_failed",
+  message,
+  retryAfterMs,
+});
