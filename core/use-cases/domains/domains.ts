@@ -1,4 +1,5 @@
 /** Adds, lists, checks and removes the own domains of an account. */
+import { withCertificate } from "../../domain/domains/certificate.ts";
 import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
   type DomainRow,
@@ -34,15 +35,18 @@ const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> =>
     : ok(domains);
 };
 
-const rowOf = (caller: Caller, ports: DomainPorts, stored: OwnDomain): Outcome<DomainRow> => {
-  const { domain } = stored;
-  const isApex = ports.registeredDomain(domain) === domain;
-  return ports.store
-    .proof(stored.owner, domain, caller.options)
-    .map((proof) =>
-      domainRowOf(stored, [ownershipRecord(domain, proof), ...addressRecords(domain, isApex, ports.target)]),
-    );
-};
+const rowOf = (caller: Caller, ports: DomainPorts, stored: OwnDomain): Outcome<DomainRow> =>
+  safeTry(async function* () {
+    const { domain } = stored;
+    const isApex = ports.registeredDomain(domain) === domain;
+    const proof = yield* await ports.store.proof(stored.owner, domain, caller.options);
+    const records = [ownershipRecord(domain, proof), ...addressRecords(domain, isApex, ports.target)];
+    if (ports.certificates === undefined) return ok(domainRowOf(stored, records, null));
+    const certificate = yield* await ports.certificates.store.find(domain);
+    const view = withCertificate(stored, certificate, caller.context.ports.clock.now());
+    const notAfter = certificate.life === null ? null : timestampOf(certificate.life.end);
+    return ok(domainRowOf({ ...stored, ...view }, records, notAfter));
+  });
 
 /** Returns the account's domain. Does not reveal whether another account has it. */
 const findOwn = (caller: Caller, { store }: DomainPorts, domain: DomainName): Outcome<StoredDomain> =>
@@ -182,7 +186,7 @@ export const countDomains = ({ context, principal, options }: Caller): Outcome<n
   return domains === undefined ? okAsync(0) : domains.store.list(principal.account, options).map((own) => own.length);
 };
 
-/** Removes the domains of a deployment, because another account may later use its name. */
+/** Removes the domains of a deployment that was deleted. */
 export const detachDomains = (caller: Caller, name: DeploymentName): Outcome<void> =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
