@@ -64,12 +64,11 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     // Remove the schedule first, so that it never calls a deleted service.
     yield* await scheduler.remove({ name, owner }, options);
     const remove = () => services.remove(name, { etag, owner }, options);
-    // The account's turn prevents a concurrent request from adding a domain to the deleted deployment. Domains are
-    // removed last, so that a failed deletion does not lose them. Until then, no other account receives their requests.
+    // The account's turn prevents a concurrent request from adding a domain to the deleted deployment.
     const removed =
       domains === undefined
         ? await remove()
-        : await context.domains.run(owner, () => remove().andThen(() => detachDomains(caller, name)));
+        : await context.domains.run(owner, () => detachDomains(caller, name, remove));
     yield* removed;
     const json = { event: "delete", message: "The deployment was deleted" };
     const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);

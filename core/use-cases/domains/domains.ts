@@ -186,19 +186,36 @@ export const countDomains = ({ context, principal, options }: Caller): Outcome<n
   return domains === undefined ? okAsync(0) : domains.store.list(principal.account, options).map((own) => own.length);
 };
 
-/** Removes the domains of a deployment that was deleted. */
-export const detachDomains = (caller: Caller, name: DeploymentName): Outcome<void> =>
+/**
+ * Removes the domains of a deployment, because another account may later use its name. Then calls `remove`, which
+ * deletes the deployment. If that fails, stores the domains again.
+ */
+export const detachDomains = (caller: Caller, name: DeploymentName, remove: () => Outcome<void>): Outcome<void> =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
     const { domains } = context.ports.provider;
-    if (domains === undefined) return ok(undefined);
+    if (domains === undefined) return remove();
     const own = yield* await domains.store.list(principal.account, options);
-    for (const { domain } of own.filter((stored) => stored.name === name)) {
-      const detached = await changeOwn(caller, domains, domain, (stored) =>
-        domains.store.remove(domain, stored, options),
-      );
-      // The domain was removed meanwhile, or another account has taken it over.
-      if (detached.isErr() && detached.error.kind !== "not_found") return err(detached.error);
+    const detached: OwnDomain[] = [];
+    const deleted = await safeTry<void, ControlPlaneError>(async function* () {
+      for (const { domain } of own.filter((stored) => stored.name === name)) {
+        const removed = await changeOwn(caller, domains, domain, (stored) =>
+          domains.store.remove(domain, stored, options).map(() => stored),
+        );
+        if (removed.isOk()) detached.push(removed.value);
+        // Otherwise, the domain was removed meanwhile, or another account has taken it over.
+        else if (removed.error.kind !== "not_found") return err(removed.error);
+      }
+      return remove();
+    });
+    if (deleted.isOk()) return ok(undefined);
+    for (const domain of detached) {
+      // The request may have been cancelled, so the signal of the caller does not apply.
+      const restored = await domains.store.write(domain, "absent");
+      if (restored.isErr())
+        context.ports.logger.warn("a domain was lost, because the deletion of its deployment failed", {
+          ...{ domain: domain.domain, name, cause: restored.error },
+        });
     }
-    return ok(undefined);
+    return err(deleted.error);
   });

@@ -3,7 +3,10 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createSecureContext, createServer as createTlsServer } from "node:tls";
-import { CHALLENGE_PROTOCOL, createChallengeCertificate } from "../../../adapters/shared/domains/challenge-certificate.ts";
+import {
+  CHALLENGE_PROTOCOL,
+  createChallengeCertificate,
+} from "../../../adapters/shared/domains/challenge-certificate.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
 import { okAsync } from "../../../core/result.ts";
@@ -27,7 +30,11 @@ export const startResponder = async (types: ChallengeResponder["types"]): Promis
     SNICallback: (host, done) => {
       const challenge = [...published.values()].find((one) => one.type === "tls-alpn-01" && one.host === host);
       if (challenge === undefined) return done(new Error("unknown host"));
-      const { certificate, key } = createChallengeCertificate(host, challenge.keyAuthorization, createSystemClock().now());
+      const { certificate, key } = createChallengeCertificate(
+        host,
+        challenge.keyAuthorization,
+        createSystemClock().now(),
+      );
       return done(null, createSecureContext({ cert: certificate, key }));
     },
   });
