@@ -17,6 +17,7 @@ export const {
   accountId,
   billingCases,
   brokenDeployRequest,
+  certificateAuthorityCases,
   character,
   clockCases,
   cloudRunLikeCatalogue,

@@ -126,6 +126,12 @@ export { delayed, type Fault, faulty, type PortCall } from "../decorators/faulty
 export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../shared/archives/receive-archive.ts";
 export { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 export type { BillingRow } from "../shared/sql/tables/billing.ts";
+export {
+  createSimulatedAuthority,
+  type SimulatedAuthority,
+  type SimulatedAuthorityDeps,
+  type SimulatedCertificate,
+} from "./domains/simulated-authority.ts";
 export type { SimulatedDns } from "./domains/simulated-dns.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
 export type { SimulatedActivity } from "./usage/metrics.ts";

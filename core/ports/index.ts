@@ -24,6 +24,7 @@ export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/
 export type { DomainTarget } from "../domain/domains/dns-records.ts";
 export type { DomainRecord, DomainStatus, OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
 export type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
+export type { Period } from "../domain/domains/renewal.ts";
 export {
   before,
   behind,
@@ -103,6 +104,14 @@ export {
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
 export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
 export type { Billing } from "./billing.ts";
+export type {
+  CertificateAuthority,
+  CertificateRequest,
+  Challenge,
+  ChallengeResponder,
+  OrderFailed,
+  RenewalAdvice,
+} from "./certificate-authority.ts";
 export type { DnsResolver, DnsType, DomainPorts, DomainStore } from "./domain-store.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type {

@@ -81,7 +81,10 @@ const issue = async (subject: AuthoritySubject, over: Partial<CertificateRequest
   return { ...found, chain, leaf: expectCertificate(chain, found.request.host, found.key) };
 };
 
-const expectFailure = async (result: ReturnType<CertificateAuthority["order"]>, kind: "order_failed" | "unavailable") => {
+const expectFailure = async (
+  result: ReturnType<CertificateAuthority["order"]>,
+  kind: "order_failed" | "unavailable",
+) => {
   const failure = await expectError(result);
   expect(failure.kind).toBe(kind);
   return failure;

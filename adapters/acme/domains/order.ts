@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CertificateRequest } from "../../../core/ports/certificate-authority.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
-import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, errAsync, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { certificateRequest } from "../../shared/domains/x509.ts";
 import type { Account } from "./account.ts";
 import { createAuthorize } from "./authorization.ts";

@@ -46,7 +46,7 @@ const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
   [detail, ...subproblems.map((one) => one.detail)]
     .filter((one) => one !== undefined)
     .join("; ")
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ")
     .slice(0, MAX_DETAIL)
     .trim();
 

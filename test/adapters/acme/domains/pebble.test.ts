@@ -1,16 +1,21 @@
 /** The ACME client against Pebble: its contract, and what only ACME has. */
-import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { StoredAccount } from "../../../../adapters/acme/domains/account.ts";
 import type { AcmeAuthority, AcmeSettings } from "../../../../adapters/acme/domains/authority.ts";
 import { createAcmeAuthority } from "../../../../adapters/acme/domains/authority.ts";
-import type { StoredAccount } from "../../../../adapters/acme/domains/account.ts";
+import { directoryReader } from "../../../../adapters/acme/domains/directory.ts";
+import { createAcmeHttp } from "../../../../adapters/acme/domains/http.ts";
+import { certificateId } from "../../../../adapters/acme/domains/renewal-information.ts";
+import { createSignedRequests } from "../../../../adapters/acme/domains/signed-requests.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import { parseInstant } from "../../../../core/domain/wire/instant.ts";
 import type { CertificateRequest, ChallengeResponder } from "../../../../core/ports/certificate-authority.ts";
-import { unavailable } from "../../../../core/errors.ts";
-import { errAsync, okAsync } from "../../../../core/result.ts";
-import { certificateAuthorityCases, contractTests } from "../../../contracts/index.ts";
-import { type Pebble, type PebbleSettings, startPebble } from "../../../support/domains/pebble.ts";
-import { startResponder, type TestResponder } from "../../../support/domains/responder.ts";
+import { okAsync } from "../../../../core/result.ts";
+import { certificateAuthorityCases } from "../../../contracts/index.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { type PebbleSettings, startPebble } from "../../../support/domains/pebble.ts";
+import { startResponder } from "../../../support/domains/responder.ts";
 import { recorder } from "../../../support/providers/memory-platform.ts";
 import { has, needs } from "../../../support/vitest/machine.ts";
 
@@ -57,36 +62,212 @@ const open = async (types: ChallengeResponder["types"] = ["http-01"], settings: 
   };
 };
 
+const newKey = () =>
+  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
 const requestFor = (responder: ChallengeResponder, over: Partial<CertificateRequest> = {}): CertificateRequest => ({
   host: newHost(),
-  key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  key: newKey(),
   responder,
   started: () => okAsync(undefined),
   ...over,
 });
 
-const leaf = (chain: string) => new X509Certificate(chain);
+/** Reads a resource of the account. */
+const readSigned = async ({ pebble, accounts }: Awaited<ReturnType<typeof open>>, url: string): Promise<unknown> => {
+  const http = createAcmeHttp("pebble", pebble.ca);
+  const deps = { http, clock, directory: directoryReader("pebble", pebble.directory, { http, clock }) };
+  const { key, url: account } = accounts.writes.at(-1) as StoredAccount;
+  const signer = { key: createPrivateKey(key), url: account };
+  const response = await expectOk(createSignedRequests("pebble", deps).post(url, "", signer));
+  await http.close();
+  return JSON.parse(response.text);
+};
 
 for (const type of ["http-01", "tls-alpn-01"] as const)
-  describe.runIf(has("pebble"))(`with ${type}`, () => {
-    contractTests(`Pebble, ${type}`, certificateAuthorityCases, async () => {
-      const opened = await open([type], { badNonces: 30 });
-      const { responder } = opened;
-      return {
-        subject: { authority: opened.authority(), host: newHost, responder },
-        close: () => opened[Symbol.asyncDispose](),
-      };
+  describe(`with ${type} and rejected nonces`, () => {
+    let opened: Awaited<ReturnType<typeof open>> | undefined;
+    beforeAll(async () => {
+      if (has("pebble")) opened = await open([type], { badNonces: 30, delaySeconds: 1 });
     });
+    afterAll(() => opened?.[Symbol.asyncDispose]());
+    for (const { group, name, run } of certificateAuthorityCases)
+      test(`${group}: ${name}`, async (context) => {
+        needs(context, "pebble");
+        const { responder, authority } = opened as NonNullable<typeof opened>;
+        await run({ responder, authority: authority(), host: newHost });
+      });
   });
 
-test("registers one account for concurrent orders, and again after the authority lost it", async (context) => {
+test("registers one account for concurrent orders", async (context) => {
   needs(context, "pebble");
   await using first = await open();
-  const { responder } = first;
   const authority = first.authority();
-  const orders = await Promise.all([0, 1, 2].map(() => authority.order(requestFor(responder))));
+  const orders = await Promise.all(Array.from({ length: 10 }, () => authority.order(requestFor(first.responder))));
   expect(orders.every((one) => one.isOk())).toBe(true);
+  // The key first, then the URL.
   expect(first.accounts.writes.map(({ url }) => url === null)).toEqual([true, false]);
 });
-void afterAll; void beforeAll; void leaf; void errAsync; void unavailable;
-type Unused = Pebble | TestResponder; void (0 as unknown as Unused);
+
+test("registers the same key again after the authority lost its accounts, and drops the old order", async (context) => {
+  needs(context, "pebble");
+  await using first = await open();
+  await expectOk(first.authority().order(requestFor(first.responder)));
+  const [, known] = first.accounts.writes as [StoredAccount, StoredAccount];
+  await using second = await open();
+  const url = new URL(second.pebble.directory);
+  const lost = { ...known, url: `${url.origin}/my-account/feedbeef` };
+  await expectOk(second.accounts.write(lost));
+  const order = `${url.origin}/my-order/unknown`;
+  await expectOk(second.authority().order(requestFor(second.responder, { order })));
+  expect(second.accounts.writes.at(-1)).toEqual({ ...lost, url: expect.not.stringContaining("feedbeef") });
+});
+
+test("registers with an external account, and says so if the settings have none", async (context) => {
+  needs(context, "pebble");
+  const hmacKey = Buffer.alloc(48, 7).toString("base64url");
+  const config = { externalAccountBindingRequired: true, externalAccountMACKeys: { "kid-1": hmacKey } };
+  await using opened = await open(["http-01"], { config });
+  const request = () => requestFor(opened.responder);
+  const without = await expectError(opened.authority({}, accountStore()).order(request()));
+  expect(without).toMatchObject({ kind: "order_failed", message: expect.stringContaining("external account") });
+  const wrong = opened.authority(
+    { externalAccount: { keyId: "kid-1", hmacKey: Buffer.alloc(48, 8).toString("base64url") } },
+    accountStore(),
+  );
+  expect((await expectError(wrong.order(request()))).kind).toBe("order_failed");
+  await expectOk(opened.authority({ externalAccount: { keyId: "kid-1", hmacKey } }).order(request()));
+});
+
+test("does not register without agreement to the terms", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open();
+  const failure = await expectError(opened.authority({ acceptTerms: false }).order(requestFor(opened.responder)));
+  expect(failure).toMatchObject({ kind: "order_failed", message: expect.stringMatching(/terms: \S+/) });
+});
+
+test("orders a profile, and names the profiles of the authority if it does not have one", async (context) => {
+  needs(context, "pebble");
+  const profiles = {
+    default: { description: "The default", validityPeriod: 7_776_000 },
+    shortlived: { description: "Six days", validityPeriod: 518_400 },
+  };
+  await using opened = await open(["http-01"], { config: { profiles } });
+  const chain = await expectOk(opened.authority({ profile: "shortlived" }).order(requestFor(opened.responder)));
+  const { validFromDate, validToDate } = new X509Certificate(chain);
+  expect((validToDate.getTime() - validFromDate.getTime()) / 1000).toBeCloseTo(518_400, -2);
+  const failure = await expectError(opened.authority({ profile: "other" }).order(requestFor(opened.responder)));
+  expect(failure.message).toMatch(/no profile 'other'.*shortlived/);
+});
+
+test("follows renewal information, and names the replaced certificate", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open();
+  const authority = opened.authority();
+  const request = requestFor(opened.responder);
+  const first = await expectOk(authority.order(request));
+  const window = { start: "2026-01-01T00:00:00Z", end: "2026-01-02T00:00:00Z" };
+  const [certificate] = first.match(/-----BEGIN[\s\S]+?END CERTIFICATE-----/) as [string];
+  const set = (response: unknown) =>
+    opened.pebble.manage("/set-renewal-info/", { Certificate: certificate, ARIResponse: JSON.stringify(response) });
+  await set({ suggestedWindow: window });
+  expect(await expectOk(authority.advice(first))).toEqual({
+    window: { start: parseInstant(window.start), end: parseInstant(window.end) },
+    askAgainAt: expect.any(BigInt),
+  });
+  await set({ suggestedWindow: { start: "soon" } });
+  expect((await expectError(authority.advice(first))).kind).toBe("unavailable");
+  const renewal = requestFor(opened.responder, { host: request.host, replaces: first });
+  const orders: string[] = [];
+  const renewed = await expectOk(authority.order({ ...renewal, started: (order) => okAsync(void orders.push(order)) }));
+  expect(renewed).not.toBe(first);
+  expect(await readSigned(opened, orders[0] as string)).toMatchObject({ replaces: certificateId(first) });
+  // Pebble rejects a second replacement, so the client orders without it.
+  await expectOk(authority.order(requestFor(opened.responder, { host: request.host, replaces: first })));
+});
+
+test("revokes a certificate, also twice", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open();
+  const authority = opened.authority();
+  const chain = await expectOk(authority.order(requestFor(opened.responder)));
+  await expectOk(authority.revoke(chain, "superseded"));
+  await expectOk(authority.revoke(chain, "superseded"));
+  const serial = new X509Certificate(chain).serialNumber.toLowerCase();
+  const status = await opened.pebble.manage(`/cert-status-by-serial/${serial}`);
+  expect(JSON.parse(status)).toMatchObject({ Status: "Revoked" });
+});
+
+test("replaces the key of the account, also if an interruption hid the outcome", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open();
+  const { accounts, responder } = opened;
+  const authority = opened.authority();
+  await expectOk(authority.order(requestFor(responder)));
+  const before = accounts.writes.at(-1) as StoredAccount;
+  await expectOk(authority.changeKey());
+  const after = accounts.writes.at(-1) as StoredAccount;
+  expect(after).toEqual({ key: expect.not.stringContaining(before.key), url: before.url, nextKey: null });
+  await expectOk(authority.order(requestFor(responder)));
+
+  // The authority has the new key, and the store still has both.
+  const interrupted = accountStore();
+  await expectOk(interrupted.write({ ...before, nextKey: after.key }));
+  await expectOk(opened.authority({}, interrupted).order(requestFor(responder)));
+  expect(interrupted.writes.at(-1)).toEqual(after);
+
+  // The change did not reach the authority.
+  const unsent = accountStore();
+  await expectOk(unsent.write({ ...after, nextKey: newKey() }));
+  await expectOk(opened.authority({}, unsent).order(requestFor(responder)));
+  expect(unsent.writes.at(-1)).toEqual(after);
+});
+
+test("another client continues an interrupted order", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open(["http-01"], { delaySeconds: 1 });
+  const orders: string[] = [];
+  const request = requestFor(opened.responder, { started: (order) => okAsync(void orders.push(order)) });
+  const aborted = new AbortController();
+  const stopping = {
+    ...opened.responder,
+    // The authority reads the challenge after the client has stopped.
+    withdraw: () => okAsync(undefined),
+    publish: (challenge: Parameters<ChallengeResponder["publish"]>[0]) =>
+      opened.responder.publish(challenge).andTee(() => setImmediate(() => aborted.abort())),
+  };
+  const { kind } = await expectError(
+    opened.authority().order({ ...request, responder: stopping }, { signal: aborted.signal }),
+  );
+  expect(kind).toBe("unavailable");
+  const [order] = orders;
+  const chain = await expectOk(opened.authority().order({ ...request, order }));
+  // A finished order returns the same certificate.
+  expect(await expectOk(opened.authority().order({ ...request, order }))).toBe(chain);
+  expect(orders).toHaveLength(1);
+});
+
+test("reports the words of the authority about a failed validation", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open(["http-01", "tls-alpn-01"], {
+    config: { domainBlocklist: ["blocked.acme.example"] },
+  });
+  const deaf = { ...opened.responder, publish: () => okAsync(undefined) };
+  const failure = await expectError(opened.authority().order(requestFor(deaf)));
+  expect(failure).toMatchObject({ kind: "order_failed", message: expect.stringMatching(/validate the host.*404/) });
+  const blocked = requestFor(opened.responder, { host: "blocked.acme.example" });
+  expect((await expectError(opened.authority().order(blocked))).message).toContain("does not issue certificates for");
+});
+
+test("is unavailable while the authority is down, or has a certificate of another authority", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open();
+  const other = opened.authority({ ca: undefined }, accountStore());
+  expect((await expectError(other.order(requestFor(opened.responder)))).kind).toBe("unavailable");
+  const authority = opened.authority();
+  const chain = await expectOk(authority.order(requestFor(opened.responder)));
+  await opened.pebble.stop();
+  expect((await expectError(authority.order(requestFor(opened.responder)))).kind).toBe("unavailable");
+  expect((await expectError(authority.advice(chain))).kind).toBe("unavailable");
+  expect((await expectError(authority.revoke(chain, "unspecified"))).kind).toBe("unavailable");
+});
