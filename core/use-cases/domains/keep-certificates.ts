@@ -20,8 +20,11 @@ import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import { checkReachability, checkRecords } from "./check-records.ts";
 
-/** How often the keeper looks for hosts that need a certificate, in milliseconds. */
+/** The default pause between looks for hosts that need a certificate, in milliseconds. */
 const LOOK_MS = 5000;
+
+/** The shortest time between a certificate and its renewal, in milliseconds. Bad advice must not use up the budget. */
+const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
 
 /** The maximum number of concurrent orders and requests for advice. */
 const MAX_CONCURRENT = 20;
@@ -50,6 +53,12 @@ const recordsRefusal = (host: DomainName, outcome: CheckOutcome): Refusal | unde
 const budgetMessage = (registered: string): string =>
   `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
 
+export interface KeepOptions {
+  readonly signal: AbortSignal;
+  /** How often to look for hosts that need a certificate, in milliseconds. Defaults to 5 seconds. */
+  readonly lookMs?: number;
+}
+
 type Started = (order: string) => ResultAsync<void, Unavailable>;
 
 /** Keeps the certificates of one control plane. */
@@ -66,6 +75,8 @@ class CertificateKeeper {
   readonly #adviceAt = new Map<DomainName, Instant>();
   /** The hosts whose last task failed because of the platform itself. */
   readonly #heldUntil = new Map<DomainName, Instant>();
+  /** No renewal begins earlier, by host. */
+  readonly #renewableAt = new Map<DomainName, Instant>();
 
   constructor(context: Context, domains: DomainPorts, ports: CertificatePorts, options: CallOptions) {
     this.#context = context;
@@ -74,14 +85,14 @@ class CertificateKeeper {
     this.#options = options;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run({ signal, lookMs = LOOK_MS }: KeepOptions): Promise<void> {
     const { clock, logger } = this.#context.ports;
     while (!signal.aborted) {
       const looked = await catchBugs(() => this.#look());
       if (looked.isErr()) logger.error("could not look for certificates to order", { cause: looked.error });
       // A task that ends makes room for another one.
       const woken = new AbortController();
-      const pause = clock.sleep(LOOK_MS, AbortSignal.any([signal, woken.signal]));
+      const pause = clock.sleep(lookMs, AbortSignal.any([signal, woken.signal]));
       await Promise.race([pause, ...(this.#running.size < MAX_CONCURRENT ? [] : this.#running.values())]);
       woken.abort();
     }
@@ -116,7 +127,8 @@ class CertificateKeeper {
     const { host } = wanted;
     if (this.#running.has(host) || this.#running.size >= MAX_CONCURRENT) return;
     if ((this.#heldUntil.get(host) ?? this.#now) > this.#now) return;
-    if (orderDueAt(certificate, this.#now) <= this.#now)
+    const isHeld = isValid(certificate, this.#now) && (this.#renewableAt.get(host) ?? this.#now) > this.#now;
+    if (!isHeld && orderDueAt(certificate, this.#now) <= this.#now)
       return this.#start(host, () => this.#order(wanted, certificate));
     const askAt = this.#adviceAt.get(host) ?? certificate.renewal?.askAgainAt;
     if (isValid(certificate, this.#now) && (askAt === undefined || askAt <= this.#now))
@@ -162,6 +174,7 @@ class CertificateKeeper {
           if ("message" in issued) return this.#fail(certificate, issued);
           const completed = yield* await this.#ports.store.complete(host, issued.authority, issued.chain);
           this.#adviceAt.delete(host);
+          this.#renewableAt.set(host, plusMillis(this.#now, RENEWAL_PAUSE_MS));
           logger.info("got a certificate", {
             ...{ host, authority: issued.authority },
             notAfter: completed.life === null ? undefined : timestampOf(completed.life.end),
@@ -297,8 +310,8 @@ class CertificateKeeper {
 }
 
 /** Keeps the certificates until the signal aborts. Does nothing if the provider gets no certificates. */
-export const keepCertificates = async (context: Context, options: { readonly signal: AbortSignal }): Promise<void> => {
+export const keepCertificates = async (context: Context, options: KeepOptions): Promise<void> => {
   const { domains } = context.ports.provider;
   if (domains?.certificates === undefined) return;
-  await new CertificateKeeper(context, domains, domains.certificates, options).run(options.signal);
+  await new CertificateKeeper(context, domains, domains.certificates, options).run(options);
 };

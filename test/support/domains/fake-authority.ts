@@ -23,6 +23,7 @@ export interface FakeAuthority extends CertificateAuthority {
   failure: (request: CertificateRequest) => OrderFailed | Unavailable | undefined;
   /** Called after the challenge is published. */
   validate: (challenge: Challenge) => Promise<void>;
+  /** The advice for the present certificate. */
   window: Period | null;
 }
 
@@ -32,6 +33,7 @@ export const createFakeAuthority = (clock: Pick<Clock, "now">, name = "ca.test")
     const from = clock.now();
     const until = plusMillis(from, 60 * DAY_MS);
     const publicKey = createPublicKey(request.key);
+    authority.window = null;
     return signCertificate({ issuer: name, issuerKey, publicKey, hosts: [request.host], from, until });
   };
   const authority: FakeAuthority = {
