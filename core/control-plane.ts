@@ -58,6 +58,7 @@ import { restartDeployment, setEnvironment } from "./use-cases/deploy/releases/r
 import { planRollback, type RollbackPlanResponse, rollback } from "./use-cases/deploy/releases/rollback.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import * as domains from "./use-cases/domains/domains.ts";
+import { type KeepOptions, keepCertificates } from "./use-cases/domains/keep-certificates.ts";
 import { type FollowRequest, followLogs } from "./use-cases/logs/follow-logs.ts";
 import { getLogHistogram, listLogValues } from "./use-cases/logs/log-statistics.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
@@ -413,6 +414,11 @@ export interface ControlPlane {
    * account cannot be started, starts those of the other accounts, and then fails. The host may then call it again.
    */
   resumeRedeploys(options?: CallOptions): Outcome<number>;
+  /**
+   * Orders and renews certificates until the signal aborts. A host calls it at its start. Only one process at a time may
+   * do so on a platform. Resolves immediately if the provider gets no certificates.
+   */
+  keepCertificates(options: KeepOptions): Promise<void>;
   /** Ends the requests that wait for a log entry. Later requests do not wait. */
   endWaits(): void;
   /** Resolves when no deploy is running in this process. */
@@ -510,6 +516,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     getMetrics: bind(getMetrics),
     getSubscription: bind(getSubscription),
     resumeRedeploys: (options) => new ResultAsync(resumeRedeploys(context, options)),
+    keepCertificates: (options) => keepCertificates(context, options),
     endWaits: () => context.heldReads.close(),
     settle: () => context.deploys.settle(),
     close: () => {

@@ -6,6 +6,7 @@ import { PROBE_SECONDS } from "../adapters/gcp/deploy/probes.ts";
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
+import { localTarget } from "../adapters/local/domains/settings.ts";
 import { refusedArguments, refusedGroups, uncountedMemory } from "../adapters/local/sandbox/refused-calls.ts";
 import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
 import {
@@ -224,7 +225,12 @@ const capabilities = (): string => {
   const toolchain = { node: "node", npm: "npm", shims: "", python: "python3" };
   const local = new Map(
     featuresOf(
-      localCapabilities(config, { runner, limits: "cgroup", containers, networks, reason: undefined }, toolchain),
+      localCapabilities(
+        config,
+        { runner, limits: "cgroup", containers, networks, reason: undefined },
+        toolchain,
+        localTarget(config, undefined),
+      ),
     ),
   );
   const gcp = new Map(

@@ -1,6 +1,7 @@
 /** The capabilities of the local provider on this machine, with reasons. */
 import { availableParallelism, totalmem } from "node:os";
 import { deployLimits, MiB, uploadHours } from "../../core/domain/accounts/limits.ts";
+import type { DomainTarget } from "../../core/domain/domains/dns-records.ts";
 import {
   type Capabilities,
   deadlinesIn,
@@ -12,6 +13,7 @@ import {
 import { sqlQueries } from "../shared/sql/process/installed.ts";
 import type { Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
+import { domainsFeature } from "./domains/settings.ts";
 import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 import { METRIC_DAYS } from "./usage/rollups.ts";
 
@@ -74,7 +76,12 @@ const sizes = (): Capabilities["resources"] => {
   return Array.from({ length: maxCpu }, (_, index) => ({ cpu: index + 1, memory }));
 };
 
-export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain: Toolchain): Capabilities => ({
+export const localCapabilities = (
+  config: LocalConfig,
+  chosen: Chosen,
+  toolchain: Toolchain,
+  target: DomainTarget,
+): Capabilities => ({
   provider: "local",
   region: "local",
   runs: offered(),
@@ -105,9 +112,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     dockerfile: dockerfiles(chosen),
   },
   names: { remembers_freed: offered() },
-  domains: missing(
-    "the local provider does not get certificates; put a reverse proxy with a certificate in front of the ingress",
-  ),
+  domains: domainsFeature(config, target),
   secrets: offered("encrypted in the data folder, with a key in a separate file"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
   volumes: {

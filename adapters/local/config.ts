@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { accountLimits, GiB, releaseLimits } from "../../core/domain/accounts/limits.ts";
 import { idleModes } from "../../core/domain/deploy/idle.ts";
+import { domainSettings } from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { readUidRange } from "./sandbox/users/uid-range.ts";
 
@@ -68,6 +69,7 @@ export const localConfigSchema = z
       .describe(
         "Seconds for which browsers must use HTTPS for a host that they have visited (HSTS); 0 sends no such header",
       ),
+    ...domainSettings,
     runner: z
       .enum(["auto", "container", "bubblewrap", "process"])
       .default("auto")

@@ -2,11 +2,14 @@
 import { join } from "node:path";
 import { timestampOf } from "../../core/domain/wire/instant.ts";
 import { unavailable } from "../../core/errors.ts";
+import type { DomainPorts } from "../../core/ports/domain-store.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { createIdentity, type JwtIssuer } from "../jwt/index.ts";
 import { createDiskSpool } from "../shared/archives/disk-spool.ts";
+import { createAuthoritativeDns } from "../shared/domains/authoritative-dns.ts";
+import { registeredDomain } from "../shared/domains/public-suffixes.ts";
 import { compileRe2 } from "../shared/logs/re2.ts";
 import { noBilling } from "../shared/usage/none.ts";
 import { keptSigningKey } from "./accounts/identity.ts";
@@ -21,6 +24,10 @@ import { Leftovers } from "./data-folder/leftovers.ts";
 import { ReadOnlyFile } from "./data-folder/read-only-file.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
+import { createAuthorities } from "./domains/authorities.ts";
+import { discardLostKeys, LocalCertificates } from "./domains/certificate-store.ts";
+import { LocalDomains } from "./domains/domain-store.ts";
+import { localTarget } from "./domains/settings.ts";
 import { ENGINE_FILE } from "./engine/engine-file.ts";
 import type { EngineConnection } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
@@ -38,8 +45,10 @@ import { LocalSecrets } from "./secrets/secret-store.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
 import { AccountUserRows } from "./state/account-users.ts";
+import { CertificateRows } from "./state/certificates.ts";
 import { openState } from "./state/database.ts";
 import { DeployRows } from "./state/deploys.ts";
+import { DomainRows } from "./state/domains.ts";
 import { createKeyRows } from "./state/keys.ts";
 import { lockServer } from "./state/lock-data-dir.ts";
 import { ScheduleRows } from "./state/schedules.ts";
@@ -165,10 +174,28 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   await scheduler.open(platform.jobs());
   const findDown = watchHealth({ dataDir, db, losesLogs: () => connection.losesLogs(), logger });
 
+  const target = localTarget(config, domain);
+  const capabilities = localCapabilities(config, chosen, toolchain, target);
+  const certificateRows = new CertificateRows(db);
+  discardLostKeys(certificateRows, cipher);
+  const certificates = new LocalCertificates({
+    ...{ rows: certificateRows, domains: new DomainRows(db), services: rows, engine, cipher },
+    // A proxy in front of the ingress has its own certificates.
+    hostsBelow: domain?.proxy === undefined ? domain?.name : undefined,
+  });
+  const authorities = createAuthorities(config, { rows: certificateRows, cipher, clock, logger });
+  stack.defer(async () => void (await Promise.all(authorities.map((authority) => authority.close()))));
+  const domains: DomainPorts = {
+    store: new LocalDomains({ db, engine, proofKey: settings.get("storage_key") as string, ids }),
+    dns: createAuthoritativeDns({ server: config.dnsServer, clock }),
+    ...{ target, registeredDomain },
+    certificates: { store: certificates, responder: certificates, authorities },
+  };
+
   const instancePrices = instancePricesOf(config.priceList);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
-    capabilities: localCapabilities(config, chosen, toolchain),
+    capabilities,
     services: platform,
     builder: createLocalBuilder({
       images,
@@ -185,6 +212,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     }),
     volumes,
     secrets: new LocalSecrets(db, cipher, clock),
+    ...(capabilities.domains.supported ? { domains } : {}),
     scheduler,
     logs,
     sql,

@@ -8,6 +8,7 @@ import type { OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
 import type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
 import type { Conflict, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
+import type { CertificatePorts } from "./certificate-store.ts";
 import type { CallOptions } from "./system.ts";
 
 /**
@@ -74,4 +75,6 @@ export interface DomainPorts {
   /** Must not change while the control plane runs. */
   readonly target: DomainTarget;
   readonly registeredDomain: RegisteredDomain;
+  /** Absent if the provider gets no certificates. A domain is then active if its DNS records are correct. */
+  readonly certificates?: CertificatePorts | undefined;
 }

@@ -31,7 +31,7 @@ const rules: readonly Rule[] = [
   ...["memory", "local"].map((provider) => ({
     from: new RegExp(`^adapters/${provider}/`),
     may: [
-      new RegExp(`^adapters/(${provider}|shared|decorators|jwt)/`),
+      new RegExp(`^adapters/(${provider}|acme|shared|decorators|jwt)/`),
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,

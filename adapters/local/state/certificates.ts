@@ -43,7 +43,7 @@ export interface CertificateRow {
 export interface AuthorityAccountRow {
   /** The URL of the authority's directory. */
   readonly directory: string;
-  /** The encrypted private key. */
+  /** The encrypted private keys. */
   readonly key: Uint8Array;
   readonly url: string | null;
 }

@@ -188,7 +188,7 @@ const domains = `
   -- The accounts at certificate authorities.
   CREATE TABLE authority_accounts (
     directory TEXT PRIMARY KEY,
-    -- The encrypted key.
+    -- The encrypted keys.
     key BLOB NOT NULL,
     -- NULL until the authority has confirmed the account.
     url TEXT

@@ -128,10 +128,23 @@ const caaProblem = (
     : `The CAA records of '${domain}' do not permit a certificate from ${listed(authorities)}. Add the record CAA '0 issue "${authorities[0]}"'.`;
 };
 
-/** Returns a message for each record that is missing or wrong, each with the next step. */
-export const recordProblems = (domain: DomainName, found: FoundRecords, expected: ExpectedRecords): readonly string[] =>
+/** Returns a message for each address or CAA record that is missing or wrong, each with the next step. */
+export const reachabilityProblems = (
+  domain: DomainName,
+  found: Pick<FoundRecords, "addresses" | "caa">,
+  expected: Pick<ExpectedRecords, "addresses" | "authorities">,
+): readonly string[] =>
   [
-    ownershipProblem(domain, found.ownership, expected.proof),
     addressProblem(domain, found.addresses, expected.addresses),
     caaProblem(domain, found.caa, expected.authorities),
   ].filter((one) => one !== undefined);
+
+/** Returns a message for each record that is missing or wrong, each with the next step. */
+export const recordProblems = (
+  domain: DomainName,
+  found: FoundRecords,
+  expected: ExpectedRecords,
+): readonly string[] => {
+  const ownership = ownershipProblem(domain, found.ownership, expected.proof);
+  return [...(ownership === undefined ? [] : [ownership]), ...reachabilityProblems(domain, found, expected)];
+};

@@ -56,10 +56,15 @@ export const domainSchema = z
     name: z.string().meta({ description: "The deployment that serves the domain." }),
     status: z.enum(domainStatuses).meta({
       description:
-        "`pending`: no check has succeeded yet. `active`: the last check succeeded. `failing`: a check succeeded " +
-        "earlier, but the last one found a problem; requests still reach the deployment.",
+        "`pending`: no check has succeeded yet, or the domain waits for its first certificate. `active`: the last check " +
+        "succeeded. `failing`: a check succeeded earlier, but the last one found a problem, or the certificate cannot " +
+        "be renewed; requests still reach the deployment.",
     }),
     detail: z.string().meta({ description: "The state in words, with the next step." }),
+    certificate: z
+      .object({ not_after: z.string().meta({ format: "date-time", description: "When the certificate expires." }) })
+      .nullable()
+      .meta({ description: "The certificate; null if the domain has none, or the provider gets no certificates." }),
     records: z.array(recordSchema).meta({ description: "The DNS records that the domain needs." }),
     created_at: z.string().meta({ format: "date-time" }),
     checked_at: z
@@ -85,12 +90,20 @@ export const newDomain = (
   checkedAt: null,
 });
 
-/** Converts a domain to its client view. */
-export const domainRowOf = (stored: OwnDomain, records: readonly DomainRecord[]): DomainRow => ({
+/**
+ * Converts a domain to its client view.
+ * @param notAfter the expiry of its certificate; null if it has none
+ */
+export const domainRowOf = (
+  stored: OwnDomain,
+  records: readonly DomainRecord[],
+  notAfter: Timestamp | null,
+): DomainRow => ({
   domain: stored.domain,
   name: stored.name,
   status: stored.status,
   detail: stored.detail,
+  certificate: notAfter === null ? null : { not_after: notAfter },
   records: [...records],
   created_at: stored.createdAt,
   checked_at: stored.checkedAt,

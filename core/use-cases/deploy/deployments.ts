@@ -68,7 +68,7 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     const removed =
       domains === undefined
         ? await remove()
-        : await context.domains.run(owner, () => detachDomains(caller, name).andThen(remove));
+        : await context.domains.run(owner, () => detachDomains(caller, name, remove));
     yield* removed;
     const json = { event: "delete", message: "The deployment was deleted" };
     const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);

@@ -1,4 +1,5 @@
 /** Adds, lists, checks and removes the own domains of an account. */
+import { withCertificate } from "../../domain/domains/certificate.ts";
 import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
   type DomainRow,
@@ -34,15 +35,18 @@ const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> =>
     : ok(domains);
 };
 
-const rowOf = (caller: Caller, ports: DomainPorts, stored: OwnDomain): Outcome<DomainRow> => {
-  const { domain } = stored;
-  const isApex = ports.registeredDomain(domain) === domain;
-  return ports.store
-    .proof(stored.owner, domain, caller.options)
-    .map((proof) =>
-      domainRowOf(stored, [ownershipRecord(domain, proof), ...addressRecords(domain, isApex, ports.target)]),
-    );
-};
+const rowOf = (caller: Caller, ports: DomainPorts, stored: OwnDomain): Outcome<DomainRow> =>
+  safeTry(async function* () {
+    const { domain } = stored;
+    const isApex = ports.registeredDomain(domain) === domain;
+    const proof = yield* await ports.store.proof(stored.owner, domain, caller.options);
+    const records = [ownershipRecord(domain, proof), ...addressRecords(domain, isApex, ports.target)];
+    if (ports.certificates === undefined) return ok(domainRowOf(stored, records, null));
+    const certificate = yield* await ports.certificates.store.find(domain);
+    const view = withCertificate(stored, certificate, caller.context.ports.clock.now());
+    const notAfter = certificate.life === null ? null : timestampOf(certificate.life.end);
+    return ok(domainRowOf({ ...stored, ...view }, records, notAfter));
+  });
 
 /** Returns the account's domain. Does not reveal whether another account has it. */
 const findOwn = (caller: Caller, { store }: DomainPorts, domain: DomainName): Outcome<StoredDomain> =>
@@ -182,19 +186,36 @@ export const countDomains = ({ context, principal, options }: Caller): Outcome<n
   return domains === undefined ? okAsync(0) : domains.store.list(principal.account, options).map((own) => own.length);
 };
 
-/** Removes the domains of a deployment, because another account may later use its name. */
-export const detachDomains = (caller: Caller, name: DeploymentName): Outcome<void> =>
+/**
+ * Removes the domains of a deployment, because another account may later use its name. Then calls `remove`, which
+ * deletes the deployment. If that fails, stores the domains again.
+ */
+export const detachDomains = (caller: Caller, name: DeploymentName, remove: () => Outcome<void>): Outcome<void> =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
     const { domains } = context.ports.provider;
-    if (domains === undefined) return ok(undefined);
+    if (domains === undefined) return remove();
     const own = yield* await domains.store.list(principal.account, options);
-    for (const { domain } of own.filter((stored) => stored.name === name)) {
-      const detached = await changeOwn(caller, domains, domain, (stored) =>
-        domains.store.remove(domain, stored, options),
-      );
-      // The domain was removed meanwhile, or another account has taken it over.
-      if (detached.isErr() && detached.error.kind !== "not_found") return err(detached.error);
+    const detached: OwnDomain[] = [];
+    const deleted = await safeTry<void, ControlPlaneError>(async function* () {
+      for (const { domain } of own.filter((stored) => stored.name === name)) {
+        const removed = await changeOwn(caller, domains, domain, (stored) =>
+          domains.store.remove(domain, stored, options).map(() => stored),
+        );
+        if (removed.isOk()) detached.push(removed.value);
+        // Otherwise, the domain was removed meanwhile, or another account has taken it over.
+        else if (removed.error.kind !== "not_found") return err(removed.error);
+      }
+      return remove();
+    });
+    if (deleted.isOk()) return ok(undefined);
+    for (const domain of detached) {
+      // The request may have been cancelled, so the signal of the caller does not apply.
+      const restored = await domains.store.write(domain, "absent");
+      if (restored.isErr())
+        context.ports.logger.warn("a domain was lost, because the deletion of its deployment failed", {
+          ...{ domain: domain.domain, name, cause: restored.error },
+        });
     }
-    return ok(undefined);
+    return err(deleted.error);
   });

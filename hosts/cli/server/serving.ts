@@ -93,6 +93,7 @@ const open = async (
   const stopping = new AbortController();
   // Runs in the background, because a cloud may respond slowly.
   void resumeRedeploys({ controlPlane, clock: platform.ports.clock, log, stopping: stopping.signal });
+  const certificates = controlPlane.keepCertificates({ signal: stopping.signal });
   return {
     port,
     ingressPort: loaded.ingressPort,
@@ -111,6 +112,7 @@ const open = async (
     stop: async () => {
       log.info("stopping");
       stopping.abort();
+      await certificates;
       // Ends the streams of running deploys. The server would otherwise wait for them.
       await controlPlane.close();
       await app.close();

@@ -24,10 +24,13 @@ const openOverSocket = async (config: Config): Promise<LocalProvider> => {
   return { ...local, close };
 };
 
+/** The settings without which the provider does not support own domains. */
+const withDomains = { acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"] };
+
 /** @param overSocket whether the server uses the engine through its socket */
 export const startEngine = async (runner: RunnerKind, overSocket = false) => {
   const dataDir = await mkdtemp(join(tmpdir(), "portside-contract-"));
-  const config = { dataDir, runner, ingressPort: 0, drainSeconds: 1, graceSeconds: 1 };
+  const config = { dataDir, runner, ingressPort: 0, drainSeconds: 1, graceSeconds: 1, ...withDomains };
   const open = () => (overSocket ? openOverSocket(config) : createLocalProvider(config, { keepsImages: false }));
   let local = await open();
   const close = async () => {

@@ -33,6 +33,7 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   endWaits: "not of an account",
   settle: "not of an account",
   resumeRedeploys: "not of an account",
+  keepCertificates: "not of an account",
   close: "not of an account",
   hasSessions: "not of an account",
   signIn: "not of an account",

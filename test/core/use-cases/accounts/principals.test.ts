@@ -19,6 +19,7 @@ const withoutAccount = [
   "signIn",
   "whenSignedOut",
   "resumeRedeploys",
+  "keepCertificates",
   "endWaits",
   "settle",
   "close",

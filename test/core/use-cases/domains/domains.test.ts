@@ -100,6 +100,7 @@ describe("add", () => {
     const platform = await start();
     const added = await add(platform, "App.Example.COM.");
     expect(added).toEqual({
+      certificate: null,
       domain: DOMAIN,
       name: "app",
       status: "pending",
@@ -483,5 +484,20 @@ describe("remove", () => {
     const deleted = await controlPlane.deleteDeployment(principal(), { name: "app" });
     expect(deleted._unsafeUnwrapErr().kind).toBe("unavailable");
     expect((await controlPlane.listDeployments(principal()))._unsafeUnwrap()).toHaveLength(1);
+  });
+
+  test("keeps the domains if the deployment cannot be removed", async () => {
+    const platform = await start({
+      around: ({ services }) => ({
+        services: faulty(services, ({ method }) => (method === "remove" ? { error: unavailable("down") } : undefined)),
+      }),
+    });
+    await add(platform);
+    await add(platform, "second.example.com");
+    const before = await list(platform);
+    const { controlPlane, principal } = platform;
+    const deleted = await controlPlane.deleteDeployment(principal(), { name: "app" });
+    expect(deleted._unsafeUnwrapErr().kind).toBe("unavailable");
+    expect(await list(platform)).toEqual(before);
   });
 });

@@ -1,0 +1,74 @@
+/** The certificate authorities that the settings name. The state stores the accounts at them, encrypted. */
+import { readFileSync } from "node:fs";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
+import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";
+import { type AcmeAuthority, type AcmeSettings, createAcmeAuthority } from "../../acme/domains/authority.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import type { SecretCipher } from "../secrets/secret-cipher.ts";
+import type { CertificateRows } from "../state/certificates.ts";
+import type { DomainSettings } from "./settings.ts";
+
+interface AccountDeps {
+  readonly rows: CertificateRows;
+  readonly cipher: SecretCipher;
+}
+
+type Keys = Pick<StoredAccount, "key" | "nextKey">;
+
+const guarded = <T>(work: () => T): ResultAsync<T, Unavailable> => {
+  try {
+    return okAsync(work());
+  } catch (cause) {
+    return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
+  }
+};
+
+const accountsAt = (directory: string, { rows, cipher }: AccountDeps): AccountStore => {
+  const id = { kind: "authority", name: directory } as const;
+  return {
+    read: () =>
+      guarded(() => {
+        const row = rows.account(directory);
+        const keys = row === undefined ? undefined : cipher.openPrivateKey(id, row.key);
+        return row === undefined || keys === undefined ? null : { ...(JSON.parse(keys) as Keys), url: row.url };
+      }),
+    write: ({ key, nextKey, url }) =>
+      guarded(() => {
+        const keys: Keys = { key, nextKey };
+        rows.putAccount({ directory, key: cipher.sealPrivateKey(id, JSON.stringify(keys)), url });
+      }),
+  };
+};
+
+const readSetting = (path: string, flag: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new Error(`The file ${path} cannot be read: ${(cause as Error).message}. Correct ${flag}.`, { cause });
+  }
+};
+
+const externalAccountOf = ({ acmeEabKid, acmeEabKeyFile }: DomainSettings): AcmeSettings["externalAccount"] => {
+  if (acmeEabKid === undefined && acmeEabKeyFile === undefined) return undefined;
+  if (acmeEabKid === undefined || acmeEabKeyFile === undefined)
+    throw new Error("--acme-eab-kid and --acme-eab-key-file require each other. Set both or neither.");
+  return { keyId: acmeEabKid, hmacKey: readSetting(acmeEabKeyFile, "--acme-eab-key-file").trim() };
+};
+
+/** Throws an `Error` if a file of the settings cannot be read. The caller must close the authorities. */
+export const createAuthorities = (
+  settings: DomainSettings,
+  { clock, logger, ...deps }: AccountDeps & { readonly clock: Clock; readonly logger: Logger },
+): readonly AcmeAuthority[] => {
+  const { acmeEmail, acmeDirectory, acmeCa, acmeProfile } = settings;
+  const ca = acmeCa === undefined ? undefined : readSetting(acmeCa, "--acme-ca");
+  const externalAccount = externalAccountOf(settings);
+  return acmeDirectory.map((directory) =>
+    createAcmeAuthority(
+      { directory, ca, profile: acmeProfile, acceptTerms: true, email: acmeEmail, externalAccount },
+      { accounts: accountsAt(directory, deps), clock, logger },
+    ),
+  );
+};

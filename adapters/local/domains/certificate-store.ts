@@ -1,0 +1,214 @@
+/** The local CertificateStore. The state stores the certificates, with encrypted private keys. */
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import type { AttemptState, HostCertificate, RenewalPlan } from "../../../core/domain/domains/certificate.ts";
+import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
+import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
+import {
+  type Instant,
+  instantOfMillis,
+  parseInstant,
+  type Timestamp,
+  timestampOf,
+} from "../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
+import type { CertificateHost, CertificateStore, NextCertificate } from "../../../core/ports/certificate-store.ts";
+import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { SecretCipher } from "../secrets/secret-cipher.ts";
+import type { CertificateRow, CertificateRows } from "../state/certificates.ts";
+import type { DomainRows } from "../state/domains.ts";
+import type { ServiceRows } from "../state/services.ts";
+
+export interface CertificateStoreDeps {
+  readonly rows: CertificateRows;
+  readonly domains: Pick<DomainRows, "routes">;
+  readonly services: Pick<ServiceRows, "all">;
+  readonly engine: Pick<Engine, "apply">;
+  readonly cipher: SecretCipher;
+  /** The domain below which each deployment has a host with its own certificate; undefined if there is none. */
+  readonly hostsBelow: string | undefined;
+}
+
+const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
+
+const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
+
+interface StoredPlan {
+  readonly start: Timestamp;
+  readonly end: Timestamp;
+  readonly askAgainAt: Timestamp;
+  readonly random: number;
+}
+
+const renderPlan = ({ window, askAgainAt, random }: RenewalPlan): string => {
+  const [start, end] = [timestampOf(window.start), timestampOf(window.end)];
+  return JSON.stringify({ start, end, askAgainAt: timestampOf(askAgainAt), random } satisfies StoredPlan);
+};
+
+const parsePlan = (text: string): RenewalPlan => {
+  const { start, end, askAgainAt, random } = JSON.parse(text) as StoredPlan;
+  const window = { start: instantIn(start), end: instantIn(end) };
+  return { window, askAgainAt: instantIn(askAgainAt), random };
+};
+
+const certificateOf = (row: CertificateRow): HostCertificate => ({
+  host: row.host,
+  life:
+    row.notBefore === null || row.notAfter === null
+      ? null
+      : { start: instantIn(row.notBefore), end: instantIn(row.notAfter) },
+  authority: row.authority,
+  renewal: row.renewal === null ? null : parsePlan(row.renewal),
+  failures: row.failures,
+  reason: row.reason,
+  nextAttemptAt: row.nextAttemptAt === null ? null : instantIn(row.nextAttemptAt),
+});
+
+const newKey = (): string =>
+  generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  }).privateKey;
+
+const noCertificate = {
+  ...{ chain: null, key: null, notBefore: null, notAfter: null, authority: null, renewal: null },
+} as const;
+
+const noNext = { nextKey: null, nextOrder: null, nextAuthority: null } as const;
+
+/**
+ * Removes the private keys that the cipher cannot open, and their certificates. After the loss of the secrets key, the
+ * server orders other certificates.
+ */
+export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher): void => {
+  for (const { host, key, nextKey } of rows.all()) {
+    const isLost = (sealed: Uint8Array | null) =>
+      sealed !== null && cipher.openPrivateKey(keyId(host), sealed) === undefined;
+    const lost = { ...(isLost(key) ? noCertificate : {}), ...(isLost(nextKey) ? noNext : {}) };
+    if (Object.keys(lost).length > 0) rows.change(host, lost);
+  }
+  for (const { directory, key } of rows.accounts())
+    if (cipher.openPrivateKey({ kind: "authority", name: directory }, key) === undefined) rows.removeAccount(directory);
+};
+
+export class LocalCertificates implements CertificateStore, ChallengeResponder {
+  readonly types = ["http-01", "tls-alpn-01"] as const;
+  readonly #deps: CertificateStoreDeps;
+
+  /** Withdraws the challenges of an earlier process. */
+  constructor(deps: CertificateStoreDeps) {
+    this.#deps = deps;
+    deps.rows.withdrawAll();
+  }
+
+  hosts(): ResultAsync<readonly CertificateHost[], Unavailable> {
+    return this.#guarded(() => {
+      const { domains, services, hostsBelow } = this.#deps;
+      const own = domains.routes().map(({ domain, owner }) => ({ host: domain, account: owner, isOwn: true }));
+      if (hostsBelow === undefined) return own;
+      const serving = services.all().filter((service) => service.serving !== null);
+      const below = serving.map(({ name, owner }) => ({
+        ...{ host: `${name}.${hostsBelow}` as DomainName, account: owner },
+        isOwn: false,
+      }));
+      return [...own, ...below];
+    });
+  }
+
+  find(host: DomainName): ResultAsync<HostCertificate, Unavailable> {
+    return this.#guarded(() => certificateOf(this.#deps.rows.of(host)));
+  }
+
+  list(): ResultAsync<readonly HostCertificate[], Unavailable> {
+    return this.#guarded(() => this.#deps.rows.all().map(certificateOf));
+  }
+
+  chain(host: DomainName): ResultAsync<string | null, Unavailable> {
+    return this.#guarded(() => this.#deps.rows.of(host).chain);
+  }
+
+  next(host: DomainName): ResultAsync<NextCertificate, Unavailable> {
+    return this.#guarded(() => {
+      const { rows, cipher } = this.#deps;
+      const { nextKey, nextOrder, nextAuthority } = rows.of(host);
+      const key = nextKey === null ? undefined : cipher.openPrivateKey(keyId(host), nextKey);
+      if (key !== undefined) {
+        const order =
+          nextOrder === null || nextAuthority === null ? null : { authority: nextAuthority, url: nextOrder };
+        return { key, order };
+      }
+      const created = newKey();
+      rows.change(host, { ...noNext, nextKey: cipher.sealPrivateKey(keyId(host), created) });
+      return { key: created, order: null };
+    });
+  }
+
+  noteOrder(host: DomainName, order: NextCertificate["order"]): ResultAsync<void, Unavailable> {
+    const change = { nextOrder: order?.url ?? null, nextAuthority: order?.authority ?? null };
+    return this.#guarded(() => this.#deps.rows.change(host, change));
+  }
+
+  complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable> {
+    return this.#guarded(() => {
+      const { rows } = this.#deps;
+      const { validFromDate, validToDate } = new X509Certificate(chain);
+      const [notBefore, notAfter] = [validFromDate, validToDate].map((date) =>
+        timestampOf(instantOfMillis(date.getTime())),
+      ) as [Timestamp, Timestamp];
+      const life = { notBefore, notAfter, authority, renewal: null };
+      const { nextKey } = rows.of(host);
+      rows.change(host, { chain, key: nextKey, ...life, ...noNext, failures: 0, reason: null, nextAttemptAt: null });
+      return certificateOf(rows.of(host));
+    }).andThen((completed) => this.#applied().map(() => completed));
+  }
+
+  noteAttempt(
+    host: DomainName,
+    { failures, reason, nextAttemptAt: next }: AttemptState,
+  ): ResultAsync<void, Unavailable> {
+    const nextAttemptAt = next === null ? null : timestampOf(next);
+    return this.#guarded(() => this.#deps.rows.change(host, { failures, reason, nextAttemptAt }));
+  }
+
+  noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable> {
+    return this.#guarded(() => this.#deps.rows.change(host, { renewal: renderPlan(plan) }));
+  }
+
+  remove(host: DomainName): ResultAsync<void, Unavailable> {
+    return this.#guarded(() => this.#deps.rows.remove(host));
+  }
+
+  orders(): ResultAsync<readonly CertificateOrder[], Unavailable> {
+    return this.#guarded(() => this.#deps.rows.orders());
+  }
+
+  addOrder(order: CertificateOrder, keptSince: Instant): ResultAsync<void, Unavailable> {
+    return this.#guarded(() => this.#deps.rows.addOrder(order, keptSince));
+  }
+
+  publish(challenge: Challenge): ResultAsync<void, Unavailable> {
+    return this.#guarded(() => this.#deps.rows.publish(challenge)).andThen(() => this.#applied());
+  }
+
+  withdraw(challenge: Challenge): ResultAsync<void, Unavailable> {
+    return this.#guarded(() => this.#deps.rows.withdraw(challenge)).andThen(() => this.#applied());
+  }
+
+  /** Resolves when the listeners of the engine match the state. */
+  #applied(): ResultAsync<void, Unavailable> {
+    return ResultAsync.fromPromise(this.#deps.engine.apply(), (cause) =>
+      storeUnavailable("The engine has not applied the change yet. Try again.", cause),
+    ).map(() => undefined);
+  }
+
+  #guarded<T>(work: () => T): ResultAsync<T, Unavailable> {
+    try {
+      return okAsync(work());
+    } catch (cause) {
+      return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
+    }
+  }
+}

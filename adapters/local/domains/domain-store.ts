@@ -1,0 +1,87 @@
+/** The local DomainStore. Each change that affects routes ends when the engine has applied it. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { OwnDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
+import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
+import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
+import type { DomainStore } from "../../../core/ports/domain-store.ts";
+import type { Ids } from "../../../core/ports/system.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { ownershipProof } from "../../shared/domains/ownership-proof.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import type { Engine } from "../engine/engine.ts";
+import { type StateDatabase, transaction } from "../state/database.ts";
+import { DomainRows } from "../state/domains.ts";
+
+export interface DomainStoreDeps {
+  readonly db: StateDatabase;
+  readonly engine: Pick<Engine, "apply">;
+  /** The key of the proofs. A new key invalidates all proofs. */
+  readonly proofKey: string;
+  readonly ids: Ids;
+}
+
+const changed = (domain: DomainName): Conflict =>
+  conflict(`The domain '${domain}' was changed by another request. Try again.`);
+
+const stateFailed = (cause: unknown): Unavailable =>
+  storeUnavailable("The platform's state cannot be read or written. Try again.", cause);
+
+export class LocalDomains implements DomainStore {
+  readonly #deps: DomainStoreDeps;
+  readonly #rows: DomainRows;
+
+  constructor(deps: DomainStoreDeps) {
+    this.#deps = deps;
+    this.#rows = new DomainRows(deps.db);
+  }
+
+  find(domain: DomainName): ResultAsync<StoredDomain | null, Unavailable> {
+    return this.#read(() => this.#rows.find(domain));
+  }
+
+  list(owner: AccountId): ResultAsync<readonly StoredDomain[], Unavailable> {
+    return this.#read(() => this.#rows.of(owner));
+  }
+
+  write(
+    domain: OwnDomain,
+    expected: { readonly etag: string } | "absent",
+  ): ResultAsync<StoredDomain, Conflict | Unavailable> {
+    const etag = this.#deps.ids.id();
+    const found = expected === "absent" ? undefined : expected.etag;
+    return this.#change(domain.domain, found, () => this.#rows.put(domain, etag)).map(() => ({ ...domain, etag }));
+  }
+
+  remove(domain: DomainName, { etag }: { readonly etag: string }): ResultAsync<void, Conflict | Unavailable> {
+    return this.#change(domain, etag, () => this.#rows.remove(domain));
+  }
+
+  proof(owner: AccountId, domain: DomainName): ResultAsync<string, Unavailable> {
+    return okAsync(ownershipProof({ id: "local", key: this.#deps.proofKey }, owner, domain));
+  }
+
+  #read<T>(work: () => T): ResultAsync<T, Unavailable> {
+    try {
+      return okAsync(work());
+    } catch (cause) {
+      return errAsync(stateFailed(cause));
+    }
+  }
+
+  /** @param etag the expected etag; undefined if the domain must not exist */
+  #change(domain: DomainName, etag: string | undefined, work: () => void): ResultAsync<void, Conflict | Unavailable> {
+    return this.#read(() =>
+      transaction(this.#deps.db, (): Result<void, Conflict> => {
+        if (this.#rows.find(domain)?.etag !== etag) return err(changed(domain));
+        return ok(work());
+      }),
+    )
+      .andThen((result) => result)
+      .andThen(() =>
+        ResultAsync.fromPromise(this.#deps.engine.apply(), (cause) =>
+          storeUnavailable("The change is stored, but the engine has not applied it yet. Try again.", cause),
+        ),
+      )
+      .map(() => undefined);
+  }
+}

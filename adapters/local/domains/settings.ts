@@ -1,0 +1,102 @@
+/** The settings of own domains and certificates, and the capability and the target that follow from them. */
+
+import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+import { z } from "zod";
+import type { DomainTarget } from "../../../core/domain/domains/dns-records.ts";
+import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
+import { isPublicAddress } from "../../shared/domains/public-address.ts";
+import type { Domain } from "../ingress/domain.ts";
+
+const LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory";
+
+/** `ADDRESS` or `ADDRESS:PORT`, with brackets around an IPv6 address that has a port. */
+const isServer = (text: string): boolean => {
+  const [, v6, v4] = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/.exec(text) ?? [];
+  return isIP(v6 ?? v4 ?? text) !== 0;
+};
+
+const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+
+const isDirectory = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)));
+};
+
+const text = z.string().min(1).optional();
+
+export const domainSettings = {
+  acmeEmail: z
+    .email({ error: "must be an e-mail address, such as ops@example.com" })
+    .optional()
+    .describe(
+      "Get certificates for own domains by ACME. The certificate authority sends messages about the account to this address. You accept the terms of service of the authority",
+    ),
+  acmeDirectory: z
+    .array(z.string().refine(isDirectory, "must be an HTTPS URL, such as https://acme.example.com/directory"))
+    .min(1)
+    .default([LETS_ENCRYPT])
+    .describe(
+      "Directory URL of a certificate authority. If one is not available, Portside uses the next one (repeatable)",
+    ),
+  acmeCa: text.describe("File with the root certificates of private certificate authorities, in PEM"),
+  acmeProfile: text.describe("Profile of the certificates, if the authority offers profiles"),
+  acmeEabKid: text.describe("Key ID of an external account, if the authority requires one"),
+  acmeEabKeyFile: text.describe("File with the key of the external account, as base64url"),
+  publicAddress: z
+    .array(z.string().refine((address) => isIP(address) !== 0, "must be an IP address"))
+    .default([])
+    .describe(
+      "Public IP address of this machine, to which own domains point (repeatable; default: the public addresses of the machine's network interfaces)",
+    ),
+  dnsServer: z
+    .string()
+    .refine(isServer, "must be an IP address, such as 192.0.2.53, or an address with a port, such as 192.0.2.53:5353")
+    .optional()
+    .describe(
+      "Recursive DNS server for checks of own domains, in place of the system's. The servers that it names may then have private addresses",
+    ),
+} as const;
+
+export type DomainSettings = z.output<z.ZodObject<typeof domainSettings>>;
+
+/** The names of well-known authorities in CAA records, by the host of their directory. */
+const caaNames: Readonly<Record<string, string>> = {
+  "acme-v02.api.letsencrypt.org": "letsencrypt.org",
+  "acme-staging-v02.api.letsencrypt.org": "letsencrypt.org",
+  "acme.zerossl.com": "sectigo.com",
+  "dv.acme-v02.api.pki.goog": "pki.goog",
+  "api.buypass.com": "buypass.com",
+};
+
+/** Returns the authorities for CAA checks. If the name of one is not known, that authority checks CAA records itself. */
+const authoritiesOf = (directories: readonly string[]): readonly string[] => {
+  const names = directories.map((directory) => caaNames[new URL(directory).hostname]);
+  const known = names.filter((name) => name !== undefined);
+  return known.length === names.length ? [...new Set(known)] : [];
+};
+
+const ownAddresses = (): readonly string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => address)
+    .filter(isPublicAddress);
+
+/** Returns where own domains must point. The addresses are empty if they are not known. */
+export const localTarget = (settings: DomainSettings, domain: Domain | undefined): DomainTarget => ({
+  host: null,
+  addresses: settings.publicAddress.length > 0 ? settings.publicAddress : ownAddresses(),
+  // Names below `localhost` select services, too.
+  platformDomains: [...(domain === undefined ? [] : [domain.name]), "localhost"],
+  authorities: authoritiesOf(settings.acmeDirectory),
+});
+
+export const domainsFeature = (settings: DomainSettings, { addresses }: DomainTarget): Feature => {
+  if (settings.acmeEmail === undefined)
+    return missing(
+      "the server gets no certificates; start it with --acme-email, or put a reverse proxy with a certificate in front of the ingress",
+    );
+  return addresses.length === 0
+    ? missing("the server does not know its public address; start it with --public-address")
+    : offered(`with certificates from ${settings.acmeDirectory.map((url) => new URL(url).host).join(", ")}`);
+};

@@ -1,0 +1,211 @@
+/**
+ * Reads DNS records from the authoritative servers of a name. A recursive resolver finds these servers; the records
+ * themselves never come from its cache.
+ *
+ * The owner of a domain chooses its servers. Therefore, queries go to public addresses only, each lookup has limits on
+ * time and queries, and each registered domain has a limit on lookups, so that nobody can use Portside to scan a private
+ * network or to flood the servers of another owner.
+ */
+import type { CaaRecord } from "node:dns";
+import { promises as dns } from "node:dns";
+import { isIPv6 } from "node:net";
+import { type Bucket, takeToken } from "../../../core/domain/accounts/rate-limit.ts";
+import { withParents } from "../../../core/domain/domains/dns-records.ts";
+import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { DnsResolver, DnsType } from "../../../core/ports/domain-store.ts";
+import type { CallOptions, Clock } from "../../../core/ports/system.ts";
+import { errAsync, ResultAsync } from "../../../core/result.ts";
+import { isPublicAddress } from "./public-address.ts";
+import { registeredDomain } from "./public-suffixes.ts";
+
+const limits = {
+  /** The maximum duration of a lookup in milliseconds. */
+  lookupMs: 15_000,
+  /** The maximum number of CNAME records in a chain. */
+  chain: 8,
+  /** The maximum number of addresses of a zone's servers. */
+  servers: 4,
+  /** The maximum number of queries of a lookup. A name has at most 10 labels. */
+  queries: 100,
+  /** The lookups of a registered domain per minute. A check needs at least four. */
+  lookupsPerMinute: 300,
+  /** The maximum number of registered domains in memory. */
+  domains: 10_000,
+  /** The maximum number of concurrent lookups. */
+  concurrent: 50,
+} as const;
+
+export interface AuthoritativeDnsOptions {
+  /**
+   * A recursive resolver, as `ADDRESS` or `ADDRESS:PORT`, in place of the system's. If it does not know the servers of
+   * a name, it is asked for the records itself.
+   */
+  readonly server?: string | undefined;
+  /**
+   * Whether authoritative servers may have private addresses. Defaults to true with `server`, because the operator has
+   * then chosen the DNS.
+   */
+  readonly permitsPrivate?: boolean;
+  /** The milliseconds after which another server is asked. Defaults to 2000. */
+  readonly timeoutMs?: number;
+  /** The port of authoritative servers. Defaults to 53. */
+  readonly port?: number;
+  readonly clock: Clock;
+}
+
+/** The lookup ends: the servers do not respond, or a limit is reached. */
+class LookupError extends Error {}
+
+/** The servers say that there are no such records. */
+const isEmpty = (error: unknown): boolean => ["ENODATA", "ENOTFOUND"].includes((error as { code?: string }).code ?? "");
+
+const formatCaa = ({ critical, ...record }: CaaRecord): string[] =>
+  Object.entries(record)
+    .filter(([tag]) => tag !== "type")
+    .map(([tag, value]) => `${critical} ${tag} "${String(value)}"`);
+
+const query = async (resolver: dns.Resolver, name: string, type: DnsType): Promise<readonly string[]> => {
+  switch (type) {
+    case "A":
+      return resolver.resolve4(name);
+    case "AAAA":
+      return resolver.resolve6(name);
+    case "TXT":
+      return (await resolver.resolveTxt(name)).map((strings) => strings.join(""));
+    case "CAA":
+      return (await resolver.resolveCaa(name)).flatMap(formatCaa);
+  }
+};
+
+const serverOf = (address: string, port: number): string =>
+  isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+
+/** One lookup, with its own sockets and limits. */
+class Lookup {
+  readonly #options: AuthoritativeDnsOptions;
+  readonly #resolvers: dns.Resolver[] = [];
+  readonly #recursive: dns.Resolver;
+  #queries = 0;
+  #isCancelled = false;
+
+  constructor(options: AuthoritativeDnsOptions) {
+    this.#options = options;
+    this.#recursive = this.#resolver(options.server === undefined ? undefined : [options.server]);
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    for (const resolver of this.#resolvers) resolver.cancel();
+  }
+
+  async records(name: string, type: DnsType): Promise<readonly string[]> {
+    let current = name;
+    for (let hops = 0; hops <= limits.chain; hops++) {
+      const resolver = await this.#authoritative(current);
+      const found = await this.#ask(() => query(resolver, current, type));
+      if (found.length > 0) return found;
+      const [alias] = await this.#ask(() => resolver.resolveCname(current));
+      if (alias === undefined) return [];
+      current = alias.toLowerCase();
+    }
+    throw new LookupError(`has more than ${limits.chain} CNAME records in a chain`);
+  }
+
+  /** Returns a resolver that asks the authoritative servers of a name. */
+  async #authoritative(name: string): Promise<dns.Resolver> {
+    const { server, permitsPrivate = server !== undefined, port = 53 } = this.#options;
+    const names = await this.#nameServers(name);
+    if (names.length === 0 && server !== undefined) return this.#recursive;
+    const addresses: string[] = [];
+    for (const host of names) {
+      if (addresses.length >= limits.servers) break;
+      for (const type of ["A", "AAAA"] as const)
+        addresses.push(...(await this.#ask(() => query(this.#recursive, host, type)).catch(() => [])));
+    }
+    const usable = addresses.filter((address) => permitsPrivate || isPublicAddress(address));
+    if (usable.length === 0) throw new LookupError("has no DNS server with a public address");
+    return this.#resolver(usable.slice(0, limits.servers).map((address) => serverOf(address, port)));
+  }
+
+  /** Returns the names of the servers of the zone that contains the name, or nothing if no parent is a zone. */
+  async #nameServers(name: string): Promise<readonly string[]> {
+    for (const parent of withParents(name)) {
+      // The answer for an alias would have the servers of another zone. An alias cannot be the apex of a zone.
+      if ((await this.#ask(() => this.#recursive.resolveCname(parent))).length > 0) continue;
+      const servers = await this.#ask(() => this.#recursive.resolveNs(parent));
+      if (servers.length > 0) return servers;
+    }
+    return [];
+  }
+
+  /** Returns an empty array if the servers say that there are no records. */
+  async #ask(ask: () => Promise<readonly string[]>): Promise<readonly string[]> {
+    if (this.#isCancelled) throw new LookupError("did not respond in time");
+    if (++this.#queries > limits.queries) throw new LookupError(`needs more than ${limits.queries} queries`);
+    try {
+      return await ask();
+    } catch (error) {
+      if (isEmpty(error)) return [];
+      throw error;
+    }
+  }
+
+  #resolver(servers?: readonly string[]): dns.Resolver {
+    const resolver = new dns.Resolver({ timeout: this.#options.timeoutMs ?? 2000, tries: 2 });
+    if (servers !== undefined) resolver.setServers(servers);
+    this.#resolvers.push(resolver);
+    return resolver;
+  }
+}
+
+/** Returns a resolver that asks the authoritative servers of each name. */
+export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsResolver => {
+  /** In the order of the latest lookups. */
+  const buckets = new Map<string, Bucket>();
+  let running = 0;
+
+  /** Counts a lookup. Returns the seconds to wait if the registered domain has too many. */
+  const count = (name: string): number | undefined => {
+    const domain = registeredDomain(name as DomainName) ?? name;
+    const { bucket, retryAfterSeconds } = takeToken(buckets.get(domain), limits.lookupsPerMinute, options.clock.now());
+    buckets.delete(domain);
+    buckets.set(domain, bucket);
+    for (const oldest of buckets.keys()) {
+      if (buckets.size <= limits.domains) break;
+      buckets.delete(oldest);
+    }
+    return retryAfterSeconds;
+  };
+
+  const lookUp = async (name: string, type: DnsType, signal: AbortSignal | undefined): Promise<readonly string[]> => {
+    const lookup = new Lookup(options);
+    const cancel = () => lookup.cancel();
+    const timer = setTimeout(cancel, limits.lookupMs);
+    signal?.addEventListener("abort", cancel, { once: true });
+    running++;
+    try {
+      if (signal?.aborted) cancel();
+      return await lookup.records(name, type);
+    } finally {
+      running--;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+    }
+  };
+
+  return {
+    resolve: (name, type, { signal }: CallOptions = {}): ResultAsync<readonly string[], Unavailable> => {
+      const wait = running >= limits.concurrent ? 1 : count(name);
+      if (wait !== undefined)
+        return errAsync(unavailable(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
+      return ResultAsync.fromPromise(lookUp(name.toLowerCase(), type, signal), (cause) =>
+        unavailable(
+          cause instanceof LookupError
+            ? `The DNS lookup of '${name}' failed: it ${cause.message}.`
+            : `The DNS servers of '${name}' did not respond.`,
+        ),
+      );
+    },
+  };
+};

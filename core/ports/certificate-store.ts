@@ -1,0 +1,79 @@
+/** The port that stores certificates and the state of their orders. One control plane at a time may write to it. */
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { AttemptState, HostCertificate, RenewalPlan } from "../domain/domains/certificate.ts";
+import type { DomainName } from "../domain/domains/domain-name.ts";
+import type { CertificateOrder } from "../domain/domains/order-budget.ts";
+import type { Instant } from "../domain/wire/instant.ts";
+import type { Unavailable } from "../errors.ts";
+import type { ResultAsync } from "../result.ts";
+import type { CertificateAuthority, ChallengeResponder } from "./certificate-authority.ts";
+
+/** A host that needs a certificate. */
+export interface CertificateHost {
+  readonly host: DomainName;
+  /** The account of the deployment that serves the host. */
+  readonly account: AccountId;
+  /** True for an own domain, false for a host below the platform's own domain. */
+  readonly isOwn: boolean;
+}
+
+/** The key of the next certificate, and the order that an earlier attempt has begun. */
+export interface NextCertificate {
+  /** PKCS #8 in PEM. */
+  readonly key: string;
+  /** The order, and the name of its authority; null if there is none. */
+  readonly order: { readonly authority: string; readonly url: string } | null;
+}
+
+export interface CertificateStore {
+  /** Returns the hosts that need a certificate: own domains that are not `pending`, and hosts of deployments. */
+  hosts(): ResultAsync<readonly CertificateHost[], Unavailable>;
+
+  /** Returns the certificate of a host. Returns one without a `life` if the host has none. */
+  find(host: DomainName): ResultAsync<HostCertificate, Unavailable>;
+
+  /** Returns every stored certificate. */
+  list(): ResultAsync<readonly HostCertificate[], Unavailable>;
+
+  /** Returns the chain of the present certificate in PEM; null before the first one. */
+  chain(host: DomainName): ResultAsync<string | null, Unavailable>;
+
+  /**
+   * Returns the key and the order of the next certificate. Stores a new key before it returns it, so that a crash
+   * cannot lose the key of a certificate. Returns the same key until `complete`.
+   */
+  next(host: DomainName): ResultAsync<NextCertificate, Unavailable>;
+
+  /** Stores the order of the next certificate; null if the authority has ended it. */
+  noteOrder(host: DomainName, order: NextCertificate["order"]): ResultAsync<void, Unavailable>;
+
+  /**
+   * Replaces the present certificate with the next one, and resets the failures. Returns after every listener of the
+   * platform presents the certificate. Existing connections continue.
+   * @param chain the chain in PEM, the certificate of the host first
+   */
+  complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable>;
+
+  /** Stores the result of an attempt without a certificate. The present certificate remains. */
+  noteAttempt(host: DomainName, attempt: AttemptState): ResultAsync<void, Unavailable>;
+
+  /** Stores the advice about the renewal. */
+  noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable>;
+
+  /** Removes the certificate of a host. */
+  remove(host: DomainName): ResultAsync<void, Unavailable>;
+
+  /** Returns the orders since an instant, or more. */
+  orders(since: Instant): ResultAsync<readonly CertificateOrder[], Unavailable>;
+
+  /** Records an order. May delete orders before `keptSince`. */
+  addOrder(order: CertificateOrder, keptSince: Instant): ResultAsync<void, Unavailable>;
+}
+
+/** The ports of a provider that gets certificates. */
+export interface CertificatePorts {
+  readonly store: CertificateStore;
+  /** In the order of preference. At least one. Names must differ. */
+  readonly authorities: readonly CertificateAuthority[];
+  readonly responder: ChallengeResponder;
+}

@@ -1,0 +1,317 @@
+/** Orders and renews the certificates of all hosts, for as long as the host of the control plane runs. */
+import {
+  afterAdvice,
+  afterFailure,
+  type HostCertificate,
+  isValid,
+  orderDueAt,
+} from "../../domain/domains/certificate.ts";
+import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
+import type { DomainName } from "../../domain/domains/domain-name.ts";
+import { type CertificateOrder, orderLimits, orderPermittedAt } from "../../domain/domains/order-budget.ts";
+import { type Instant, plusMillis, timestampOf } from "../../domain/wire/instant.ts";
+import type { ControlPlaneError, Unavailable } from "../../errors.ts";
+import type { CertificateAuthority, OrderFailed } from "../../ports/certificate-authority.ts";
+import type { CertificateHost, CertificatePorts, NextCertificate } from "../../ports/certificate-store.ts";
+import type { DomainPorts } from "../../ports/domain-store.ts";
+import type { CallOptions } from "../../ports/system.ts";
+import { err, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
+import type { Context } from "../pipeline/context.ts";
+import { checkReachability, checkRecords } from "./check-records.ts";
+
+/** The default pause between looks for hosts that need a certificate, in milliseconds. */
+const LOOK_MS = 5000;
+
+/** The shortest time between a certificate and its renewal, in milliseconds. Bad advice must not use up the budget. */
+const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
+
+/** The maximum number of concurrent orders and requests for advice. */
+const MAX_CONCURRENT = 20;
+
+/** How long a host waits after a failure of the platform itself, in milliseconds. */
+const HOLD_MS = 60_000;
+
+/** When to ask again for advice that the authority could not give, or does not give, in milliseconds. */
+const ADVICE_RETRY_MS = 6 * 60 * 60_000;
+
+/** Why a host gets no certificate now. */
+interface Refusal {
+  readonly message: string;
+  /** The milliseconds after which the authority permits another order; null if it does not say. */
+  readonly retryAfterMs: number | null;
+}
+
+const refusal = (message: string, retryAfterMs: number | null = null): Refusal => ({ message, retryAfterMs });
+
+/** Returns why the records of the host do not permit an order. */
+const recordsRefusal = (host: DomainName, outcome: CheckOutcome): Refusal | undefined => {
+  if (outcome.kind === "no_response") return refusal(`The DNS servers of '${host}' did not respond.`);
+  return outcome.problems.length === 0 ? undefined : refusal(outcome.problems.join(" "));
+};
+
+const budgetMessage = (registered: string): string =>
+  `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
+
+export interface KeepOptions {
+  readonly signal: AbortSignal;
+  /** How often to look for hosts that need a certificate, in milliseconds. Defaults to 5 seconds. */
+  readonly lookMs?: number;
+}
+
+type Started = (order: string) => ResultAsync<void, Unavailable>;
+
+/** Keeps the certificates of one control plane. */
+class CertificateKeeper {
+  readonly #context: Context;
+  readonly #domains: DomainPorts;
+  readonly #ports: CertificatePorts;
+  readonly #options: CallOptions;
+  /** The hosts with a running task. A host has at most one order at a time. */
+  readonly #running = new Map<DomainName, Promise<void>>();
+  /** The orders that are permitted, but not recorded yet. */
+  readonly #reserved = new Set<CertificateOrder>();
+  /** When to ask for advice again, by host, if the last request gave none. */
+  readonly #adviceAt = new Map<DomainName, Instant>();
+  /** The hosts whose last task failed because of the platform itself. */
+  readonly #heldUntil = new Map<DomainName, Instant>();
+  /** No renewal begins earlier, by host. */
+  readonly #renewableAt = new Map<DomainName, Instant>();
+
+  constructor(context: Context, domains: DomainPorts, ports: CertificatePorts, options: CallOptions) {
+    this.#context = context;
+    this.#domains = domains;
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  async run({ signal, lookMs = LOOK_MS }: KeepOptions): Promise<void> {
+    const { clock, logger } = this.#context.ports;
+    while (!signal.aborted) {
+      const looked = await catchBugs(() => this.#look());
+      if (looked.isErr()) logger.error("could not look for certificates to order", { cause: looked.error });
+      // A task that ends makes room for another one.
+      const woken = new AbortController();
+      const pause = clock.sleep(lookMs, AbortSignal.any([signal, woken.signal]));
+      await Promise.race([pause, ...(this.#running.size < MAX_CONCURRENT ? [] : this.#running.values())]);
+      woken.abort();
+    }
+    await Promise.all(this.#running.values());
+  }
+
+  get #now(): Instant {
+    return this.#context.ports.clock.now();
+  }
+
+  /** Starts the tasks that are due. */
+  #look(): ResultAsync<void, ControlPlaneError> {
+    const { store } = this.#ports;
+    return safeTry(
+      async function* (this: CertificateKeeper) {
+        const hosts = yield* await store.hosts();
+        const known = new Map((yield* await store.list()).map((one) => [one.host, one]));
+        for (const wanted of hosts) {
+          const certificate = known.get(wanted.host) ?? (yield* await store.find(wanted.host));
+          known.delete(wanted.host);
+          this.#startDue(wanted, certificate);
+        }
+        // A certificate that nobody needs stays until it expires, so that a domain that returns needs no order.
+        for (const { host, ...rest } of known.values())
+          if (!isValid(rest, this.#now) && !this.#running.has(host)) yield* await store.remove(host);
+        return ok(undefined);
+      }.bind(this),
+    );
+  }
+
+  #startDue(wanted: CertificateHost, certificate: HostCertificate): void {
+    const { host } = wanted;
+    if (this.#running.has(host) || this.#running.size >= MAX_CONCURRENT) return;
+    if ((this.#heldUntil.get(host) ?? this.#now) > this.#now) return;
+    const isHeld = isValid(certificate, this.#now) && (this.#renewableAt.get(host) ?? this.#now) > this.#now;
+    if (!isHeld && orderDueAt(certificate, this.#now) <= this.#now)
+      return this.#start(host, () => this.#order(wanted, certificate));
+    const askAt = this.#adviceAt.get(host) ?? certificate.renewal?.askAgainAt;
+    if (isValid(certificate, this.#now) && (askAt === undefined || askAt <= this.#now))
+      this.#start(host, () => this.#askForAdvice(certificate));
+  }
+
+  #start(host: DomainName, task: () => ResultAsync<void, ControlPlaneError>): void {
+    const { logger } = this.#context.ports;
+    const run = async () => {
+      const done = await catchBugs(task);
+      this.#heldUntil.delete(host);
+      if (done.isErr() && this.#options.signal?.aborted !== true) {
+        this.#heldUntil.set(host, plusMillis(this.#now, HOLD_MS));
+        logger.error("could not keep the certificate of a host", { host, cause: done.error });
+      }
+      this.#running.delete(host);
+    };
+    this.#running.set(host, run());
+  }
+
+  #order(wanted: CertificateHost, certificate: HostCertificate): ResultAsync<void, ControlPlaneError> {
+    const { host } = wanted;
+    const { logger } = this.#context.ports;
+    return safeTry(
+      async function* (this: CertificateKeeper) {
+        const found = recordsRefusal(host, yield* await this.#checkDns(wanted));
+        if (found !== undefined) return this.#fail(certificate, found);
+        const next = yield* await this.#ports.store.next(host);
+        const replaces = yield* await this.#ports.store.chain(host);
+        const registered = this.#domains.registeredDomain(host) ?? host;
+        const continues = this.#ports.authorities.some(({ name }) => name === next.order?.authority);
+        const reserved = yield* await this.#reserve(wanted, certificate, registered, continues);
+        if (!("account" in reserved)) {
+          logger.warn("no certificate was ordered, because the budget of orders is used up", { host });
+          return this.#ports.store.noteAttempt(host, {
+            failures: certificate.failures,
+            reason: budgetMessage(registered),
+            nextAttemptAt: reserved.permittedAt,
+          });
+        }
+        try {
+          const issued = yield* await this.#askAuthorities(wanted, { ...next, replaces }, reserved);
+          if ("message" in issued) return this.#fail(certificate, issued);
+          const completed = yield* await this.#ports.store.complete(host, issued.authority, issued.chain);
+          this.#adviceAt.delete(host);
+          this.#renewableAt.set(host, plusMillis(this.#now, RENEWAL_PAUSE_MS));
+          logger.info("got a certificate", {
+            ...{ host, authority: issued.authority },
+            notAfter: completed.life === null ? undefined : timestampOf(completed.life.end),
+          });
+          return ok(undefined);
+        } finally {
+          this.#reserved.delete(reserved);
+        }
+      }.bind(this),
+    );
+  }
+
+  /** Checks the records again, also before a renewal. Stores the result of an own domain. */
+  #checkDns({ host, isOwn }: CertificateHost): ResultAsync<CheckOutcome, ControlPlaneError> {
+    if (!isOwn) return checkReachability(this.#domains, host, this.#options);
+    const { store } = this.#domains;
+    return safeTry(
+      async function* (this: CertificateKeeper) {
+        const beganAt = timestampOf(this.#now);
+        const stored = yield* await store.find(host, this.#options);
+        if (stored === null) return ok<CheckOutcome>({ kind: "found", problems: [`'${host}' was removed.`] });
+        const outcome = yield* await checkRecords(this.#domains, stored, this.#options);
+        const written = await store.write(afterCheck(stored, outcome, beganAt), stored, this.#options);
+        // After a concurrent change, the owner may be another account. The next attempt checks the records again.
+        if (written.isErr() && written.error.kind === "conflict")
+          return ok<CheckOutcome>({ kind: "found", problems: [written.error.message] });
+        return written.map(() => outcome);
+      }.bind(this),
+    );
+  }
+
+  /** Reserves a place in the budget of orders. An order that continues needs none. */
+  #reserve(
+    { account }: CertificateHost,
+    certificate: HostCertificate,
+    registeredDomain: DomainName,
+    continues: boolean,
+  ): ResultAsync<CertificateOrder | { readonly permittedAt: Instant }, ControlPlaneError> {
+    const at = this.#now;
+    const kind = isValid(certificate, at) ? "renewal" : "new";
+    const order: CertificateOrder = { account, registeredDomain, kind, at };
+    if (continues) return okAsync(order);
+    return this.#ports.store.orders(plusMillis(at, -orderLimits.windowMs)).map((earlier) => {
+      const permittedAt = orderPermittedAt(order, [...earlier, ...this.#reserved]);
+      if (permittedAt !== undefined) return { permittedAt };
+      this.#reserved.add(order);
+      return order;
+    });
+  }
+
+  /** Asks the authorities in their order, until one issues a certificate or refuses the host. */
+  #askAuthorities(
+    { host }: CertificateHost,
+    { key, order, replaces }: NextCertificate & { readonly replaces: string | null },
+    reserved: CertificateOrder,
+  ): ResultAsync<{ readonly authority: string; readonly chain: string } | Refusal, ControlPlaneError> {
+    const { store, authorities, responder } = this.#ports;
+    return safeTry(
+      async function* (this: CertificateKeeper) {
+        const refused: Refusal[] = [];
+        for (const authority of authorities) {
+          const begun = order !== null && order.authority === authority.name ? order.url : undefined;
+          const started: Started = (url) =>
+            this.#noteStarted(host, { authority: authority.name, url }, begun, reserved);
+          const request = { host, key, responder, started, order: begun, replaces: replaces ?? undefined };
+          const issued = await authority.order(request, this.#options);
+          if (issued.isOk()) return ok({ authority: authority.name, chain: issued.value });
+          const { error } = issued;
+          this.#context.ports.logger.warn("an authority issued no certificate", {
+            ...{ host, authority: authority.name, reason: error.message },
+          });
+          if (this.#options.signal?.aborted === true) return err(error as Unavailable);
+          refused.push(this.#refusalOf(authority, error));
+          if (error.kind === "unavailable") continue;
+          yield* await store.noteOrder(host, null);
+          // Another authority would find the same problem, unless this one limits the platform.
+          if (error.retryAfterMs === null) break;
+        }
+        const waits = refused.map(({ retryAfterMs }) => retryAfterMs ?? 0);
+        return ok(refusal(refused.map(({ message }) => message).join(" "), Math.min(...waits)));
+      }.bind(this),
+    );
+  }
+
+  #refusalOf({ name }: CertificateAuthority, error: OrderFailed | Unavailable): Refusal {
+    return error.kind === "unavailable"
+      ? refusal(`The authority ${name} is not available: ${error.message}`)
+      : refusal(`The authority ${name} issued no certificate: ${error.message}`, error.retryAfterMs);
+  }
+
+  /** @param begun the order that an earlier attempt has begun, which is already recorded */
+  #noteStarted(
+    host: DomainName,
+    order: { readonly authority: string; readonly url: string },
+    begun: string | undefined,
+    reserved: CertificateOrder,
+  ): ResultAsync<void, Unavailable> {
+    const { store } = this.#ports;
+    return store.noteOrder(host, order).andThen(() => {
+      this.#reserved.delete(reserved);
+      const since = plusMillis(reserved.at, -orderLimits.windowMs);
+      return order.url === begun ? okAsync(undefined) : store.addOrder(reserved, since);
+    });
+  }
+
+  #fail(certificate: HostCertificate, { message, retryAfterMs }: Refusal): ResultAsync<void, ControlPlaneError> {
+    const { host } = certificate;
+    const attempt = afterFailure(certificate, message, retryAfterMs, this.#now);
+    this.#context.ports.logger.warn("could not get a certificate", {
+      ...{ host, failures: attempt.failures, reason: message },
+      nextAttemptAt: attempt.nextAttemptAt === null ? undefined : timestampOf(attempt.nextAttemptAt),
+    });
+    return this.#ports.store.noteAttempt(host, attempt);
+  }
+
+  #askForAdvice(certificate: HostCertificate): ResultAsync<void, ControlPlaneError> {
+    const { host } = certificate;
+    const { store, authorities } = this.#ports;
+    const later = () => this.#adviceAt.set(host, plusMillis(this.#now, ADVICE_RETRY_MS));
+    return safeTry(
+      async function* (this: CertificateKeeper) {
+        const authority = authorities.find(({ name }) => name === certificate.authority);
+        const present = yield* await store.chain(host);
+        later();
+        if (authority === undefined || present === null) return ok(undefined);
+        const advice = yield* await authority.advice(present, this.#options);
+        if (advice === null) return ok(undefined);
+        this.#adviceAt.delete(host);
+        return store.noteRenewal(host, afterAdvice(certificate.renewal, advice, Math.random(), this.#now));
+      }.bind(this),
+    );
+  }
+}
+
+/** Keeps the certificates until the signal aborts. Does nothing if the provider gets no certificates. */
+export const keepCertificates = async (context: Context, options: KeepOptions): Promise<void> => {
+  const { domains } = context.ports.provider;
+  if (domains?.certificates === undefined) return;
+  await new CertificateKeeper(context, domains, domains.certificates, options).run(options);
+};

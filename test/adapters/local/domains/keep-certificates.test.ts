@@ -1,0 +1,290 @@
+/** Orders and renewals on the state of the local provider, with a simulated DNS, a fake authority and a manual clock. */
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { discardLostKeys, LocalCertificates } from "../../../../adapters/local/domains/certificate-store.ts";
+import { SecretCipher } from "../../../../adapters/local/secrets/secret-cipher.ts";
+import { CertificateRows } from "../../../../adapters/local/state/certificates.ts";
+import { openState, type StateDatabase } from "../../../../adapters/local/state/database.ts";
+import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
+import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import { plusMillis } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import { createFakeAuthority } from "../../../support/domains/fake-authority.ts";
+import { deployed, startMemory } from "../../../support/providers/memory-platform.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const DOMAIN = "app.example.com";
+
+let folder: string;
+let db: StateDatabase;
+const cipher = new SecretCipher(Buffer.alloc(32, 7));
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-certificates-"));
+  db = openState(folder);
+});
+afterEach(() => {
+  db.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts a platform whose certificates are in the state, with the deployment `app`. */
+const start = async (count = 2, lookMs = 10_000) => {
+  const rows = new CertificateRows(db);
+  let applied = 0;
+  const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
+  const store = new LocalCertificates({
+    ...{ rows, cipher, hostsBelow: undefined, services: { all: () => [] } },
+    domains: { routes: () => owned },
+    engine: {
+      apply: async () => {
+        applied++;
+        return { ports: {} };
+      },
+    },
+  });
+  const authorities: ReturnType<typeof createFakeAuthority>[] = [];
+  const platform = startMemory({
+    around: ({ domains }, clock) => {
+      if (domains === undefined) return {};
+      for (let n = 0; n < count; n++) authorities.push(createFakeAuthority(clock, `ca-${n}.test`));
+      return { domains: { ...domains, certificates: { store, responder: store, authorities } } };
+    },
+  });
+  const { controlPlane, clock, memory, principal } = platform;
+  await deployed(platform);
+  const own = async (domain = DOMAIN) => {
+    const { records } = (await controlPlane.addDomain(principal(), { domain, name: "app" }))._unsafeUnwrap();
+    memory.dns.add(...records);
+    await controlPlane.checkDomain(principal(), { domain });
+    owned.push({ domain: domain as DomainName, name: "app" as DeploymentName, owner: principal().account as never });
+  };
+  let stopping = new AbortController();
+  let kept: Promise<void> = Promise.resolve();
+  const keep = () => {
+    stopping = new AbortController();
+    kept = controlPlane.keepCertificates({ signal: stopping.signal, lookMs });
+  };
+  const stop = async () => {
+    stopping.abort();
+    await clock.advance(1);
+    await kept;
+  };
+  const [first, second] = authorities as [(typeof authorities)[0], (typeof authorities)[0]];
+  const row = async (domain = DOMAIN): Promise<DomainRow> => {
+    const all = (await controlPlane.listDomains(principal()))._unsafeUnwrap();
+    return all.find((one) => one.domain === domain) as DomainRow;
+  };
+  return { ...platform, rows, store, first, second, own, keep, stop, row, applied: () => applied };
+};
+
+/** Advances a long time in steps, so that each look of the keeper takes effect. */
+const pass = async ({ clock }: Awaited<ReturnType<typeof start>>, millis: number, steps = 20) => {
+  for (let step = 0; step < steps; step++) await clock.advance(millis / steps);
+};
+
+test("orders a certificate, and then the domain is active", async () => {
+  const platform = await start();
+  const { own, keep, stop, row, first, rows } = platform;
+  await own();
+  expect(await row()).toMatchObject({ status: "pending", certificate: null });
+  expect((await row()).detail).toContain("The DNS records are correct. The platform has no certificate");
+  let published = 0;
+  first.validate = async (challenge) => {
+    expect(rows.challenges()).toEqual([challenge]);
+    published++;
+  };
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(published).toBe(1);
+  expect(rows.challenges()).toEqual([]);
+  const { status, certificate } = await row();
+  expect(status).toBe("active");
+  const { chain, key, nextKey } = rows.of(DOMAIN as DomainName);
+  const pem = cipher.openPrivateKey({ kind: "host", name: DOMAIN }, key as Uint8Array) as string;
+  const issued = new X509Certificate(chain as string);
+  expect(issued.checkHost(DOMAIN)).toBe(DOMAIN);
+  expect(issued.checkPrivateKey(createPrivateKey(pem))).toBe(true);
+  expect(new Date(certificate?.not_after as string)).toEqual(issued.validToDate);
+  expect(nextKey).toBeNull();
+  // No further order while the certificate is valid.
+  await pass(platform, HOUR_MS);
+  expect(first.orders).toHaveLength(1);
+  await stop();
+});
+
+test("renews by the advice, at a random point that stays the same, with another key", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first, rows, clock } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  const before = rows.of(DOMAIN as DomainName);
+  first.window = { start: plusMillis(clock.now(), 10 * DAY_MS), end: plusMillis(clock.now(), 12 * DAY_MS) };
+  await pass(platform, DAY_MS);
+  const planned = rows.of(DOMAIN as DomainName).renewal;
+  expect(planned).not.toBeNull();
+  await pass(platform, 8 * DAY_MS, 50);
+  expect(JSON.parse(rows.of(DOMAIN as DomainName).renewal as string).random).toBe(JSON.parse(planned as string).random);
+  expect(first.orders).toHaveLength(1);
+  await pass(platform, 4 * DAY_MS, 50);
+  expect(first.orders).toHaveLength(2);
+  expect(first.requests[1]?.replaces).toBe(before.chain);
+  expect(first.requests[1]?.key).not.toBe(first.requests[0]?.key);
+  await stop();
+});
+
+test("an outage of three days backs off, keeps the certificate, and ends with a renewal", async () => {
+  const platform = await start(1, 10 * MINUTE_MS);
+  const { own, keep, stop, first, row, clock } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  first.failure = () => unavailable("connection refused");
+  first.window = { start: clock.now(), end: plusMillis(clock.now(), 1000) };
+  first.requests.length = 0;
+  await pass(platform, 3 * DAY_MS, 500);
+  expect(first.requests.length).toBeGreaterThan(8);
+  expect(first.requests.length).toBeLessThan(20);
+  expect(new Set(first.requests.map(({ key }) => key)).size).toBe(1);
+  const { status, detail, certificate } = await row();
+  expect(status).toBe("failing");
+  expect(detail).toContain("its renewal fails. The authority ca-0.test is not available: connection refused");
+  expect(detail).toMatch(/Next attempt at 2026-\d\d-\d\dT[\d:]{8}Z\.$/);
+  expect(certificate).not.toBeNull();
+  first.failure = () => undefined;
+  first.window = null;
+  await pass(platform, 2 * DAY_MS, 100);
+  expect((await row()).status).toBe("active");
+  expect(first.orders).toHaveLength(2);
+  await stop();
+});
+
+test("uses the next authority if one is unavailable or limits the platform, but not if it refuses the host", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second, row } = platform;
+  await own();
+  first.failure = () => ({ kind: "order_failed", message: "too many certificates", retryAfterMs: DAY_MS });
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(second.orders).toHaveLength(1);
+  expect((await row()).status).toBe("active");
+  first.failure = () => ({ kind: "order_failed", message: "the CAA record forbids it", retryAfterMs: null });
+  await own("other.example.com");
+  await pass(platform, MINUTE_MS);
+  expect(second.orders).toHaveLength(1);
+  expect(await row("other.example.com")).toMatchObject({ status: "pending", certificate: null });
+  expect((await row("other.example.com")).detail).toContain("the CAA record forbids it");
+  await stop();
+});
+
+test("asks no authority while the records are wrong", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, row, memory } = platform;
+  await own();
+  memory.dns.remove(DOMAIN);
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.requests).toEqual([]);
+  expect((await row()).detail).toContain("has no address");
+  await stop();
+});
+
+test("checks the ownership again before a renewal", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first, row, memory } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  memory.dns.remove(`_portside.${DOMAIN}`);
+  await pass(platform, 45 * DAY_MS, 200);
+  expect(first.orders).toHaveLength(1);
+  expect(await row()).toMatchObject({ status: "failing", certificate: expect.anything() });
+  await pass(platform, 20 * DAY_MS, 100);
+  expect((await row()).detail).toContain("expired at");
+  await stop();
+});
+
+test("limits the new orders of a registered domain and account", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first, row } = platform;
+  for (let n = 0; n < 12; n++) await own(`a${n}.example.com`);
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(10);
+  const rows = await Promise.all(Array.from({ length: 12 }, (_, n) => row(`a${n}.example.com`)));
+  const waiting = rows.filter(({ status }) => status === "pending");
+  expect(waiting).toHaveLength(2);
+  expect(waiting[0]?.detail).toContain("Authorities limit the certificates for 'example.com' per week");
+  await pass(platform, 8 * DAY_MS, 50);
+  expect(first.orders).toHaveLength(12);
+  await stop();
+});
+
+test("continues the order with the same key after a crash", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, row, rows } = platform;
+  await own();
+  // The process ends during the validation: nothing is stored after it.
+  first.validate = () => new Promise(() => undefined);
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(rows.challenges()).toHaveLength(1);
+  const { nextOrder } = rows.of(DOMAIN as DomainName);
+  expect(nextOrder).toBe(first.orders[0]);
+  first.validate = async () => undefined;
+  // Another keeper, as after a restart.
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(1);
+  expect(first.requests[1]).toMatchObject({ order: nextOrder, key: first.requests[0]?.key });
+  expect((await row()).status).toBe("active");
+  expect(rows.orders()).toHaveLength(1);
+  await stop();
+});
+
+test("after the loss of the secrets key, orders another certificate", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, rows } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  discardLostKeys(rows, cipher);
+  expect(rows.of(DOMAIN as DomainName).chain).not.toBeNull();
+  const foreign = new SecretCipher(Buffer.alloc(32, 8));
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  rows.change(DOMAIN as DomainName, { key: foreign.sealPrivateKey({ kind: "host", name: DOMAIN }, pem) });
+  discardLostKeys(rows, cipher);
+  expect(rows.of(DOMAIN as DomainName)).toMatchObject({ chain: null, key: null });
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(2);
+  await stop();
+});
+
+test("gets the certificates of 25 domains, with at most 20 orders at a time", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, rows } = platform;
+  for (let n = 0; n < 25; n++) await own(`app.domain-${n}.com`);
+  rows.change("removed.example.com" as DomainName, {});
+  let [running, most] = [0, 0];
+  first.validate = async () => {
+    most = Math.max(most, ++running);
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    running--;
+  };
+  keep();
+  await pass(platform, 2 * MINUTE_MS);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(20);
+  expect(first.orders).toHaveLength(25);
+  // A host that needs no certificate leaves the state.
+  expect(rows.all()).toHaveLength(25);
+  await stop();
+});

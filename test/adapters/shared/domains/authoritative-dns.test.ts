@@ -1,0 +1,143 @@
+/** The resolver that asks authoritative servers, on DNS servers of the test. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createAuthoritativeDns } from "../../../../adapters/shared/domains/authoritative-dns.ts";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import { instantOfSeconds } from "../../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
+import { contractTests, type DnsSubject, dnsResolverCases, freshNames } from "../../../contracts/index.ts";
+import { type ServedRecord, startDnsServer } from "../../../support/domains/dns-server.ts";
+
+const NAME = "app.example.com";
+const [RECURSIVE, AUTHORITATIVE] = ["127.0.0.1", "127.0.0.2"];
+
+/** The recursive resolver knows only the servers of example.com. */
+const delegation = (zone: string): readonly ServedRecord[] => [
+  { name: zone, type: "NS", value: `ns.${zone}` },
+  { name: `ns.${zone}`, type: "A", value: AUTHORITATIVE },
+];
+
+/** The limits of lookups must not depend on the speed of the machine. */
+const clock: Clock = { ...createSystemClock(), now: () => instantOfSeconds(0) };
+
+/** Starts a recursive resolver and an authoritative server, and a resolver that uses them. */
+const start = async (permitsPrivate = true) => {
+  const recursive = await startDnsServer(RECURSIVE);
+  const authoritative = await startDnsServer(AUTHORITATIVE);
+  recursive.records.push(...delegation("example.com"));
+  const server = `${RECURSIVE}:${recursive.port}`;
+  const dns = createAuthoritativeDns({ server, port: authoritative.port, permitsPrivate, timeoutMs: 100, clock });
+  const close = async () => {
+    await recursive[Symbol.asyncDispose]();
+    await authoritative[Symbol.asyncDispose]();
+  };
+  return { recursive, authoritative, dns, close };
+};
+
+let { recursive, authoritative, dns, close } = {} as Awaited<ReturnType<typeof start>>;
+
+beforeEach(async () => {
+  ({ recursive, authoritative, dns, close } = await start());
+});
+afterEach(() => close());
+
+const valuesOf = async (name: string, type: "A" | "AAAA" | "TXT" | "CAA") =>
+  (await dns.resolve(name, type))._unsafeUnwrap();
+
+const failureOf = async (name: string) => (await dns.resolve(name, "A"))._unsafeUnwrapErr().message;
+
+const { name: freshName } = freshNames("zone");
+contractTests("DNS at authoritative servers", dnsResolverCases, async () => {
+  const servers = await start();
+  const subject: DnsSubject = {
+    dns: servers.dns,
+    publish: async (...records) =>
+      void servers.authoritative.records.push(...records.map((record) => ({ ...record, type: record.type as "A" }))),
+    silence: async (name) => {
+      servers.authoritative.mood = (asked) => (asked === name ? "silent" : "well");
+    },
+    zone: () => `${freshName()}.example.com`,
+  };
+  return { subject, close: servers.close };
+});
+
+test("ignores the cache of the recursive resolver", async () => {
+  recursive.records.push({ name: NAME, type: "A", value: "192.0.2.1" });
+  authoritative.records.push({ name: NAME, type: "A", value: "192.0.2.2" });
+  expect(await valuesOf(NAME, "A")).toEqual(["192.0.2.2"]);
+  expect(recursive.questions).not.toContain(`${NAME} A`);
+});
+
+test("asks the servers of the nearest zone, and not those of an alias", async () => {
+  recursive.records.push(
+    { name: NAME, type: "CNAME", value: "elsewhere.example.net" },
+    { name: "sub.example.com", type: "NS", value: "ns.nowhere.example" },
+  );
+  authoritative.records.push({ name: NAME, type: "A", value: "192.0.2.2" });
+  expect(await valuesOf(NAME, "A")).toEqual(["192.0.2.2"]);
+  expect(await failureOf("app.sub.example.com")).toContain("has no DNS server with a public address");
+});
+
+test("follows an alias into another zone", async () => {
+  recursive.records.push(...delegation("example.net"));
+  authoritative.records.push(
+    { name: NAME, type: "CNAME", value: "target.example.net" },
+    { name: "target.example.net", type: "AAAA", value: "2001:db8::7" },
+  );
+  expect(await valuesOf(NAME, "AAAA")).toEqual(["2001:db8::7"]);
+});
+
+test("stops after a long chain of aliases", async () => {
+  for (let n = 0; n < 20; n++)
+    authoritative.records.push({ name: `a${n}.example.com`, type: "CNAME", value: `a${n + 1}.example.com` });
+  expect(await failureOf("a0.example.com")).toContain("more than 8 CNAME records");
+});
+
+test("reads long TXT records, many records and truncated responses", async () => {
+  const long = "x".repeat(700);
+  authoritative.records.push({ name: NAME, type: "TXT", value: long });
+  for (let n = 0; n < 200; n++) authoritative.records.push({ name: NAME, type: "A", value: `192.0.2.${n}` });
+  expect(await valuesOf(NAME, "TXT")).toEqual([long]);
+  authoritative.mood = () => "truncated";
+  expect(await valuesOf(NAME, "A")).toHaveLength(200);
+});
+
+test("fails if the servers fail, and if the recursive resolver does not respond", async () => {
+  authoritative.mood = () => "failing";
+  expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond.`);
+  authoritative.mood = () => "well";
+  recursive.mood = () => "silent";
+  expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond.`);
+});
+
+test("asks the operator's resolver for names without a known zone", async () => {
+  recursive.records.push({ name: "app.internal.test", type: "A", value: "192.0.2.3" });
+  expect(await valuesOf("app.internal.test", "A")).toEqual(["192.0.2.3"]);
+});
+
+test("ends when the caller aborts", async () => {
+  authoritative.mood = () => "silent";
+  const aborted = await dns.resolve(NAME, "A", { signal: AbortSignal.abort() });
+  expect(aborted._unsafeUnwrapErr().message).toContain("did not respond in time");
+  expect(authoritative.questions).toEqual([]);
+});
+
+test("sends no query to a private address", async () => {
+  const guarded = await start(false);
+  guarded.authoritative.records.push({ name: NAME, type: "A", value: "192.0.2.2" });
+  const refused = (await guarded.dns.resolve(NAME, "A"))._unsafeUnwrapErr();
+  expect(refused.message).toContain("has no DNS server with a public address");
+  expect(guarded.authoritative.questions).toEqual([]);
+  await guarded.close();
+});
+
+test("limits the lookups of each registered domain", async () => {
+  const names = Array.from({ length: 320 }, (_, n) => `a${n}.example.com`);
+  const messages: string[] = [];
+  for (const name of names) {
+    const result = await dns.resolve(name, "A");
+    if (result.isErr()) messages.push(result.error.message);
+  }
+  expect(messages).toHaveLength(20);
+  expect(messages[0]).toContain("Too many DNS lookups");
+  expect((await dns.resolve("app.other.test", "A")).isOk()).toBe(true);
+});
