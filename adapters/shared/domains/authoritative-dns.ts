@@ -3,7 +3,7 @@
  * themselves never come from its cache.
  *
  * The owner of a domain chooses its servers. Therefore, queries go to public addresses only, each lookup has limits on
- * time and queries, and each registered domain has a limit on lookups, so that nobody can use Portside to scan a private
+ * time and queries, and each registered domain has a limit on lookups, so that an account cannot use Portside to scan a private
  * network or to flood the servers of another owner.
  */
 import type { CaaRecord } from "node:dns";
