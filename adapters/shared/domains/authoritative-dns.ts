@@ -39,7 +39,7 @@ const limits = {
 export interface AuthoritativeDnsOptions {
   /**
    * A recursive resolver, as `ADDRESS` or `ADDRESS:PORT`, in place of the system's. If it does not know the servers of
-   * a name, it is asked for the records itself.
+   * a name, the lookup reads the records from it.
    */
   readonly server?: string | undefined;
   /**
