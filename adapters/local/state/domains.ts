@@ -34,7 +34,7 @@ export class DomainRows {
   }
 
   /**
-   * Returns the domains whose requests the platform serves, sorted by domain: those that are not `pending`, and whose
+   * Returns the domains whose requests the platform serves, sorted by domain: domains that are not `pending`, and whose
    * deployment belongs to the owner of the domain.
    */
   routes(): DomainRoute[] {

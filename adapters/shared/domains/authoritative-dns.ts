@@ -3,7 +3,7 @@
  * themselves never come from its cache.
  *
  * The owner of a domain chooses its servers. Therefore, queries go to public addresses only, each lookup has limits on
- * time and queries, and each registered domain has a limit on lookups, so that nobody can use Portside to scan a private
+ * time and queries, and each registered domain has a limit on lookups, so that an account cannot use Portside to scan a private
  * network or to flood the servers of another owner.
  */
 import type { CaaRecord } from "node:dns";
@@ -39,7 +39,7 @@ const limits = {
 export interface AuthoritativeDnsOptions {
   /**
    * A recursive resolver, as `ADDRESS` or `ADDRESS:PORT`, in place of the system's. If it does not know the servers of
-   * a name, it is asked for the records itself.
+   * a name, the lookup reads the records from it.
    */
   readonly server?: string | undefined;
   /**

@@ -62,7 +62,7 @@ export const afterFailure = (
 
 const isSame = (one: Period, other: Period): boolean => one.start === other.start && one.end === other.end;
 
-/** The bounds of the pause until the authority is asked again, in milliseconds (RFC 9773, section 4.3.2). */
+/** The bounds of the pause between two requests for advice, in milliseconds (RFC 9773, section 4.3.2). */
 const advicePause = { minMs: 60_000, maxMs: 24 * 60 * 60_000 } as const;
 
 /** Returns the plan after the authority's advice. Keeps the random point if the window is the same. */

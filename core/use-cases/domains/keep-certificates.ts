@@ -115,7 +115,7 @@ class CertificateKeeper {
           known.delete(wanted.host);
           this.#startDue(wanted, certificate);
         }
-        // A certificate that nobody needs stays until it expires, so that a domain that returns needs no order.
+        // An unused certificate stays until it expires, so that a domain that returns needs no order.
         for (const { host, ...rest } of known.values())
           if (!isValid(rest, this.#now) && !this.#running.has(host)) yield* await store.remove(host);
         return ok(undefined);
