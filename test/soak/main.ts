@@ -48,8 +48,15 @@ const stages: readonly Stage[] = [
   {
     name: "kills",
     what: `${values.kills} kills`,
-    env: { PORTSIDE_KILLS: values.kills, PORTSIDE_RELEASE_KILLS: String(Math.ceil(Number(values.kills) / 10)) },
-    args: vitest("test/e2e/kill.test.ts", "test/e2e/release-kills.test.ts", "--testTimeout", "36000000"),
+    env: {
+      PORTSIDE_KILLS: values.kills,
+      PORTSIDE_RELEASE_KILLS: String(Math.ceil(Number(values.kills) / 10)),
+      PORTSIDE_DOMAIN_KILLS: String(Math.ceil(Number(values.kills) / 20)),
+    },
+    args: vitest(
+      ...["test/e2e/kill.test.ts", "test/e2e/release-kills.test.ts", "test/e2e/own-domains.test.ts"],
+      ...["--testTimeout", "36000000"],
+    ),
   },
   {
     name: "restarts",

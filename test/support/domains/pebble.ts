@@ -22,6 +22,8 @@ export interface PebbleSettings {
   readonly badNonces?: number;
   /** The longest delay of a validation, in seconds. */
   readonly delaySeconds?: number;
+  /** The DNS server that validations ask, as `ADDRESS:PORT`, in place of one that resolves all names to this machine. */
+  readonly dnsServer?: string;
 }
 
 export interface Pebble extends AsyncDisposable {
@@ -58,7 +60,10 @@ const end = async (child: ChildProcess): Promise<void> => {
 };
 
 /** Starts Pebble with the ports of the responder as those that it validates. */
-export const startPebble = async (responder: TestResponder, settings: PebbleSettings = {}): Promise<Pebble> => {
+export const startPebble = async (
+  responder: Pick<TestResponder, "httpPort" | "tlsPort">,
+  settings: PebbleSettings = {},
+): Promise<Pebble> => {
   const folder = mkdtempSync(join(tmpdir(), "portside-pebble-"));
   const { ca, certificate, key } = createServerCertificate();
   const [port, managementPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
@@ -90,17 +95,21 @@ export const startPebble = async (responder: TestResponder, settings: PebbleSett
     ],
     { stdio: "ignore" },
   );
-  const pebble = spawn("pebble", ["-config", config, "-strict", "-dnsserver", `127.0.0.1:${dnsPort}`], {
-    stdio: "ignore",
-    env: {
-      ...process.env,
-      PEBBLE_WFE_NONCEREJECT: String(settings.badNonces ?? 0),
-      PEBBLE_AUTHZREUSE: "0",
-      ...(settings.delaySeconds === undefined
-        ? { PEBBLE_VA_NOSLEEP: "1" }
-        : { PEBBLE_VA_SLEEPTIME: String(settings.delaySeconds) }),
+  const pebble = spawn(
+    "pebble",
+    ["-config", config, "-strict", "-dnsserver", settings.dnsServer ?? `127.0.0.1:${dnsPort}`],
+    {
+      stdio: "ignore",
+      env: {
+        ...process.env,
+        PEBBLE_WFE_NONCEREJECT: String(settings.badNonces ?? 0),
+        PEBBLE_AUTHZREUSE: "0",
+        ...(settings.delaySeconds === undefined
+          ? { PEBBLE_VA_NOSLEEP: "1" }
+          : { PEBBLE_VA_SLEEPTIME: String(settings.delaySeconds) }),
+      },
     },
-  });
+  );
   const agent = new Agent({ connect: { ca } });
   const directory = `https://localhost:${port}/dir`;
   const read = async (url: string, body?: unknown): Promise<string> => {

@@ -1,0 +1,138 @@
+/**
+ * Own domains on one machine, from DNS records to HTTPS: the whole platform, with certificates by Pebble. Pebble rejects
+ * a part of the nonces. PORTSIDE_DOMAIN_KILLS sets the number of kills (4), PORTSIDE_SEED the first seed (random).
+ */
+import { randomInt } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { freePort } from "../../adapters/local/instances/free-port.ts";
+import { CertificateRows } from "../../adapters/local/state/certificates.ts";
+import { openState } from "../../adapters/local/state/database.ts";
+import type { DomainRow } from "../../core/domain/domains/domain.ts";
+import { helloServer, nodeSource } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { kill, killServer, randomFrom } from "../support/crashes/crash.ts";
+import { startDnsServer } from "../support/domains/dns-server.ts";
+import { type PebbleSettings, startPebble } from "../support/domains/pebble.ts";
+import { send } from "../support/http/clients.ts";
+import { Client, end, type Served, serve } from "../support/http/served.ts";
+import { silentLogger } from "../support/logs/silent-logger.ts";
+import { sendTls } from "../support/tls/tls-clients.ts";
+import { eventually } from "../support/vitest/eventually.ts";
+import { needs } from "../support/vitest/machine.ts";
+
+const count = Number(process.env["PORTSIDE_DOMAIN_KILLS"] ?? 4);
+const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
+
+/** Starts the authority and the DNS of a platform whose settings are `options`. */
+const startSurroundings = async (folder: string, settings: PebbleSettings = {}) => {
+  const [httpPort, tlsPort] = [await freePort(), await freePort()];
+  const dns = await startDnsServer();
+  const dnsServer = `127.0.0.1:${dns.port}`;
+  const pebble = await startPebble({ httpPort, tlsPort }, { badNonces: 20, ...settings, dnsServer });
+  writeFileSync(join(folder, "ca.pem"), pebble.ca);
+  return {
+    dns,
+    pebble,
+    httpPort,
+    tls: async () => ({ port: tlsPort, ca: await pebble.manage("/roots/0") }),
+    options: {
+      ...{ runner: "process", "tls-port": `${tlsPort}`, "http-port": `${httpPort}`, "drain-seconds": "1" },
+      ...{ "acme-email": "ops@example.com", "acme-directory": pebble.directory, "acme-ca": join(folder, "ca.pem") },
+      ...{ "dns-server": dnsServer, "public-address": "127.0.0.1" },
+    },
+    [Symbol.asyncDispose]: async () => {
+      await pebble[Symbol.asyncDispose]();
+      await dns[Symbol.asyncDispose]();
+    },
+  };
+};
+
+type Surroundings = Awaited<ReturnType<typeof startSurroundings>>;
+
+/** Adds a domain, and creates its records. */
+const addDomain = async (client: Client, { dns }: Surroundings, domain: string, name: string): Promise<void> => {
+  const { records } = await client.post<DomainRow>("/v1/domain/add", { domain, name });
+  for (const { type, name, value } of records) dns.records.push({ type: type as "A", name, value });
+};
+
+const rowOf = async (client: Client, domain: string): Promise<DomainRow | undefined> =>
+  (await client.get<DomainRow[]>("/v1/domain/list")).find((one) => one.domain === domain);
+
+const untilCertified = (client: Client, domain: string) =>
+  eventually(async () => expect(await rowOf(client, domain)).toMatchObject({ status: "active", certificate: {} }));
+
+test("a domain gets HTTPS after its DNS records exist", { timeout: 120_000 }, async (context) => {
+  needs(context, "pebble");
+  using folder = folderWith();
+  await using surroundings = await startSurroundings(folder.path);
+  const served = await serve(join(folder.path, "data"), { ...surroundings.options, domain: "apps.portside-own.test" });
+  try {
+    const client = new Client(served.url, served.apiKey ?? "");
+    surroundings.dns.records.push({ type: "A", name: "own-domain.apps.portside-own.test", value: "127.0.0.1" });
+    const records = await Array.fromAsync(client.deploy("own-domain", nodeSource(helloServer("own"))));
+    expect(records.at(-1)?.url).toMatch(/^https:\/\/own-domain\.apps\.portside-own\.test:/);
+    const domain = "shop.portside-customer.test";
+    await client.post<DomainRow>("/v1/domain/add", { domain, name: "own-domain" });
+    const early = await client.post<DomainRow>("/v1/domain/check", { domain });
+    expect(early).toMatchObject({ status: "pending", certificate: null });
+    expect(early.detail).toContain(`_portside.${domain}`);
+
+    await addDomain(client, surroundings, domain, "own-domain");
+    await client.post("/v1/domain/check", { domain });
+    await untilCertified(client, domain);
+    const target = await surroundings.tls();
+    expect((await sendTls(target, domain)).text).toBe("own");
+    await eventually(async () => expect((await sendTls(target, "own-domain.apps.portside-own.test")).text).toBe("own"));
+    const redirect = await send(`http://127.0.0.1:${surroundings.httpPort}`, {
+      path: "/a?b",
+      headers: { host: domain },
+    });
+    expect([redirect.status, redirect.headers["location"]]).toEqual([308, `https://${domain}:${target.port}/a?b`]);
+
+    await client.post("/v1/domain/remove", { domain });
+    await eventually(async () => expect((await sendTls(target, domain)).status).toBe(404));
+  } finally {
+    await end(served);
+  }
+});
+
+const ordersIn = (dataDir: string): number => {
+  using db = openState(dataDir, { acceptState: false, logger: silentLogger });
+  return new CertificateRows(db).orders().length;
+};
+
+test.for(Array.from({ length: count }, (_, n) => ({ seed: first + n })))(
+  "kill -9 during an issuance ends with a certificate, and at most one order too many: seed $seed",
+  { timeout: 180_000 },
+  async ({ seed }, context) => {
+    needs(context, "pebble");
+    using folder = folderWith();
+    const random = randomFrom(seed);
+    await using surroundings = await startSurroundings(folder.path, { delaySeconds: 1 });
+    const dataDir = join(folder.path, "data");
+    const start = () => serve(dataDir, surroundings.options);
+    let served: Served = await start();
+    const apiKey = served.apiKey ?? "";
+    const domain = `killed-${seed % 1000}.portside-customer.test`;
+    try {
+      const client = new Client(served.url, apiKey);
+      await Array.fromAsync(client.deploy("own-killed", nodeSource(helloServer("own"))));
+      await addDomain(client, surroundings, domain, "own-killed");
+      await client.post("/v1/domain/check", { domain });
+      await sleep(random() * 3000);
+      if (random() < 0.5) await killServer(served);
+      else {
+        await kill(served, true);
+        served = await start();
+      }
+      await untilCertified(new Client(served.url, apiKey), domain);
+      expect((await sendTls(await surroundings.tls(), domain)).text).toBe("own");
+    } finally {
+      await end(served);
+    }
+    expect(ordersIn(dataDir)).toBeLessThanOrEqual(2);
+  },
+);
