@@ -1,6 +1,7 @@
 /**
  * Own domains on one machine, from DNS records to HTTPS: the whole platform, with certificates by Pebble. Pebble rejects
- * a part of the nonces. PORTSIDE_DOMAIN_KILLS sets the number of kills (4), PORTSIDE_SEED the first seed (random).
+ * a part of the nonces. PORTSIDE_DOMAINS sets the number of domains of one account (20), PORTSIDE_DOMAIN_KILLS the number
+ * of kills (4), PORTSIDE_SEED the first seed (random).
  */
 import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -23,6 +24,7 @@ import { sendTls } from "../support/tls/tls-clients.ts";
 import { eventually } from "../support/vitest/eventually.ts";
 import { needs } from "../support/vitest/machine.ts";
 
+const domains = Number(process.env["PORTSIDE_DOMAINS"] ?? 20);
 const count = Number(process.env["PORTSIDE_DOMAIN_KILLS"] ?? 4);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
@@ -94,6 +96,29 @@ test("a domain gets HTTPS after its DNS records exist", { timeout: 120_000 }, as
 
     await client.post("/v1/domain/remove", { domain });
     await eventually(async () => expect((await sendTls(target, domain)).status).toBe(404));
+  } finally {
+    await end(served);
+  }
+});
+
+test("many domains get certificates concurrently", { timeout: 600_000 }, async (context) => {
+  needs(context, "pebble");
+  using folder = folderWith();
+  await using surroundings = await startSurroundings(folder.path);
+  const options = { ...surroundings.options, "own-domains": `${domains}`, "requests-per-minute": "1000000" };
+  const served = await serve(join(folder.path, "data"), options);
+  try {
+    const client = new Client(served.url, served.apiKey ?? "");
+    await Array.fromAsync(client.deploy("own-many", nodeSource(helloServer("own"))));
+    const names = Array.from({ length: domains }, (_, n) => `www.portside-many-${n}.test`);
+    for (const domain of names) {
+      await addDomain(client, surroundings, domain, "own-many");
+      await client.post("/v1/domain/check", { domain });
+    }
+    for (const domain of names) await untilCertified(client, domain);
+    const target = await surroundings.tls();
+    // A client rejects a certificate of another host.
+    for (const domain of names) expect((await sendTls(target, domain)).text).toBe("own");
   } finally {
     await end(served);
   }
