@@ -17,7 +17,7 @@ import type { DnsResolver } from "../../../../core/ports/domain-store.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { ResultAsync } from "../../../../core/result.ts";
 import { createFakeAuthority } from "../../../support/domains/fake-authority.ts";
-import { deployed, startMemory } from "../../../support/providers/memory-platform.ts";
+import { deployed, recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -385,17 +385,20 @@ test("limits the delay that an authority asks for", async () => {
 test("after the loss of the secrets key, orders another certificate", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, rows } = platform;
+  const { logger, logged } = recorder();
   await own();
   keep();
   await pass(platform, MINUTE_MS);
-  discardLostKeys(rows, cipher);
+  discardLostKeys(rows, cipher, logger);
+  expect(logged).toEqual([]);
   expect(rows.of(DOMAIN as DomainName).chain).not.toBeNull();
   const foreign = new SecretCipher(Buffer.alloc(32, 8));
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   rows.change(DOMAIN as DomainName, { key: foreign.sealPrivateKey({ kind: "host", name: DOMAIN }, pem) });
-  discardLostKeys(rows, cipher);
+  discardLostKeys(rows, cipher, logger);
   expect(rows.of(DOMAIN as DomainName)).toMatchObject({ chain: null, key: null });
+  expect(logged).toEqual([expect.stringContaining("discards a private key")]);
   await pass(platform, MINUTE_MS);
   expect(first.orders).toHaveLength(2);
   await stop();
