@@ -177,7 +177,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const target = localTarget(config, domain);
   const capabilities = localCapabilities(config, chosen, toolchain, target);
   const certificateRows = new CertificateRows(db);
-  discardLostKeys(certificateRows, cipher);
+  discardLostKeys(certificateRows, cipher, logger);
   const certificates = new LocalCertificates({
     ...{ rows: certificateRows, domains: new DomainRows(db), services: rows, engine, cipher },
     // A proxy in front of the ingress has its own certificates.

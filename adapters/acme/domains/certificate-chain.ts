@@ -1,5 +1,6 @@
 /** Checks the chain that an authority returns. */
 import { createPublicKey, X509Certificate } from "node:crypto";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
@@ -18,19 +19,21 @@ export interface ExpectedCertificate {
   readonly host: string;
   /** The private key in PEM. */
   readonly key: string;
+  readonly now: Instant;
 }
 
 /**
  * Returns why a chain is not a certificate for the host and the key; undefined if it is one. Does not check whether
  * browsers trust it, because the operator chooses the authority.
  */
-export const chainProblem = (pem: string, { host, key }: ExpectedCertificate): string | undefined => {
+export const chainProblem = (pem: string, { host, key, now }: ExpectedCertificate): string | undefined => {
   const chain = parse(pem);
   const leaf = chain?.[0];
   if (chain === undefined || leaf === undefined || chain.length > MAX_CERTIFICATES) return "It is not a chain in PEM.";
   const [expected, found] = [createPublicKey(key), leaf.publicKey];
   if (!found.equals(expected)) return "Its key is not the key of the request.";
   if (leaf.checkHost(host, { subject: "never" }) === undefined) return `It is not valid for '${host}'.`;
+  if (leaf.validToDate.getTime() <= millisOf(now)) return "It has expired. Check the clock of this machine.";
   const isBroken = chain.some((one, index) => {
     const issuer = chain[index + 1];
     return issuer !== undefined && !(one.checkIssued(issuer) && one.verify(issuer.publicKey));

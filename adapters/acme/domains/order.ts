@@ -113,8 +113,11 @@ export const createOrders = (authority: string, { account, directory, clock, pro
       if (certificate === undefined)
         return err<string, AcmeFailure>(malformedResponse(authority, "a valid order without a certificate"));
       const { text } = yield* read(certificate, options);
-      const problem = chainProblem(text, request);
-      return problem === undefined ? ok(text) : err(malformedResponse(authority, problem));
+      const problem = chainProblem(text, { ...request, now: clock.now() });
+      // The order is useless: the authority would send the same certificate again.
+      return problem === undefined
+        ? ok(text)
+        : err(refused(`The authority issued a certificate that cannot be used: ${problem}`));
     });
 
   const finalize = ({ finalize: url }: Order, { host, key }: CertificateRequest, options?: CallOptions) => {

@@ -41,6 +41,9 @@ const sentences: Readonly<Record<string, string>> = {
 
 const MAX_DETAIL = 500;
 
+/** The delay after a rate limit if the authority names none, in milliseconds. */
+const RATE_LIMIT_DELAY_MS = 3_600_000;
+
 /** The words of the authority on one line. They can contain parts of a response that a stranger sent. */
 const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
   [detail, ...subproblems.map((one) => one.detail)]
@@ -53,8 +56,9 @@ const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
 const typeOf = ({ type = "" }: ProblemDocument): string => (type.startsWith(PREFIX) ? type.slice(PREFIX.length) : "");
 
 /** Returns the problem of a document. */
-export const problemOf = (document: ProblemDocument, retryAfterMs: number | null = null): AcmeProblem => {
+export const problemOf = (document: ProblemDocument, delayMs: number | null = null): AcmeProblem => {
   const type = typeOf(document);
+  const retryAfterMs = delayMs ?? (type === "rateLimited" ? RATE_LIMIT_DELAY_MS : null);
   const detail = detailOf(document);
   const sentence = sentences[type] ?? "The authority refused the order";
   return { kind: "problem", type, message: detail === "" ? `${sentence}.` : `${sentence}: ${detail}`, retryAfterMs };

@@ -1,7 +1,7 @@
 /** Signed requests with nonces: RFC 8555, sections 6.2 and 6.5. */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { FlattenedSign, type JWK } from "jose";
-import type { Unavailable } from "../../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { Directory } from "./directory.ts";
@@ -75,7 +75,10 @@ export const createSignedRequests = (authority: string, { http, directory, clock
           const failure = failureOf(authority, response, clock.now());
           if (failure === undefined) return ok(response);
           const isBadNonce = failure.kind === "problem" && failure.type === "badNonce";
-          if (!isBadNonce || tries === MAX_TRIES) return err<AcmeResponse, AcmeFailure>(failure);
+          if (!isBadNonce) return err<AcmeResponse, AcmeFailure>(failure);
+          // This says nothing about the host or its order.
+          if (tries === MAX_TRIES)
+            return err(unavailable(`The certificate authority ${authority} rejects its own nonces.`, 60, failure));
         }
       }),
   };

@@ -13,6 +13,7 @@ import {
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
 import type { CertificateHost, CertificateStore, NextCertificate } from "../../../core/ports/certificate-store.ts";
+import type { Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -83,15 +84,22 @@ const noNext = { nextKey: null, nextOrder: null, nextAuthority: null } as const;
  * Removes the private keys that the cipher cannot open, and their certificates. After the loss of the secrets key, the
  * server orders other certificates.
  */
-export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher): void => {
+export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, logger: Logger): void => {
+  const warn = (of: Readonly<Record<string, unknown>>) =>
+    logger.warn("discards a private key that the secrets key cannot decrypt; the server creates another one", of);
   for (const { host, key, nextKey } of rows.all()) {
     const isLost = (sealed: Uint8Array | null) =>
       sealed !== null && cipher.openPrivateKey(keyId(host), sealed) === undefined;
     const lost = { ...(isLost(key) ? noCertificate : {}), ...(isLost(nextKey) ? noNext : {}) };
-    if (Object.keys(lost).length > 0) rows.change(host, lost);
+    if (Object.keys(lost).length === 0) continue;
+    rows.change(host, lost);
+    warn({ host });
   }
-  for (const { directory, key } of rows.accounts())
-    if (cipher.openPrivateKey({ kind: "authority", name: directory }, key) === undefined) rows.removeAccount(directory);
+  for (const { directory, key } of rows.accounts()) {
+    if (cipher.openPrivateKey({ kind: "authority", name: directory }, key) !== undefined) continue;
+    rows.removeAccount(directory);
+    warn({ directory });
+  }
 };
 
 export class LocalCertificates implements CertificateStore, ChallengeResponder {

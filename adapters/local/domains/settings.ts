@@ -54,7 +54,7 @@ export const domainSettings = {
     .refine(isServer, "must be an IP address, such as 192.0.2.53, or an address with a port, such as 192.0.2.53:5353")
     .optional()
     .describe(
-      "Recursive DNS server for checks of own domains, in place of the system's. The servers that it names may then have private addresses",
+      "Recursive DNS server for checks of own domains, in place of the system's. If its address is private, the servers that it names may have private addresses",
     ),
 } as const;
 

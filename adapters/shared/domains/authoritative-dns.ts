@@ -8,7 +8,7 @@
  */
 import type { CaaRecord } from "node:dns";
 import { promises as dns } from "node:dns";
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { type Bucket, takeToken } from "../../../core/domain/accounts/rate-limit.ts";
 import { withParents } from "../../../core/domain/domains/dns-records.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
@@ -32,8 +32,10 @@ const limits = {
   lookupsPerMinute: 300,
   /** The maximum number of registered domains in memory. */
   domains: 10_000,
-  /** The maximum number of concurrent lookups. */
+  /** The maximum number of concurrent lookups. Further ones wait. */
   concurrent: 50,
+  /** The maximum number of lookups that wait. */
+  waiting: 500,
 } as const;
 
 export interface AuthoritativeDnsOptions {
@@ -43,8 +45,8 @@ export interface AuthoritativeDnsOptions {
    */
   readonly server?: string | undefined;
   /**
-   * Whether authoritative servers may have private addresses. Defaults to true with `server`, because the operator has
-   * then chosen the DNS.
+   * Whether authoritative servers may have private addresses. Defaults to true if `server` has a private address,
+   * because a public resolver also finds the servers of strangers.
    */
   readonly permitsPrivate?: boolean;
   /** The milliseconds after which another server is asked. Defaults to 2000. */
@@ -81,6 +83,12 @@ const query = async (resolver: dns.Resolver, name: string, type: DnsType): Promi
 const serverOf = (address: string, port: number): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 
+/** Returns whether a resolver has a private address. @param server `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT` */
+export const isPrivateServer = (server: string): boolean => {
+  const address = isIP(server) === 0 ? server.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1") : server;
+  return !isPublicAddress(address);
+};
+
 /** One lookup, with its own sockets and limits. */
 class Lookup {
   readonly #options: AuthoritativeDnsOptions;
@@ -114,7 +122,8 @@ class Lookup {
 
   /** Returns a resolver that asks the authoritative servers of a name. */
   async #authoritative(name: string): Promise<dns.Resolver> {
-    const { server, permitsPrivate = server !== undefined, port = 53 } = this.#options;
+    const { server, port = 53 } = this.#options;
+    const { permitsPrivate = server !== undefined && isPrivateServer(server) } = this.#options;
     const names = await this.#nameServers(name);
     if (names.length === 0 && server !== undefined) return this.#recursive;
     const addresses: string[] = [];
@@ -164,6 +173,25 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
   /** In the order of the latest lookups. */
   const buckets = new Map<string, Bucket>();
   let running = 0;
+  /** The lookups that wait for the end of another one, oldest first. */
+  const waiting = new Set<() => void>();
+
+  /** Returns when a lookup may begin. */
+  const enter = (): Promise<void> => {
+    if (running >= limits.concurrent) return new Promise((resolve) => waiting.add(resolve));
+    running++;
+    return Promise.resolve();
+  };
+
+  /** Lets the next lookup begin. */
+  const leave = (): void => {
+    const [next] = waiting;
+    if (next === undefined) running--;
+    else {
+      waiting.delete(next);
+      next();
+    }
+  };
 
   /** Counts a lookup. Returns the seconds to wait if the registered domain has too many. */
   const count = (name: string): number | undefined => {
@@ -181,14 +209,14 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
   const lookUp = async (name: string, type: DnsType, signal: AbortSignal | undefined): Promise<readonly string[]> => {
     const lookup = new Lookup(options);
     const cancel = () => lookup.cancel();
+    await enter();
     const timer = setTimeout(cancel, limits.lookupMs);
     signal?.addEventListener("abort", cancel, { once: true });
-    running++;
     try {
       if (signal?.aborted) cancel();
       return await lookup.records(name, type);
     } finally {
-      running--;
+      leave();
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
     }
@@ -196,7 +224,7 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
 
   return {
     resolve: (name, type, { signal }: CallOptions = {}): ResultAsync<readonly string[], Unavailable> => {
-      const wait = running >= limits.concurrent ? 1 : count(name);
+      const wait = waiting.size >= limits.waiting ? 1 : count(name);
       if (wait !== undefined)
         return errAsync(unavailable(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
       return ResultAsync.fromPromise(lookUp(name.toLowerCase(), type, signal), (cause) =>

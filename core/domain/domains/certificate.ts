@@ -2,7 +2,7 @@
 import { type Instant, plusMillis, timestampOf } from "../wire/instant.ts";
 import type { DomainStatus, OwnDomain } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
-import { type Period, renewalTime, retryDelayMs } from "./renewal.ts";
+import { MAX_ASKED_DELAY_MS, type Period, renewalTime, retryDelayMs } from "./renewal.ts";
 
 /** The renewal window that an authority suggests (RFC 9773). */
 export interface RenewalPlan {
@@ -46,7 +46,7 @@ export const orderDueAt = ({ life, renewal, nextAttemptAt }: HostCertificate, no
 
 /**
  * Returns the state after a failed attempt. The delay grows with the number of failures, and is at least the one that
- * the authority asks for.
+ * the authority asks for, up to `MAX_ASKED_DELAY_MS`.
  * @param retryAfterMs null if the authority asks for none
  */
 export const afterFailure = (
@@ -57,7 +57,7 @@ export const afterFailure = (
 ): AttemptState => ({
   failures: failures + 1,
   reason,
-  nextAttemptAt: plusMillis(now, Math.max(retryDelayMs(failures + 1), retryAfterMs ?? 0)),
+  nextAttemptAt: plusMillis(now, Math.max(retryDelayMs(failures + 1), Math.min(retryAfterMs ?? 0, MAX_ASKED_DELAY_MS))),
 });
 
 const isSame = (one: Period, other: Period): boolean => one.start === other.start && one.end === other.end;

@@ -9,22 +9,20 @@ import {
 import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
 import { type CertificateOrder, orderLimits, orderPermittedAt } from "../../domain/domains/order-budget.ts";
+import { renewableAt } from "../../domain/domains/renewal.ts";
 import { type Instant, plusMillis, timestampOf } from "../../domain/wire/instant.ts";
-import type { ControlPlaneError, Unavailable } from "../../errors.ts";
+import { type ControlPlaneError, type Unavailable, unavailable } from "../../errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../ports/certificate-authority.ts";
 import type { CertificateHost, CertificatePorts, NextCertificate } from "../../ports/certificate-store.ts";
 import type { DomainPorts } from "../../ports/domain-store.ts";
 import type { CallOptions } from "../../ports/system.ts";
-import { err, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
+import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import { checkReachability, checkRecords } from "./check-records.ts";
 
 /** The default pause between looks for hosts that need a certificate, in milliseconds. */
 const LOOK_MS = 5000;
-
-/** The shortest time between a certificate and its renewal, in milliseconds. Bad advice must not use up the budget. */
-const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
 
 /** The maximum number of concurrent orders and requests for advice. */
 const MAX_CONCURRENT = 20;
@@ -34,6 +32,8 @@ const HOLD_MS = 60_000;
 
 /** When to ask again for advice that the authority could not give, or does not give, in milliseconds. */
 const ADVICE_RETRY_MS = 6 * 60 * 60_000;
+
+const STOPPED = "The platform stops.";
 
 /** Why a host gets no certificate now. */
 interface Refusal {
@@ -57,6 +57,21 @@ export interface KeepOptions {
   readonly signal: AbortSignal;
   /** How often to look for hosts that need a certificate, in milliseconds. Defaults to 5 seconds. */
   readonly lookMs?: number;
+}
+
+/** What an authority needs for an order. */
+interface AuthorityOrder {
+  readonly host: DomainName;
+  readonly key: string;
+  readonly order: string | undefined;
+  readonly replaces: string | null;
+}
+
+/** The place of an attempt in the budget of orders. */
+interface Place {
+  readonly certificate: HostCertificate;
+  readonly registered: DomainName;
+  order: CertificateOrder;
 }
 
 type Started = (order: string) => ResultAsync<void, Unavailable>;
@@ -169,34 +184,46 @@ class CertificateKeeper {
             nextAttemptAt: reserved.permittedAt,
           });
         }
+        const place = { certificate, registered, order: reserved };
         try {
-          const issued = yield* await this.#askAuthorities(wanted, { ...next, replaces }, reserved);
-          if ("message" in issued) return this.#fail(certificate, issued);
+          const issued = yield* await this.#askAuthorities(wanted, { ...next, replaces }, place);
+          if (issued !== undefined && "message" in issued) return this.#fail(certificate, issued);
+          if (issued === undefined || !(yield* await this.#isWanted(wanted))) {
+            logger.info("ended an order, because the account no longer has the host", { host });
+            return ok(undefined);
+          }
           const completed = yield* await this.#ports.store.complete(host, issued.authority, issued.chain);
           this.#adviceAt.delete(host);
-          this.#renewableAt.set(host, plusMillis(this.#now, RENEWAL_PAUSE_MS));
+          if (completed.life !== null) this.#renewableAt.set(host, renewableAt(completed.life, this.#now));
           logger.info("got a certificate", {
             ...{ host, authority: issued.authority },
             notAfter: completed.life === null ? undefined : timestampOf(completed.life.end),
           });
           return ok(undefined);
         } finally {
-          this.#reserved.delete(reserved);
+          this.#reserved.delete(place.order);
         }
       }.bind(this),
     );
   }
 
+  /** Returns whether the account still has the host. Another account may have taken the domain over during an order. */
+  #isWanted({ host, account }: CertificateHost): ResultAsync<boolean, Unavailable> {
+    return this.#ports.store.hosts().map((hosts) => hosts.some((one) => one.host === host && one.account === account));
+  }
+
   /** Checks the records again, also before a renewal. Stores the result of an own domain. */
-  #checkDns({ host, isOwn }: CertificateHost): ResultAsync<CheckOutcome, ControlPlaneError> {
+  #checkDns({ host, account, isOwn }: CertificateHost): ResultAsync<CheckOutcome, ControlPlaneError> {
     if (!isOwn) return checkReachability(this.#domains, host, this.#options);
     const { store } = this.#domains;
     return safeTry(
       async function* (this: CertificateKeeper) {
         const beganAt = timestampOf(this.#now);
         const stored = yield* await store.find(host, this.#options);
-        if (stored === null) return ok<CheckOutcome>({ kind: "found", problems: [`'${host}' was removed.`] });
+        if (stored?.owner !== account) return ok<CheckOutcome>({ kind: "found", problems: [`'${host}' was removed.`] });
         const outcome = yield* await checkRecords(this.#domains, stored, this.#options);
+        // Cancelled lookups say nothing about the domain.
+        if (this.#options.signal?.aborted === true) return err(unavailable(STOPPED));
         const written = await store.write(afterCheck(stored, outcome, beganAt), stored, this.#options);
         // After a concurrent change, the owner may be another account. The next attempt checks the records again.
         if (written.isErr() && written.error.kind === "conflict")
@@ -225,38 +252,93 @@ class CertificateKeeper {
     });
   }
 
-  /** Asks the authorities in their order, until one issues a certificate or refuses the host. */
+  /** Returns the authorities in the order of preference. The one whose order can continue is the first. */
+  #authoritiesFor(order: NextCertificate["order"]): readonly CertificateAuthority[] {
+    const continues = ({ name }: CertificateAuthority) => Number(name === order?.authority);
+    return this.#ports.authorities.toSorted((one, other) => continues(other) - continues(one));
+  }
+
+  /**
+   * Asks the authorities, until one issues a certificate or refuses the host. Returns undefined if the account loses
+   * the host meanwhile.
+   */
   #askAuthorities(
-    { host }: CertificateHost,
-    { key, order, replaces }: NextCertificate & { readonly replaces: string | null },
-    reserved: CertificateOrder,
-  ): ResultAsync<{ readonly authority: string; readonly chain: string } | Refusal, ControlPlaneError> {
-    const { store, authorities, responder } = this.#ports;
+    wanted: CertificateHost,
+    next: NextCertificate & { readonly replaces: string | null },
+    place: Place,
+  ): ResultAsync<{ readonly authority: string; readonly chain: string } | Refusal | undefined, ControlPlaneError> {
+    const { host } = wanted;
     return safeTry(
       async function* (this: CertificateKeeper) {
         const refused: Refusal[] = [];
-        for (const authority of authorities) {
-          const begun = order !== null && order.authority === authority.name ? order.url : undefined;
-          const started: Started = (url) =>
-            this.#noteStarted(host, { authority: authority.name, url }, begun, reserved);
-          const request = { host, key, responder, started, order: begun, replaces: replaces ?? undefined };
-          const issued = await authority.order(request, this.#options);
+        for (const authority of this.#authoritiesFor(next.order)) {
+          if (!(yield* await this.#isWanted(wanted))) return ok(undefined);
+          const begun = next.order?.authority === authority.name ? next.order.url : undefined;
+          if (begun === undefined && !(yield* await this.#ensurePlace(wanted, place))) {
+            refused.push(refusal(budgetMessage(place.registered)));
+            break;
+          }
+          const issued = await this.#orderFrom(authority, { host, ...next, order: begun }, place.order);
           if (issued.isOk()) return ok({ authority: authority.name, chain: issued.value });
-          const { error } = issued;
-          this.#context.ports.logger.warn("an authority issued no certificate", {
-            ...{ host, authority: authority.name, reason: error.message },
-          });
-          if (this.#options.signal?.aborted === true) return err(error as Unavailable);
-          refused.push(this.#refusalOf(authority, error));
-          if (error.kind === "unavailable") continue;
-          yield* await store.noteOrder(host, null);
-          // Another authority would find the same problem, unless this one limits the platform.
-          if (error.retryAfterMs === null) break;
+          refused.push(this.#refusalOf(authority, issued.error));
+          if (yield* await this.#endsAttempt(wanted, authority, issued.error)) break;
         }
         const waits = refused.map(({ retryAfterMs }) => retryAfterMs ?? 0);
         return ok(refusal(refused.map(({ message }) => message).join(" "), Math.min(...waits)));
       }.bind(this),
     );
+  }
+
+  /**
+   * Returns whether no other authority may be asked after a failure. Forgets the order if the authority has ended it, but
+   * keeps that of another authority. Fails if the keeper stops.
+   */
+  #endsAttempt(
+    { host }: CertificateHost,
+    { name }: CertificateAuthority,
+    error: OrderFailed | Unavailable,
+  ): ResultAsync<boolean, Unavailable> {
+    const { store } = this.#ports;
+    if (this.#options.signal?.aborted === true) return errAsync(unavailable(STOPPED));
+    if (error.kind === "unavailable") return okAsync(false);
+    return (
+      store
+        .next(host)
+        .andThen(({ order }) => (order?.authority === name ? store.noteOrder(host, null) : okAsync(undefined)))
+        // Another authority would find the same problem, unless this one limits the platform.
+        .map(() => error.retryAfterMs === null)
+    );
+  }
+
+  /** Orders from one authority. @param order the order that an earlier attempt has begun there */
+  #orderFrom(
+    authority: CertificateAuthority,
+    { host, key, order, replaces }: AuthorityOrder,
+    reserved: CertificateOrder,
+  ): ResultAsync<string, OrderFailed | Unavailable> {
+    const { responder } = this.#ports;
+    const started: Started = (url) => this.#noteStarted(host, { authority: authority.name, url }, order, reserved);
+    return authority
+      .order({ host, key, responder, started, order, replaces: replaces ?? undefined }, this.#options)
+      .mapErr((error) => {
+        this.#context.ports.logger.warn("an authority issued no certificate", {
+          ...{ host, authority: authority.name, reason: error.message },
+        });
+        return error;
+      });
+  }
+
+  /**
+   * Reserves another place in the budget if an authority has used the place, or if the attempt continued an order
+   * without one. Returns false if the budget permits no further order.
+   */
+  #ensurePlace(wanted: CertificateHost, place: Place): ResultAsync<boolean, ControlPlaneError> {
+    if (this.#reserved.has(place.order)) return okAsync(true);
+    return this.#reserve(wanted, place.certificate, place.registered, false).map((again) => {
+      if (!("account" in again)) return false;
+      place.order = again;
+      return true;
+    });
   }
 
   #refusalOf({ name }: CertificateAuthority, error: OrderFailed | Unavailable): Refusal {

@@ -11,7 +11,7 @@ import type {
   OrderFailed,
 } from "../../../core/ports/certificate-authority.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { errAsync, ok, okAsync, ResultAsync } from "../../../core/result.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -21,8 +21,9 @@ export interface FakeAuthority extends CertificateAuthority {
   readonly requests: CertificateRequest[];
   /** Returns the failure of a request, before the authority accepts the order. */
   failure: (request: CertificateRequest) => OrderFailed | Unavailable | undefined;
-  /** Called after the challenge is published. */
-  validate: (challenge: Challenge) => Promise<void>;
+  /** Called after the challenge is published. The order fails with the problem that it returns. */
+  validate: (challenge: Challenge) => Promise<Unavailable | undefined>;
+  lifetimeMs: number;
   /** The advice for the present certificate. */
   window: Period | null;
 }
@@ -31,7 +32,7 @@ export const createFakeAuthority = (clock: Pick<Clock, "now">, name = "ca.test")
   const { privateKey: issuerKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const issue = async (request: CertificateRequest): Promise<string> => {
     const from = clock.now();
-    const until = plusMillis(from, 60 * DAY_MS);
+    const until = plusMillis(from, authority.lifetimeMs);
     const publicKey = createPublicKey(request.key);
     authority.window = null;
     return signCertificate({ issuer: name, issuerKey, publicKey, hosts: [request.host], from, until });
@@ -43,6 +44,7 @@ export const createFakeAuthority = (clock: Pick<Clock, "now">, name = "ca.test")
     failure: () => undefined,
     validate: async () => undefined,
     window: null,
+    lifetimeMs: 60 * DAY_MS,
     order: (request) => {
       authority.requests.push(request);
       const failure = authority.failure(request);
@@ -55,7 +57,11 @@ export const createFakeAuthority = (clock: Pick<Clock, "now">, name = "ca.test")
         .started(url)
         .andThen(() => responder.publish(challenge))
         .andThen(() => ResultAsync.fromSafePromise(authority.validate(challenge)))
-        .andThen(() => responder.withdraw(challenge))
+        .andThen((problem) =>
+          responder
+            .withdraw(challenge)
+            .andThen((): Result<void, Unavailable> => (problem === undefined ? ok(undefined) : err(problem))),
+        )
         .andThen(() => new ResultAsync(issue(request).then((chain) => ok(chain))));
     },
     advice: () => {

@@ -25,7 +25,7 @@ const sign = (publicKey: KeyObject, hosts: readonly string[], issuerKey = author
     ...(hosts.length === 0 ? { subject: "Root" } : {}),
   });
 const root = sign(authority, []);
-const expected = { host: "app.example.com", key: pem(key) };
+const expected = { host: "app.example.com", key: pem(key), now };
 
 test("accepts a chain for the host and the key", () => {
   expect(chainProblem(sign(key, ["app.example.com"]) + root, expected)).toBeUndefined();
@@ -40,6 +40,14 @@ test.each([
   ["is signed by another key", sign(key, ["app.example.com"], newKey()) + root, "not signed"],
 ])("rejects a chain that %s", (_, chain, problem) => {
   expect(chainProblem(chain, expected)).toContain(problem);
+});
+
+test("rejects a chain that has expired", () => {
+  const chain = sign(key, ["app.example.com"]) + root;
+  const { validToDate } = new X509Certificate(chain);
+  const expiry = instantOfMillis(validToDate.getTime());
+  expect(chainProblem(chain, { ...expected, now: plusMillis(expiry, -1000) })).toBeUndefined();
+  expect(chainProblem(chain, { ...expected, now: expiry })).toContain("expired");
 });
 
 test("identifies the example certificate of RFC 9773, appendix A", () => {

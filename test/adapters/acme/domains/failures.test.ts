@@ -76,7 +76,7 @@ test("a rate limit fails with order_failed and the delay of the authority", asyn
   for (const [header, retryAfterMs] of [
     ["120", 120_000],
     ["Sun, 01 Mar 2026 12:01:00 GMT", 60_000],
-    ["soon", null],
+    ["soon", 3_600_000],
   ] as const) {
     const { failure } = await failureWith({
       newAccount: registered,
@@ -124,9 +124,28 @@ test("a rejection without a problem document states its status", async () => {
 
 test("the client ends its tries if the authority rejects every nonce", async () => {
   const { failure, asked } = await failureWith({ newAccount: json(400, problem("badNonce", "unknown nonce")) });
-  expect(failure).toMatchObject({ kind: "order_failed", message: expect.stringContaining("unknown nonce") });
+  expect(failure).toMatchObject({ kind: "unavailable", message: expect.stringContaining("rejects its own nonces") });
   expect(asked.filter((path) => path === "newAccount")).toHaveLength(10);
   expect(asked.filter((path) => path === "newNonce")).toHaveLength(1);
+});
+
+test("a certificate that cannot be used fails with order_failed, so that its order does not continue", async () => {
+  const valid: Respond = (res) => {
+    const certificate = `http://127.0.0.1:${res.req.socket.localPort}/certificate`;
+    const identifiers = [{ type: "dns", value: "app.example.com" }];
+    const order = { status: "valid", identifiers, authorizations: [], finalize: certificate, certificate };
+    json(201, order, { location: "http://127.0.0.1/order/1" })(res);
+  };
+  const { failure } = await failureWith({
+    newAccount: registered,
+    newOrder: valid,
+    certificate: json(200, "no chain"),
+  });
+  expect(failure).toEqual({
+    kind: "order_failed",
+    message: "The authority issued a certificate that cannot be used: It is not a chain in PEM.",
+    retryAfterMs: null,
+  });
 });
 
 test.each<[string, Readonly<Record<string, Respond>>]>([

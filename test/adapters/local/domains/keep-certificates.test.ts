@@ -13,8 +13,11 @@ import type { DomainName } from "../../../../core/domain/domains/domain-name.ts"
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { unavailable } from "../../../../core/errors.ts";
+import type { DnsResolver } from "../../../../core/ports/domain-store.ts";
+import type { CallOptions } from "../../../../core/ports/system.ts";
+import { ResultAsync } from "../../../../core/result.ts";
 import { createFakeAuthority } from "../../../support/domains/fake-authority.ts";
-import { deployed, startMemory } from "../../../support/providers/memory-platform.ts";
+import { deployed, recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -34,10 +37,17 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** A lookup that ends when its caller aborts. */
+const silence = (options: CallOptions = {}) =>
+  ResultAsync.fromPromise(new Promise<never>((_, reject) => options.signal?.addEventListener("abort", reject)), () =>
+    unavailable("no response"),
+  );
+
 /** Starts a platform whose certificates are in the state, with the deployment `app`. */
 const start = async (count = 2, lookMs = 10_000) => {
   const rows = new CertificateRows(db);
   let applied = 0;
+  let isSlow = false;
   const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
   const store = new LocalCertificates({
     ...{ rows, cipher, hostsBelow: undefined, services: { all: () => [] } },
@@ -53,8 +63,11 @@ const start = async (count = 2, lookMs = 10_000) => {
   const platform = startMemory({
     around: ({ domains }, clock) => {
       if (domains === undefined) return {};
+      const dns: DnsResolver = {
+        resolve: (name, type, options) => (isSlow ? silence(options) : domains.dns.resolve(name, type)),
+      };
       for (let n = 0; n < count; n++) authorities.push(createFakeAuthority(clock, `ca-${n}.test`));
-      return { domains: { ...domains, certificates: { store, responder: store, authorities } } };
+      return { domains: { ...domains, dns, certificates: { store, responder: store, authorities } } };
     },
   });
   const { controlPlane, clock, memory, principal } = platform;
@@ -81,7 +94,22 @@ const start = async (count = 2, lookMs = 10_000) => {
     const all = (await controlPlane.listDomains(principal()))._unsafeUnwrap();
     return all.find((one) => one.domain === domain) as DomainRow;
   };
-  return { ...platform, rows, store, first, second, own, keep, stop, row, applied: () => applied };
+  return {
+    ...platform,
+    rows,
+    store,
+    first,
+    second,
+    own,
+    keep,
+    stop,
+    row,
+    owned,
+    applied: () => applied,
+    slowDns: () => {
+      isSlow = true;
+    },
+  };
 };
 
 /** Advances a long time in steps, so that each look of the keeper takes effect. */
@@ -249,20 +277,128 @@ test("continues the order with the same key after a crash", async () => {
   await stop();
 });
 
+test("continues the order at the second authority after a crash, also if the first one works again", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second, rows } = platform;
+  await own();
+  first.failure = () => unavailable("connection refused");
+  second.validate = () => new Promise(() => undefined);
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(second.orders).toHaveLength(1);
+  first.failure = () => undefined;
+  second.validate = async () => undefined;
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toEqual([]);
+  expect(second.orders).toHaveLength(1);
+  expect(rows.of(DOMAIN as DomainName).authority).toBe(second.name);
+  await stop();
+});
+
+test("a refusal of the second authority keeps the order at the first one", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second } = platform;
+  await own();
+  first.validate = async () => unavailable("connection refused");
+  second.failure = () => ({ kind: "order_failed", message: "too many certificates", retryAfterMs: MINUTE_MS });
+  keep();
+  await pass(platform, MINUTE_MS);
+  first.validate = async () => undefined;
+  await pass(platform, HOUR_MS, 100);
+  expect(first.orders).toHaveLength(1);
+  expect(first.requests.at(-1)?.order).toBe(first.orders[0]);
+  await stop();
+});
+
+test("the budget counts the orders at each authority", async () => {
+  const platform = await start(2, 10 * MINUTE_MS);
+  const { own, keep, stop, first, second, rows } = platform;
+  await own();
+  const busy = async () => unavailable("still busy");
+  first.validate = busy;
+  second.validate = busy;
+  keep();
+  await pass(platform, 3 * DAY_MS, 400);
+  expect(first.orders.length + second.orders.length).toBe(10);
+  expect(rows.orders()).toHaveLength(10);
+  await stop();
+});
+
+test("ends an order whose account loses the domain, and gives its certificate to nobody", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second, owned, rows } = platform;
+  await own();
+  first.validate = async () => void owned.pop();
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(1);
+  expect(rows.served()).toEqual([]);
+  await own("other.example.com");
+  first.validate = async () => {
+    owned.pop();
+    return unavailable("connection refused");
+  };
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(2);
+  expect(second.orders).toEqual([]);
+  await stop();
+});
+
+test("a stop during the check of the records is not a failure", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, slowDns, rows } = platform;
+  await own();
+  slowDns();
+  keep();
+  await pass(platform, MINUTE_MS);
+  await stop();
+  expect(rows.all()).toEqual([]);
+});
+
+test("renews a certificate that lives for hours before it expires", async () => {
+  const platform = await start(1, MINUTE_MS);
+  const { own, keep, stop, first, row } = platform;
+  first.lifetimeMs = 6 * HOUR_MS;
+  await own();
+  keep();
+  await pass(platform, HOUR_MS, 60);
+  await pass(platform, 4 * HOUR_MS, 240);
+  expect(first.orders).toHaveLength(2);
+  expect((await row()).status).toBe("active");
+  await stop();
+});
+
+test("limits the delay that an authority asks for", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first } = platform;
+  await own();
+  first.failure = () => ({ kind: "order_failed", message: "too many", retryAfterMs: 999_999_999_000 });
+  keep();
+  await pass(platform, MINUTE_MS);
+  first.failure = () => undefined;
+  await pass(platform, 8 * DAY_MS, 50);
+  expect(first.orders).toHaveLength(1);
+  await stop();
+});
+
 test("after the loss of the secrets key, orders another certificate", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, rows } = platform;
+  const { logger, logged } = recorder();
   await own();
   keep();
   await pass(platform, MINUTE_MS);
-  discardLostKeys(rows, cipher);
+  discardLostKeys(rows, cipher, logger);
+  expect(logged).toEqual([]);
   expect(rows.of(DOMAIN as DomainName).chain).not.toBeNull();
   const foreign = new SecretCipher(Buffer.alloc(32, 8));
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   rows.change(DOMAIN as DomainName, { key: foreign.sealPrivateKey({ kind: "host", name: DOMAIN }, pem) });
-  discardLostKeys(rows, cipher);
+  discardLostKeys(rows, cipher, logger);
   expect(rows.of(DOMAIN as DomainName)).toMatchObject({ chain: null, key: null });
+  expect(logged).toEqual([expect.stringContaining("discards a private key")]);
   await pass(platform, MINUTE_MS);
   expect(first.orders).toHaveLength(2);
   await stop();

@@ -1,6 +1,6 @@
 /** The resolver that asks authoritative servers, on DNS servers of the test. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createAuthoritativeDns } from "../../../../adapters/shared/domains/authoritative-dns.ts";
+import { createAuthoritativeDns, isPrivateServer } from "../../../../adapters/shared/domains/authoritative-dns.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import { instantOfSeconds } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
@@ -128,6 +128,19 @@ test("sends no query to a private address", async () => {
   expect(refused.message).toContain("has no DNS server with a public address");
   expect(guarded.authoritative.questions).toEqual([]);
   await guarded.close();
+});
+
+test("more lookups than the limit wait for the others", async () => {
+  const names = Array.from({ length: 90 }, (_, n) => `a${n}.example.com`);
+  const results = await Promise.all(names.map((name) => dns.resolve(name, "A")));
+  expect(results.filter((one) => one.isErr())).toEqual([]);
+});
+
+test("servers may have private addresses only if the operator's resolver has one", () => {
+  const isPrivate = ["127.0.0.1", "10.0.0.53:5353", "[fd00::1]:53", "fd00::1", "::1"];
+  const isPublic = ["1.1.1.1", "1.1.1.1:53", "2606:4700:4700::1111", "[2606:4700:4700::1111]:53"];
+  expect(isPrivate.filter((server) => !isPrivateServer(server))).toEqual([]);
+  expect(isPublic.filter(isPrivateServer)).toEqual([]);
 });
 
 test("limits the lookups of each registered domain", async () => {
