@@ -16,6 +16,7 @@ export const MAX_HELLO_BYTES = 16 * 1024;
 const HANDSHAKE_RECORD = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
+const HOST_NAME = 0;
 const APPLICATION_PROTOCOLS = 16;
 const RECORD_HEAD = 5;
 const MESSAGE_HEAD = 4;
@@ -54,19 +55,19 @@ class Fields {
   }
 }
 
-/** Returns the message inside the records, or undefined if it is incomplete. */
+/**
+ * Returns the message inside the records, or undefined if it is incomplete. Copies each byte once, because a hostile
+ * client may send thousands of records of one byte.
+ */
 const messageOf = (bytes: Buffer): Buffer | undefined => {
-  const parts: Buffer[] = [];
+  const message = Buffer.allocUnsafe(bytes.length);
   let length = 0;
   for (let at = 0; at < bytes.length; ) {
     if (bytes[at] !== HANDSHAKE_RECORD) throw new Malformed();
     if (bytes.length < at + RECORD_HEAD) return undefined;
     const size = bytes.readUInt16BE(at + 3);
     if (size === 0) throw new Malformed();
-    const part = bytes.subarray(at + RECORD_HEAD, at + RECORD_HEAD + size);
-    parts.push(part);
-    length += part.length;
-    const message = parts.length === 1 ? part : Buffer.concat(parts);
+    length += bytes.copy(message, length, at + RECORD_HEAD, at + RECORD_HEAD + size);
     if (length >= 1 && message[0] !== CLIENT_HELLO) throw new Malformed();
     if (length >= MESSAGE_HEAD) {
       const end = MESSAGE_HEAD + message.readUIntBE(1, 3);
@@ -83,7 +84,7 @@ const serverNameIn = (extension: Buffer): string | undefined => {
   while (!names.isEmpty) {
     const type = names.number(1);
     const name = names.field(2);
-    if (type === 0) return name.toString("latin1");
+    if (type === HOST_NAME) return name.toString("latin1");
   }
   return undefined;
 };

@@ -21,7 +21,7 @@ const TICKET_KEY_MS = 12 * 3_600_000;
 const DECODE_ERROR = 50;
 const UNRECOGNIZED_NAME = 112;
 
-/** Rejects a connection before its handshake. */
+/** Rejects a connection before its handshake. The client may still hold its end open. */
 const sendAlert = (socket: Socket, description: number): void => {
   socket.end(Buffer.from([21, 3, 3, 0, 2, 2, description]));
   socket.resume();
@@ -55,7 +55,8 @@ export class TlsAcceptor {
         ticketKeys: this.#ticketKeys,
         SNICallback: (name, done) => done(null, certificates.find(name)),
         ALPNCallback: ({ servername, protocols }) => {
-          if (protocols.includes("h2") && deps.speaksHttp2(servername)) return "h2";
+          // Node passes false if the client sends no host name.
+          if (protocols.includes("h2") && deps.speaksHttp2(servername || "")) return "h2";
           return protocols.includes("http/1.1") ? "http/1.1" : undefined;
         },
       },
@@ -74,7 +75,7 @@ export class TlsAcceptor {
         },
       },
       // The authority has seen the certificate: https://www.rfc-editor.org/rfc/rfc8737#section-3
-      (socket) => socket.end(),
+      (socket) => socket.destroySoon(),
     );
     this.#challenges.on("tlsClientError", (_error, socket) => socket.destroy());
     this.#rotation = setInterval(() => {
@@ -83,7 +84,7 @@ export class TlsAcceptor {
     }, TICKET_KEY_MS).unref();
   }
 
-  /** Begins the handshake of a new connection. */
+  /** Begins the handshake of a new connection. A client must send its first message, or close, within the time limit. */
   accept(socket: Socket): void {
     const timer = setTimeout(() => socket.destroy(), HANDSHAKE_MS);
     socket.once("close", () => clearTimeout(timer));
@@ -96,10 +97,10 @@ export class TlsAcceptor {
       const hello = readClientHello(head);
       if (hello === "incomplete") return;
       socket.off("readable", onReadable);
-      clearTimeout(timer);
       if (hello === "malformed") return sendAlert(socket, DECODE_ERROR);
       const server = this.#serverFor(hello);
       if (server === undefined) return sendAlert(socket, UNRECOGNIZED_NAME);
+      clearTimeout(timer);
       socket.unshift(head);
       server.emit("connection", socket);
     };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { type Agent, request } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { type Reply, replyOf, type SendOptions } from "../http/clients.ts";
 
@@ -29,6 +30,19 @@ export const failedHandshake = (target: TlsTarget, servername: string, options?:
     () => "no failure",
     (error: Error) => error.message,
   );
+
+/** Returns the first message that Node's TLS client sends. */
+export const helloOf = async (options: ConnectionOptions): Promise<Buffer> => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port, ...options });
+  client.on("error", () => undefined);
+  const [socket] = await once(server, "connection");
+  const [bytes] = await once(socket, "data");
+  client.destroy();
+  server.close();
+  return bytes;
+};
 
 /** Sends a request over HTTPS with HTTP/1.1. */
 export const sendTls = async (

@@ -9,6 +9,8 @@ import { moveTo, startAdopting } from "../../../support/handover/adopting-child.
 import { ingressWith, startNamedIngress } from "../../../support/handover/named-ingress.ts";
 import { openRaw, openRequest, portOf, replyOf, type SendOptions, send } from "../../../support/http/clients.ts";
 import { openHttp2, sendHttp2 } from "../../../support/http/http2-client.ts";
+import { createTestAuthority } from "../../../support/tls/test-authority.ts";
+import { testTls } from "../../../support/tls/tls-ingress.ts";
 import { has } from "../../../support/vitest/machine.ts";
 
 /** Longer than any test: connections end before, or the test fails. */
@@ -78,6 +80,18 @@ test("an idle client's next response closes its connection, and the client conti
   const next = await send(old.url("app"), options);
   expect([next.text, next.headers.connection]).toEqual(["new 0", "keep-alive"]);
   agent.destroy();
+});
+
+test("a new process without TLS settings closes the public ports of the old one, and serves the others", async () => {
+  const { config } = testTls({ "app.localhost": createTestAuthority().issue("app.localhost") });
+  await using old = await startNamedIngress("old", [], { tls: config });
+  using child = await startAdopting(old.ingress);
+  const { tlsPort, httpPort } = old.ingress;
+  await moveTo(child, old.ingress);
+  await old.ingress.drain(LONG_MS);
+  expect((await send(old.url("app"))).text).toBe("new 0");
+  for (const port of [tlsPort, httpPort])
+    await expect(once(connect(port as number, "127.0.0.1"), "connect")).rejects.toThrow("ECONNREFUSED");
 });
 
 test("pipelined requests are all answered, and the last response closes the connection", async () => {

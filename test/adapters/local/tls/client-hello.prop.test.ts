@@ -1,23 +1,8 @@
 /** Reading the first message of real clients, of clients that split it, and of hostile ones. */
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
-import { type ConnectionOptions, connect } from "node:tls";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { MAX_HELLO_BYTES, readClientHello } from "../../../../adapters/local/tls/client-hello.ts";
-
-/** Returns the first message that Node's TLS client sends. */
-const helloOf = async (options: ConnectionOptions): Promise<Buffer> => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const client = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port, ...options });
-  client.on("error", () => undefined);
-  const [socket] = await once(server, "connection");
-  const [bytes] = await once(socket, "data");
-  client.destroy();
-  server.close();
-  return bytes;
-};
+import { helloOf } from "../../../support/tls/tls-clients.ts";
 
 const hello = await helloOf({ servername: "app.example.com", ALPNProtocols: ["h2", "http/1.1"] });
 const expected = { serverName: "app.example.com", protocols: ["h2", "http/1.1"] };
@@ -67,6 +52,19 @@ test("never throws, and never waits for more than the maximum size", () => {
   const announced = Buffer.concat([Buffer.from([22, 3, 1, 0x3f, 0xff, 1, 0, 0x3f, 0]), Buffer.alloc(MAX_HELLO_BYTES)]);
   expect(readClientHello(announced.subarray(0, MAX_HELLO_BYTES - 500))).toBe("incomplete");
   expect(readClientHello(Buffer.from([22, 3, 1, 0, 4, 1, 0, 0x40, 0]))).toBe("malformed");
+});
+
+test("copies no byte twice, however many records there are", () => {
+  const bytes = inRecords(1);
+  const concat = vi.spyOn(Buffer, "concat");
+  const copy = vi.spyOn(Buffer.prototype, "copy");
+  try {
+    expect(readClientHello(bytes)).toEqual(expected);
+    const joined = concat.mock.calls.flatMap(([parts]) => parts).length;
+    expect(joined + copy.mock.calls.length).toBeLessThanOrEqual(hello.length);
+  } finally {
+    vi.restoreAllMocks();
+  }
 });
 
 test.each([

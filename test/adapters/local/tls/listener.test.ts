@@ -95,6 +95,9 @@ test("presents the operator's certificate for other host names, and to clients t
     socket.destroy();
   }
   expect(await subjectOf(one.target, "app.localhost")).toBe("DNS:app.localhost");
+  const nameless = await handshake(one.target, "", { ...options, ALPNProtocols: ["h2", "http/1.1"] });
+  expect(nameless.alpnProtocol).toBe("http/1.1");
+  nameless.destroy();
 });
 
 test("presents a new certificate to new connections, and keeps the open ones", async () => {

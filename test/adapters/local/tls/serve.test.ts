@@ -41,8 +41,9 @@ test("a deployment is reachable at the HTTPS URL that it reports", async (contex
   needs(context, "curl");
   using folder = folderWith();
   const { ca, files } = filesIn(folder.path);
+  const ingressPort = await freePort();
   const served = await serve(folder.path, {
-    ...{ runner: "process", domain: DOMAIN, "tls-port": "0", "http-port": "0" },
+    ...{ "ingress-port": `${ingressPort}`, runner: "process", domain: DOMAIN, "tls-port": "0", "http-port": "0" },
     ...{ "tls-cert": files.cert, "tls-key": files.key },
   });
   try {
@@ -53,7 +54,9 @@ test("a deployment is reachable at the HTTPS URL that it reports", async (contex
     const url = new URL(records.at(-1)?.url as string);
     expect([url.protocol, url.hostname]).toEqual(["https:", `tls-web.${DOMAIN}`]);
     const target = { port: Number(url.port), ca };
-    expect((await sendTls(target, url.hostname)).text).toBe("https");
+    const spoofed = (scheme: string) => ({ headers: { host: url.hostname, "x-forwarded-proto": scheme } });
+    expect((await sendTls(target, url.hostname, spoofed("http"))).text).toBe("https");
+    expect((await send(`http://127.0.0.1:${ingressPort}`, spoofed("https"))).text).toBe("http");
     const resolve = `${url.hostname}:${url.port}:127.0.0.1`;
     const { stdout } = await promisify(execFile)("curl", ["-sS", "--cacert", files.ca, "--resolve", resolve, url.href]);
     expect(stdout).toBe("https");
