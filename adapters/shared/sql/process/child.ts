@@ -87,7 +87,7 @@ export class SqlChild {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
       env,
-      // With a session of its own, the process has a lower priority than services in other control groups.
+      // In a separate session, the process has a lower priority than services in other control groups.
       detached: true,
     });
     const { pid } = this.#child;
