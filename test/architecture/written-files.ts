@@ -283,6 +283,11 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "open",
     "rm",
   ),
+  "adapters/shared/runtime/low-priority.ts": {
+    functions: ["writeFileSync"],
+    answer: "kernel",
+    why: "Writes to a file of the process below /proc.",
+  },
   "adapters/shared/runtime/make-folders.ts": outOfReach(
     "The operator chooses the path, and no service can influence it.",
     "mkdirSync",

@@ -35,9 +35,18 @@ const FORMER_IDS = new Set(["replaced-versions", "uploads-that-never-ended", "tr
 
 const isOwnRule = ({ ID = "" }: LifecycleRule): boolean => ID.startsWith(LIFECYCLE_PREFIX) || FORMER_IDS.has(ID);
 
+/**
+ * Returns a rule with a filter in place of the former `Prefix`. S3 rejects a lifecycle that contains both forms:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleRule.html
+ */
+const withFilter = ({ Prefix, ...rule }: LifecycleRule): LifecycleRule => ({
+  ...rule,
+  Filter: rule.Filter ?? { Prefix: Prefix ?? "" },
+});
+
 /** Returns the lifecycle rules of operators, followed by `own` in place of Portside's earlier rules. */
 export const withLifecycle = (rules: readonly LifecycleRule[], own: readonly LifecycleRule[]): LifecycleRule[] => [
-  ...rules.filter((rule) => !isOwnRule(rule)),
+  ...rules.filter((rule) => !isOwnRule(rule)).map(withFilter),
   ...own,
 ];
 
@@ -121,8 +130,8 @@ export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now:
 
 /**
  * Denies access to the bucket's objects, even to the platform's own identity, so signed URLs stop working. Only S3
- * Files keeps access, to export a service's last writes. The platform can still list and abort incomplete uploads. Bucket policies do not affect lifecycle rules
- * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
+ * Files keeps access, to export a service's last writes. The platform can still list and abort incomplete uploads.
+ * Bucket policies do not affect lifecycle rules (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
   const arn = bucketArn(arnParts(shared.filesRoleArn), bucket);

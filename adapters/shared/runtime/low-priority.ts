@@ -1,13 +1,19 @@
 /** Lowers the priority of long-running work, such as builds and SQL queries, below that of services and the API. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
-import { tryOr } from "./try-or.ts";
 
 /** On a busy machine, the work still gets about a third of the CPU time of a service, so that it can finish. */
 const NICE = 5;
 
 /** The weight of the work's control group, as a fraction of the default weight. */
 export const LOW_WEIGHT = 0.25;
+
+/**
+ * The kernel accepts such a write from the unprivileged processes of a machine once in 100 ms:
+ * https://github.com/torvalds/linux/blob/v6.12/kernel/sched/autogroup.c
+ */
+const RETRY_MS = 150;
+const TRIES = 20;
 
 const lowerThan = (priority: number): number => Math.min(constants.priority.PRIORITY_LOW, priority + NICE);
 
@@ -17,6 +23,19 @@ const leadsSession = (pid: number): boolean => {
   // The fields after the name are: state, parent, process group, session.
   const [, , , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return session === String(pid);
+};
+
+/**
+ * Lowers the weight of the session that the process started, if any. Does nothing without autogroups, or if the process
+ * has ended.
+ */
+const lowerSession = (pid: number, priority: number, tries: number): void => {
+  try {
+    if (leadsSession(pid)) writeFileSync(`/proc/${pid}/autogroup`, String(priority));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || tries === 1) return;
+    setTimeout(() => lowerSession(pid, priority, tries - 1), RETRY_MS).unref();
+  }
 };
 
 /**
@@ -30,11 +49,7 @@ const leadsSession = (pid: number): boolean => {
 export const lowerPriority = (pid: number): void => {
   const priority = lowerThan(getPriority(pid));
   setPriority(pid, priority);
-  if (process.platform !== "linux") return;
-  // Fails without autogroups, or if the process has ended.
-  tryOr(() => {
-    if (leadsSession(pid)) writeFileSync(`/proc/${pid}/autogroup`, String(priority));
-  }, undefined);
+  if (process.platform === "linux") lowerSession(pid, priority, TRIES);
 };
 
 /**

@@ -39,10 +39,17 @@ export class ProcessEnded extends Error {
   }
 }
 
-const limited = (argv: readonly string[]): [string, string[]] => [
-  "sh",
-  ["-c", `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null; exec "$@"`, "sh", ...argv],
-];
+/**
+ * Runs a command under limits. On Linux, the kernel also ends the process with its parent: during a statement, the
+ * process cannot notice that the server was killed. https://man7.org/linux/man-pages/man1/setpriv.1.html
+ */
+const limited = (argv: readonly string[]): [string, string[]] => {
+  const limits = `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null`;
+  // BusyBox has a command of this name without the option.
+  const tie = "setpriv --pdeathsig KILL";
+  const run = `${tie} true 2>/dev/null && exec ${tie} "$@"; exec "$@"`;
+  return ["sh", ["-c", `${limits}; ${run}`, "sh", ...argv]];
+};
 
 /** Thrown if a request made the parser trap. The process has ended. */
 export class ChildTrapped extends Error {}
@@ -87,7 +94,7 @@ export class SqlChild {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
       env,
-      // With a session of its own, the process has a lower priority than services in other control groups.
+      // In a separate session, the process has a lower priority than services in other control groups.
       detached: true,
     });
     const { pid } = this.#child;

@@ -72,6 +72,18 @@ describe("an operator's lifecycle rules", () => {
     expect(idsOf((await lifecycleOf(volume)).rules)).toEqual(["archive", "portside-versions", "portside-uploads"]);
   });
 
+  test("may have the former form, which S3 does not accept together with Portside's rules", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const { Filter: _, ...rule } = expiry;
+    await setRules(volume, [{ ...rule, Prefix: "tmp/" }]);
+    await discard(volumes, volume);
+    expect((await lifecycleOf(volume)).rules[0]).toEqual(expiry);
+    await expectOk(volumes.restore(owner, volume.id));
+    expect((await lifecycleOf(volume)).rules[0]).toEqual(expiry);
+  });
+
   test("do not have to exist: a bucket without a lifecycle gets Portside's rules", async () => {
     const owner = account();
     const volumes = volumesOver(fake);

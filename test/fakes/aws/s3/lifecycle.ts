@@ -11,8 +11,11 @@ const DAY_MS = 86_400_000;
 
 const malformed = (why: string) => failure(400, "MalformedXML", why);
 
+/** Returns whether a rule has the current form, with a filter. The former form has a prefix instead. */
+const isCurrent = (rule: XmlElement): boolean => childOf(rule, "Filter") !== undefined;
+
 const ruleOf = (rule: XmlElement): LifecycleRule => {
-  if (childOf(rule, "Filter") === undefined) throw malformed("a rule has a Filter");
+  if (!isCurrent(rule) && childOf(rule, "Prefix") === undefined) throw malformed("a rule has a Filter or a Prefix");
   const expiration = childOf(rule, "Expiration");
   const date = expiration === undefined ? undefined : textOf(expiration, "Date");
   const expiresMarkers = expiration !== undefined && textOf(expiration, "ExpiredObjectDeleteMarker") === "true";
@@ -39,7 +42,10 @@ const ruleOf = (rule: XmlElement): LifecycleRule => {
 };
 
 export const parseLifecycle = (xml: string): LifecycleRule[] => {
-  const rules = childrenOf(parseXml(xml), "Rule").map(ruleOf);
+  const elements = childrenOf(parseXml(xml), "Rule");
+  if (elements.some(isCurrent) && !elements.every(isCurrent))
+    throw failure(400, "InvalidRequest", "Filter element can only be used in Lifecycle V2.");
+  const rules = elements.map(ruleOf);
   if (rules.length === 0 || new Set(rules.map(({ id }) => id)).size !== rules.length)
     throw malformed("at least one rule is required, and each rule needs a unique id");
   return rules;

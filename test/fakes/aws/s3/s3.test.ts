@@ -106,6 +106,10 @@ describe("buckets", () => {
     const both = { Date: midnight, ExpiredObjectDeleteMarker: true };
     await refused(rules([{ ...rule, Expiration: both }]), "InvalidArgument");
     await refused(rules([rule, rule]), "MalformedXML");
+    const former = { ...rule, ID: "former", Filter: undefined, Prefix: "" };
+    await rules([former]);
+    await refused(rules([rule, former]), "InvalidRequest");
+    await refused(rules([{ ...former, Prefix: undefined }]), "MalformedXML");
     const policy = (Policy: string) => s3.client.send(new PutBucketPolicyCommand({ Bucket, Policy }));
     await refused(policy("{"), "MalformedPolicy");
     const foreign = { Effect: "Deny", Principal: "*", Action: "s3:*", Resource: "arn:aws:s3:::another/*" };
