@@ -145,13 +145,14 @@ export const localConfigSchema = z
       .default(4 * GiB)
       .describe("Maximum memory per build, in bytes"),
   })
-  .superRefine(({ tlsPort, httpPort, tlsCert, tlsKey }, context) => {
+  .superRefine(({ tlsPort, httpPort, tlsCert, tlsKey, acmeEmail }, context) => {
     const require = (field: string, value: unknown, by: string, needs: boolean) => {
       if (needs && value === undefined)
         context.addIssue({ code: "custom", path: [field], message: `must be set if ${by} is set` });
     };
     require("tlsPort", tlsPort, "--http-port", httpPort !== undefined);
     require("tlsPort", tlsPort, "--tls-cert", tlsCert !== undefined);
+    require("tlsPort", tlsPort, "--acme-email", acmeEmail !== undefined);
     require("tlsCert", tlsCert, "--tls-key", tlsKey !== undefined);
     require("tlsKey", tlsKey, "--tls-cert", tlsCert !== undefined);
   });

@@ -1,5 +1,6 @@
 /** The local CertificateStore. The state stores the certificates, with encrypted private keys. */
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { accountOf } from "../../../core/domain/accounts/account.ts";
 import type { AttemptState, HostCertificate, RenewalPlan } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
@@ -28,9 +29,12 @@ export interface CertificateStoreDeps {
   readonly services: Pick<ServiceRows, "all">;
   readonly engine: Pick<Engine, "apply">;
   readonly cipher: SecretCipher;
-  /** The domain below which each deployment has a host with its own certificate; undefined if there is none. */
+  /** The domain below which each deployment, and the storage, has its own certificate; undefined if there is none. */
   readonly hostsBelow: string | undefined;
 }
+
+/** The account of the platform in the budget of orders. */
+const PLATFORM = accountOf("portside:platform");
 
 const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
 
@@ -122,7 +126,7 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
         ...{ host: `${name}.${hostsBelow}` as DomainName, account: owner },
         isOwn: false,
       }));
-      return [...own, ...below];
+      return [...own, ...below, { host: `storage.${hostsBelow}` as DomainName, account: PLATFORM, isOwn: false }];
     });
   }
 

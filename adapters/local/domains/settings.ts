@@ -30,7 +30,7 @@ export const domainSettings = {
     .email({ error: "must be an e-mail address, such as ops@example.com" })
     .optional()
     .describe(
-      "Get certificates for own domains by ACME. The certificate authority sends messages about the account to this address. You accept the terms of service of the authority",
+      "Get certificates for own domains by ACME. The certificate authority sends messages about the account to this address. You accept the terms of service of the authority. Requires --tls-port",
     ),
   acmeDirectory: z
     .array(z.string().refine(isDirectory, "must be an HTTPS URL, such as https://acme.example.com/directory"))
@@ -90,6 +90,16 @@ export const localTarget = (settings: DomainSettings, domain: Domain | undefined
   platformDomains: [...(domain === undefined ? [] : [domain.name]), "localhost"],
   authorities: authoritiesOf(settings.acmeDirectory),
 });
+
+/**
+ * Returns the domain below which each host gets its own certificate. Returns undefined if Portside does not terminate
+ * TLS, or if a proxy or `--tls-cert` provides the certificates.
+ */
+export const orderedBelow = (
+  { tlsPort, tlsCert }: { readonly tlsPort?: number | undefined; readonly tlsCert?: string | undefined },
+  domain: Domain | undefined,
+): string | undefined =>
+  tlsPort === undefined || tlsCert !== undefined || domain?.proxy !== undefined ? undefined : domain?.name;
 
 export const domainsFeature = (settings: DomainSettings, { addresses }: DomainTarget): Feature => {
   if (settings.acmeEmail === undefined)

@@ -33,7 +33,7 @@ const MAX_PAUSE_MS = 30_000;
 
 /**
  * Checks the domain until it is active. Prints each new detail. Throws if the signal aborts, or if the first check
- * fails. Later checks continue after a temporary error, because DNS changes can take hours, and a server may restart
+ * fails. Later checks continue after a temporary error, because DNS changes and certificates can take hours, and a server may restart
  * meanwhile.
  */
 export const waitUntilActive = async (
@@ -58,7 +58,7 @@ export const waitUntilActive = async (
       if (row === undefined || !isTemporary(error)) throw error;
       retryMs = retryPause(error, pause);
     }
-    spinner.begin(`Waiting for the DNS records of ${domain}`);
+    spinner.begin(`Waiting until ${domain} is active`);
     await sleep(retryMs, undefined, { signal: io.signal });
   }
 };

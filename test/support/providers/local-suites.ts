@@ -25,7 +25,7 @@ const openOverSocket = async (config: Config): Promise<LocalProvider> => {
 };
 
 /** The settings without which the provider does not support own domains. */
-const withDomains = { acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"] };
+const withDomains = { acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"], tlsPort: 0 };
 
 /** @param overSocket whether the server uses the engine through its socket */
 export const startEngine = async (runner: RunnerKind, overSocket = false) => {

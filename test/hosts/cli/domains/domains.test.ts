@@ -1,4 +1,7 @@
 /** `portside domain` against the real HTTP API over the memory provider. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
@@ -46,7 +49,9 @@ test("a domain is added with its records, checked, listed and removed", async ()
     stderr: "",
   });
   const [row = ""] = (await run("domain ls")).stdout.split("\n");
-  expect(row).toMatch(/^app\.example\.com\tmy-app\tactive\t\d+ s\tRequests to 'app\.example\.com' reach 'my-app'\.$/);
+  expect(row).toMatch(
+    /^app\.example\.com\tmy-app\tactive\t\d+ s\t-\tRequests to 'app\.example\.com' reach 'my-app'\.$/,
+  );
   expect(JSON.parse((await run("domain list --json")).stdout)).toMatchObject([{ status: "active", records }]);
 
   expect(await run("domain remove app.example.com")).toMatchObject({
@@ -62,6 +67,25 @@ test("a domain is added with its records, checked, listed and removed", async ()
     code: 1,
     stderr: expect.stringContaining("Your account has no domain 'app.example.com'. Run 'portside domain list'"),
   });
+});
+
+test("list shows the date on which a certificate expires", async () => {
+  const { api, run } = await start();
+  await using _api = api;
+  await run("domain add app.example.com my-app");
+  const [row] = JSON.parse((await run("domain list --json")).stdout);
+  const dated = { ...row, certificate: { not_after: "2026-03-04T05:06:07.000000+00:00" } };
+  const server = createServer((_req, res) =>
+    res.setHeader("content-type", "application/json").end(JSON.stringify([dated])),
+  );
+  await using listening = server.listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  const { port } = listening.address() as AddressInfo;
+  const { stdout } = await portside(["domain", "list"], {
+    env: { PORTSIDE_URL: `http://127.0.0.1:${port}`, PORTSIDE_API_KEY: "any" },
+    columns: 200,
+  });
+  expect(stripVTControlCharacters(stdout)).toMatch(/CERTIFICATE UNTIL +DETAIL *\n.* 2026-03-04 +Create/);
 });
 
 test("a terminal shows the records as a table", async () => {
