@@ -1,0 +1,90 @@
+/** When the next order of a certificate is due, how failures delay it, and what the owner of the domain sees. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  afterAdvice,
+  afterFailure,
+  type HostCertificate,
+  isValid,
+  orderDueAt,
+  withCertificate,
+} from "../../../../core/domain/domains/certificate.ts";
+import { domainStatuses } from "../../../../core/domain/domains/domain.ts";
+import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import { renewalTime, retryLimits } from "../../../../core/domain/domains/renewal.ts";
+import { type Instant, instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const at = (millis: number): Instant => instantOfMillis(1_800_000_000_000 + millis);
+const now = at(0);
+const host = "app.example.com" as DomainName;
+
+const moment = fc.integer({ min: -200 * DAY, max: 200 * DAY }).map(at);
+const period = fc
+  .tuple(fc.integer({ min: -200 * DAY, max: 200 * DAY }), fc.integer({ min: MINUTE, max: 100 * DAY }))
+  .map(([start, length]) => ({ start: at(start), end: at(start + length) }));
+const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const plan = fc.record({ window: period, askAgainAt: moment, random });
+
+const certificate: fc.Arbitrary<HostCertificate> = fc.record({
+  host: fc.constant(host),
+  life: fc.option(period),
+  authority: fc.constant(null),
+  renewal: fc.option(plan),
+  failures: fc.nat(30),
+  reason: fc.option(fc.constant("The authority refused.")),
+  nextAttemptAt: fc.option(moment),
+});
+
+test("an order is due immediately without a valid certificate, else at the renewal, and never before the next attempt", () => {
+  fc.assert(
+    fc.property(certificate, (one) => {
+      const due = orderDueAt(one, now);
+      if (one.nextAttemptAt !== null) expect(due >= one.nextAttemptAt).toBe(true);
+      const without =
+        one.life === null || !isValid(one, now)
+          ? now
+          : renewalTime(one.life, one.renewal?.window, one.renewal?.random ?? 0);
+      if (one.nextAttemptAt === null || one.nextAttemptAt <= without) expect(due).toBe(without);
+      else expect(due).toBe(one.nextAttemptAt);
+    }),
+  );
+});
+
+test("a failure delays the next attempt by 1 minute to 1 day, or longer if the authority asks for it", () => {
+  fc.assert(
+    fc.property(fc.nat(40), fc.option(fc.nat(30 * DAY)), (failures, retryAfterMs) => {
+      const after = afterFailure({ failures }, "refused", retryAfterMs, now);
+      expect(after).toMatchObject({ failures: failures + 1, reason: "refused" });
+      const delay = millisOf(after.nextAttemptAt as Instant) - millisOf(now);
+      expect(delay).toBeGreaterThanOrEqual(Math.max(retryLimits.firstMs, retryAfterMs ?? 0));
+      expect(delay).toBeLessThanOrEqual(Math.max(retryLimits.longestMs, retryAfterMs ?? 0));
+    }),
+  );
+});
+
+test("advice is asked for again after 1 minute to 1 day, and the random point changes only with the window", () => {
+  fc.assert(
+    fc.property(fc.option(plan), plan, random, fc.boolean(), (known, advice, next, isSame) => {
+      const window = isSame && known !== null ? known.window : advice.window;
+      const after = afterAdvice(known, { window, askAgainAt: advice.askAgainAt }, next, now);
+      expect(after.askAgainAt >= at(MINUTE) && after.askAgainAt <= at(DAY)).toBe(true);
+      expect(after.window).toEqual(window);
+      if (known === null) expect(after.random).toBe(next);
+      else if (isSame) expect(after.random).toBe(known.random);
+    }),
+  );
+});
+
+test("a domain is active only with correct records and a valid certificate, and the detail has the reason", () => {
+  fc.assert(
+    fc.property(certificate, fc.constantFrom(...domainStatuses), (one, status) => {
+      const view = withCertificate({ status, detail: "As checked.", domain: host }, one, now);
+      expect(view.status === "active").toBe(status === "active" && isValid(one, now) && one.reason === null);
+      if (status === "pending") expect(view).toEqual({ status, detail: "As checked." });
+      else if (one.life === null) expect(view.status).toBe("pending");
+      if (status === "active" && one.reason !== null) expect(view.detail).toContain(one.reason);
+    }),
+  );
+});
