@@ -27,7 +27,7 @@ import { LocalPlatform } from "./deploy/service-platform.ts";
 import { createAuthorities } from "./domains/authorities.ts";
 import { discardLostKeys, LocalCertificates } from "./domains/certificate-store.ts";
 import { LocalDomains } from "./domains/domain-store.ts";
-import { localTarget } from "./domains/settings.ts";
+import { certificatesBelow, challengeTypesOf, localTarget } from "./domains/settings.ts";
 import { ENGINE_FILE } from "./engine/engine-file.ts";
 import type { EngineConnection } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
@@ -180,8 +180,8 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   discardLostKeys(certificateRows, cipher, logger);
   const certificates = new LocalCertificates({
     ...{ rows: certificateRows, domains: new DomainRows(db), services: rows, engine, cipher },
-    // A proxy in front of the ingress has its own certificates.
-    hostsBelow: domain?.proxy === undefined ? domain?.name : undefined,
+    hostsBelow: certificatesBelow(domain, config),
+    challengeTypes: challengeTypesOf(config.httpPort),
   });
   const authorities = createAuthorities(config, { rows: certificateRows, cipher, clock, logger });
   stack.defer(async () => void (await Promise.all(authorities.map((authority) => authority.close()))));

@@ -30,6 +30,8 @@ export interface CertificateStoreDeps {
   readonly cipher: SecretCipher;
   /** The domain below which each deployment has a host with its own certificate; undefined if there is none. */
   readonly hostsBelow: string | undefined;
+  /** The types of challenges that the listeners answer. */
+  readonly challengeTypes: ChallengeResponder["types"];
 }
 
 const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
@@ -103,12 +105,13 @@ export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, log
 };
 
 export class LocalCertificates implements CertificateStore, ChallengeResponder {
-  readonly types = ["http-01", "tls-alpn-01"] as const;
+  readonly types: ChallengeResponder["types"];
   readonly #deps: CertificateStoreDeps;
 
   /** Withdraws the challenges of an earlier process. */
   constructor(deps: CertificateStoreDeps) {
     this.#deps = deps;
+    this.types = deps.challengeTypes;
     deps.rows.withdrawAll();
   }
 
