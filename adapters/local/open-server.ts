@@ -27,7 +27,7 @@ import { LocalPlatform } from "./deploy/service-platform.ts";
 import { createAuthorities } from "./domains/authorities.ts";
 import { discardLostKeys, LocalCertificates } from "./domains/certificate-store.ts";
 import { LocalDomains } from "./domains/domain-store.ts";
-import { localTarget, orderedBelow } from "./domains/settings.ts";
+import { challengeTypesOf, localTarget, orderedBelow } from "./domains/settings.ts";
 import { ENGINE_FILE } from "./engine/engine-file.ts";
 import type { EngineConnection } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
@@ -181,6 +181,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const certificates = new LocalCertificates({
     ...{ rows: certificateRows, domains: new DomainRows(db), services: rows, engine, cipher },
     hostsBelow: orderedBelow(config, domain),
+    challengeTypes: challengeTypesOf(config.httpPort),
   });
   const authorities = createAuthorities(config, { rows: certificateRows, cipher, clock, logger });
   stack.defer(async () => void (await Promise.all(authorities.map((authority) => authority.close()))));

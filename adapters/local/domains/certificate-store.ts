@@ -31,6 +31,8 @@ export interface CertificateStoreDeps {
   readonly cipher: SecretCipher;
   /** The domain below which each deployment, and the storage, has its own certificate; undefined if there is none. */
   readonly hostsBelow: string | undefined;
+  /** The types of challenges that the listeners answer. */
+  readonly challengeTypes: ChallengeResponder["types"];
 }
 
 /** The account of the platform in the budget of orders. */
@@ -107,12 +109,13 @@ export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, log
 };
 
 export class LocalCertificates implements CertificateStore, ChallengeResponder {
-  readonly types = ["http-01", "tls-alpn-01"] as const;
+  readonly types: ChallengeResponder["types"];
   readonly #deps: CertificateStoreDeps;
 
   /** Withdraws the challenges of an earlier process. */
   constructor(deps: CertificateStoreDeps) {
     this.#deps = deps;
+    this.types = deps.challengeTypes;
     deps.rows.withdrawAll();
   }
 

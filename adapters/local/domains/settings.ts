@@ -5,6 +5,7 @@ import { networkInterfaces } from "node:os";
 import { z } from "zod";
 import type { DomainTarget } from "../../../core/domain/domains/dns-records.ts";
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
+import type { Challenge } from "../../../core/ports/certificate-authority.ts";
 import { isPublicAddress } from "../../shared/domains/public-address.ts";
 import type { Domain } from "../ingress/domain.ts";
 
@@ -90,6 +91,10 @@ export const localTarget = (settings: DomainSettings, domain: Domain | undefined
   platformDomains: [...(domain === undefined ? [] : [domain.name]), "localhost"],
   authorities: authoritiesOf(settings.acmeDirectory),
 });
+
+/** Returns the types of challenges that the ports can answer. Without the HTTP port, an authority can use TLS only. */
+export const challengeTypesOf = (httpPort: number | undefined): readonly Challenge["type"][] =>
+  httpPort === undefined ? ["tls-alpn-01"] : ["http-01", "tls-alpn-01"];
 
 /**
  * Returns the domain below which each host gets its own certificate. Returns undefined if Portside does not terminate

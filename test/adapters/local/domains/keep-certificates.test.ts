@@ -50,7 +50,7 @@ const start = async (count = 2, lookMs = 10_000) => {
   let isSlow = false;
   const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
   const store = new LocalCertificates({
-    ...{ rows, cipher, hostsBelow: undefined, services: { all: () => [] } },
+    ...{ rows, cipher, hostsBelow: undefined, services: { all: () => [] }, challengeTypes: ["http-01"] },
     domains: { routes: () => owned },
     engine: {
       apply: async () => {

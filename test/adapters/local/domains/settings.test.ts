@@ -1,6 +1,6 @@
-/** Which hosts below the platform's domain get their own certificates. */
+/** Which certificates and challenges follow from the settings. */
 import { expect, test } from "vitest";
-import { orderedBelow } from "../../../../adapters/local/domains/settings.ts";
+import { challengeTypesOf, orderedBelow } from "../../../../adapters/local/domains/settings.ts";
 import { createLocalProvider } from "../../../../adapters/local/index.ts";
 import { readDomain } from "../../../../adapters/local/ingress/domain.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
@@ -31,4 +31,9 @@ test("without --acme-email, the provider orders no certificates, and with it the
   const hosts = (await local.provider.domains?.certificates?.store.hosts())?._unsafeUnwrap();
   expect(hosts).toEqual([{ host: "storage.d2-settings.example", account: "portside:platform", isOwn: false }]);
   await local.close();
+});
+
+test("without the HTTP port, authorities validate over TLS", () => {
+  expect(challengeTypesOf(undefined)).toEqual(["tls-alpn-01"]);
+  expect(challengeTypesOf(80)).toEqual(["http-01", "tls-alpn-01"]);
 });
