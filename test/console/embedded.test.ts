@@ -118,7 +118,8 @@ test("prefers the session of the application to a stored session of the console"
   const { key } = (await ports.identity.keys.create("other" as AccountId, "other"))._unsafeUnwrap();
   const users: { current: string | undefined } = { current: undefined };
   await using served = await serveEmbedded(() => users.current, ports);
-  const page = await browser().newPage();
+  const context = await browser().newContext();
+  const page = await context.newPage();
   await page.goto(served.url);
   await page.getByLabel("API key").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -132,11 +133,15 @@ test("prefers the session of the application to a stored session of the console"
   await page.getByLabel("API key").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.locator(".account").getByText("other").waitFor();
+  const other = await context.newPage();
+  await other.goto(served.url);
+  await other.locator(".account").getByText("other").waitFor();
   users.current = "acme";
   await page.reload();
   await expect.poll(() => page.locator(".account").textContent()).toBe("Account");
+  await expect.poll(() => other.locator(".account").textContent()).toBe("Account");
   expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
-  await page.close();
+  await context.close();
 });
 
 test("offers only the ways to sign in that the application supports", async () => {

@@ -131,7 +131,8 @@ export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now:
 /**
  * Denies access to the bucket's objects, even to the platform's own identity, so signed URLs stop working. Only S3
  * Files keeps access, to export a service's last writes. The platform can still list and abort incomplete uploads.
- * Bucket policies do not affect lifecycle rules (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
+ * Bucket policies do not affect lifecycle rules
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
   const arn = bucketArn(arnParts(shared.filesRoleArn), bucket);

@@ -94,8 +94,9 @@ export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number }
 const DEPLOY_SLACK_MS = 15 * 60_000;
 
 /**
- * Returns the time in milliseconds after which a deploy has ended, from the end of its wait for other builds. If an
- * older deploy has no outcome, its server stopped. The deadline of a build also applies to fetching its source.
+ * Returns the maximum duration of a deploy in milliseconds, without its wait for a build of the account. If an older
+ * deploy has no outcome, its server probably stopped. The wait has no limit, so a deploy that waits longer also counts
+ * as interrupted until its outcome is stored. The deadline of a build also applies to fetching its source.
  */
 export const abandonedAfterMs = ({
   buildDeadlineMs,

@@ -125,14 +125,14 @@ const takeLink = (): string | undefined => {
 
 /** Returns whether the embedding application has signed the user in. Sends no request token, so only it can. */
 const hasApplicationSession = (): Promise<boolean> =>
-  fetch(`${apiUrl}/v1/capabilities`).then(
+  fetch(`${apiUrl}/v1/capabilities`, { signal: AbortSignal.timeout(CHECK_MS) }).then(
     ({ ok }) => ok,
     () => false,
   );
 
 /** Returns whether an application contains the page and can sign users in. */
 const isEmbedded = (): Promise<boolean> =>
-  fetch(`${apiUrl}/console/sign-in.json`)
+  fetch(`${apiUrl}/console/sign-in.json`, { signal: AbortSignal.timeout(CHECK_MS) })
     .then((response) => response.json())
     .then(
       ({ sign_in }: { readonly sign_in: readonly string[] }) => sign_in.includes("application"),
@@ -157,14 +157,22 @@ const openLink = async (link: string): Promise<void> => {
   if (problem !== undefined) end(problem);
 };
 
-/** Follows a sign-in or a sign-out of another tab. */
-const followStorage = ({ key, newValue }: StorageEvent): void => {
+/**
+ * Follows a sign-in or a sign-out of another tab. The other tab also removes the session if it prefers the session of
+ * the application.
+ */
+const followStorage = async ({ key, newValue }: StorageEvent): Promise<void> => {
   // The key is null if the browser's storage was cleared.
   if (key !== STORED && key !== null) return;
   const stored = readStored();
-  if (stored !== null) begin(stored);
-  else if (session.value?.kind === "console")
-    end(newValue === SIGNED_OUT ? "You signed out in another tab." : SESSION_ENDED);
+  if (stored !== null) return begin(stored);
+  const ended = session.value;
+  if (ended?.kind !== "console") return;
+  if (newValue === SIGNED_OUT) return end("You signed out in another tab.");
+  const isApplication = (await isEmbedded()) && (await hasApplicationSession());
+  if (session.value !== ended) return;
+  if (isApplication) begin({ kind: "application" });
+  else end(SESSION_ENDED);
 };
 
 /** Asks the platform whether the session of an idle page has ended. `sendAuthorized` handles a 401. */
@@ -175,7 +183,7 @@ const checkSession = async (): Promise<void> => {
 
 /** Finds the session: of an earlier visit, of a one-time link, or of the embedding application. */
 export const startSession = async (): Promise<void> => {
-  globalThis.addEventListener("storage", followStorage);
+  globalThis.addEventListener("storage", (event) => void followStorage(event));
   globalThis.addEventListener("hashchange", () => {
     const link = takeLink();
     if (link !== undefined) void openLink(link);

@@ -325,7 +325,7 @@ test("the budget counts the orders at each authority", async () => {
   await stop();
 });
 
-test("ends an order whose account loses the domain, and gives its certificate to nobody", async () => {
+test("ends an order whose account loses the domain, and does not store its certificate", async () => {
   const platform = await start();
   const { own, keep, stop, first, second, owned, rows } = platform;
   await own();
