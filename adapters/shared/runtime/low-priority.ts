@@ -12,8 +12,8 @@ export const LOW_WEIGHT = 0.25;
  * The kernel accepts such a write from the unprivileged processes of a machine once in 100 ms:
  * https://github.com/torvalds/linux/blob/v6.12/kernel/sched/autogroup.c
  */
-const RETRY_MS = 150;
-const TRIES = 20;
+const RETRY_MS = 100;
+const TRIES = 100;
 
 const lowerThan = (priority: number): number => Math.min(constants.priority.PRIORITY_LOW, priority + NICE);
 
@@ -34,7 +34,8 @@ const lowerSession = (pid: number, priority: number, tries: number): void => {
     if (leadsSession(pid)) writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || tries === 1) return;
-    setTimeout(() => lowerSession(pid, priority, tries - 1), RETRY_MS).unref();
+    // A random delay, because other processes retry, too.
+    setTimeout(() => lowerSession(pid, priority, tries - 1), RETRY_MS * (1 + Math.random())).unref();
   }
 };
 

@@ -64,7 +64,7 @@ test("a failure delays the next attempt by 1 minute to 1 day, or longer if the a
   );
 });
 
-test("advice is asked for again after 1 minute to 1 day, and the random point changes only with the window", () => {
+test("the next request for advice follows after 1 minute to 1 day, and the random point changes only with the window", () => {
   fc.assert(
     fc.property(fc.option(plan), plan, random, fc.boolean(), (known, advice, next, isSame) => {
       const window = isSame && known !== null ? known.window : advice.window;
