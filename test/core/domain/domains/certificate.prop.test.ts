@@ -52,14 +52,15 @@ test("an order is due immediately without a valid certificate, else at the renew
   );
 });
 
-test("a failure delays the next attempt by 1 minute to 1 day, or longer if the authority asks for it", () => {
+test("a failure delays the next attempt by 1 minute to 1 day, or up to a week if the authority asks for it", () => {
   fc.assert(
     fc.property(fc.nat(40), fc.option(fc.nat(30 * DAY)), (failures, retryAfterMs) => {
       const after = afterFailure({ failures }, "refused", retryAfterMs, now);
       expect(after).toMatchObject({ failures: failures + 1, reason: "refused" });
       const delay = millisOf(after.nextAttemptAt as Instant) - millisOf(now);
-      expect(delay).toBeGreaterThanOrEqual(Math.max(retryLimits.firstMs, retryAfterMs ?? 0));
-      expect(delay).toBeLessThanOrEqual(Math.max(retryLimits.longestMs, retryAfterMs ?? 0));
+      const asked = Math.min(retryAfterMs ?? 0, 7 * DAY);
+      expect(delay).toBeGreaterThanOrEqual(Math.max(retryLimits.firstMs, asked));
+      expect(delay).toBeLessThanOrEqual(Math.max(retryLimits.longestMs, asked));
     }),
   );
 });
