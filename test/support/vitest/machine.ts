@@ -89,6 +89,10 @@ const checks = {
   nginx: { here: () => works("nginx", ["-v"]), why: "nginx is not installed" },
   tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
   cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
+  setpriv: {
+    here: () => works("setpriv", ["--pdeathsig", "KILL", "true"]),
+    why: "setpriv is not installed (Debian: util-linux), or it lacks --pdeathsig",
+  },
   npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
   git: {
     here: () => works("git", ["rev-parse", "HEAD"]),

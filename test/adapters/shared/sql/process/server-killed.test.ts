@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { folderWith } from "../../../../support/archives/folders.ts";
 import { eventually, isAlive } from "../../../../support/vitest/eventually.ts";
+import { needs } from "../../../../support/vitest/machine.ts";
 
 const source = new URL("../../../../../adapters/shared/sql/process/child.ts", import.meta.url).href;
 
@@ -26,9 +27,8 @@ const child = await SqlChild.start(new URL(${JSON.stringify(pathToFileURL(script
 for await (const _ of child.send({ kind: "describe", statement: "" })) console.log(child.pid);
 `;
 
-test("the process ends with the server, even during a statement", async () => {
-  // Only Linux ends a process with its parent.
-  if (process.platform !== "linux") return;
+test("the process ends with the server, even during a statement", async (context) => {
+  needs(context, "setpriv");
   using folder = folderWith({ "endless.mjs": endless });
   const script = serverOf(join(folder.path, "endless.mjs"));
   const server = spawn(process.execPath, ["--input-type=module", "--eval", script], {
