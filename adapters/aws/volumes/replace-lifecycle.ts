@@ -6,9 +6,9 @@ import { withLifecycle } from "./bucket-settings.ts";
 import type { S3Api } from "./s3-calls.ts";
 
 /**
- * Replaces Portside's rules by `own`, and keeps the rules of operators. S3 has no conditional write of a lifecycle, so
- * a concurrent change by an operator may be lost. Concurrent calls cannot mix their rules, because each call writes a
- * complete set.
+ * Replaces Portside's rules with `own`, and keeps the rules that operators have added. S3 has no conditional write of a
+ * lifecycle, so a concurrent change by an operator may be lost. Concurrent calls cannot mix their rules, because each
+ * call writes a complete set.
  */
 export const replaceLifecycle = (
   api: S3Api,

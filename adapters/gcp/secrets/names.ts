@@ -4,7 +4,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { SecretName } from "../../../core/domain/wire/names.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 
-/** The secret with the key of the digests. */
+/** The id of the secret that contains the HMAC key for digests of secret values. */
 export const DIGEST_KEY_ID = "portside-digest-key";
 
 /** Distinguishes names that differ only in case, even if Secret Manager ignores case. */

@@ -118,7 +118,8 @@ const problemOf = (error: unknown): DataFolderProblem | undefined => {
 };
 
 /**
- * Explains an error of the file system or of SQLite. Returns undefined for every other error, which is a bug.
+ * Explains an error of the file system or of SQLite. Returns undefined for any other error; such an error
+ * is a bug.
  * @param path the path to report if the error contains none
  */
 export const explainFileError = (error: unknown, path: string): DataFolderError | undefined => {
@@ -143,7 +144,8 @@ export const noDataFolder = (dataDir: string): DataFolderError =>
 export const explainStartError = (error: unknown, dataDir: string): DataFolderError | undefined => {
   const { path } = error as { path?: unknown };
   const isInside = typeof path === "string" && (path === dataDir || path.startsWith(dataDir + sep));
-  // An SQLite error must be from state.sqlite, because the code that opens the other SQLite files handles their errors.
+  // An SQLite error here can only come from state.sqlite, because the code that opens the other SQLite files handles
+  // their errors.
   return isInside || sqliteCodeOf(error) !== undefined
     ? explainFileError(error, join(dataDir, "state.sqlite"))
     : error instanceof DataFolderError

@@ -1,4 +1,4 @@
-/** Deletes abandoned uploads in parts, every hour. */
+/** Deletes abandoned multipart uploads every hour. */
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { LocalObjects } from "./local-objects.ts";
 

@@ -89,7 +89,7 @@ type Status = Pick<
   "url" | "region" | "status" | "revision" | "created_at" | "updated_at" | "cron" | "last_deploy"
 >;
 
-/** Copies each field explicitly: with object spread, building a long list would spend most of its time on copying. */
+/** Names each field, because object spread is much slower and would dominate the time to build a long list. */
 const rowOf = (spec: ServiceSpec, status: Status): Deployment => {
   const written = writtenFields(spec);
   return {
@@ -128,8 +128,8 @@ const lastFireOf = ({ fireId, at, status, attempts }: LastFire): z.output<typeof
 });
 
 /**
- * Returns the reason that replaces the outcome of the last deploy. If the deploy itself failed, its reason takes
- * precedence over `broken`.
+ * Returns why the service broke after its last deploy succeeded. Clients see this reason as the outcome of that deploy.
+ * Returns undefined if the service is not broken, or if the deploy itself failed.
  */
 export const brokenReasonOf = ({ lastDeploy, broken }: Service): DeployReason | undefined =>
   lastDeploy?.status === "DONE" ? broken : undefined;

@@ -19,14 +19,14 @@ export interface CertificateOrder {
 }
 
 /**
- * Orders of a registered domain in any period of `windowMs` milliseconds. The defaults share the 50 certificates per
+ * Orders of a registered domain in any period of `windowMs` milliseconds. The defaults divide the 50 certificates per
  * week of Let's Encrypt: https://letsencrypt.org/docs/rate-limits/
  */
 export interface OrderLimits {
   readonly windowMs: number;
   /** All orders: the limit of the authority. */
   readonly orders: number;
-  /** New orders. The remaining ones are reserved for renewals. At most `orders`. */
+  /** The maximum number of new orders. The rest of `orders` is reserved for renewals. At most `orders`. */
   readonly newOrders: number;
   /** New orders of one account. At most `newOrders`. */
   readonly newOrdersPerAccount: number;
@@ -40,7 +40,7 @@ export const orderLimits: OrderLimits = {
   newOrdersPerAccount: 10,
 };
 
-/** Returns when fewer than `max` of the orders are in the window, or undefined if that is the case now. */
+/** Returns the time from which fewer than `max` of the orders are in the window, or undefined if that is so now. */
 const freeAt = (
   orders: readonly CertificateOrder[],
   max: number,
@@ -55,8 +55,8 @@ const freeAt = (
 };
 
 /**
- * Returns undefined if the order is permitted at `order.at`, or the earliest time at which it is permitted without
- * further orders. New orders never delay a renewal within the reserve.
+ * Returns undefined if the order is permitted at `order.at`, or the earliest time at which it is permitted if no
+ * other order begins. New orders never delay a renewal within the reserve.
  *
  * @param earlier the earlier orders, including failed ones, because authorities count them, too
  */

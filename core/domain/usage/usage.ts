@@ -22,7 +22,7 @@ export interface Usage {
 /** The log filter for usage lines. */
 export const USAGE_FILTER = 'jsonPayload.level="usage"';
 
-/** A number with its original digits. A JavaScript number keeps at most 17 digits. */
+/** A number with its original digits. A JavaScript number preserves only 15 digits. */
 class ExactNumber {
   readonly text: string;
   constructor(text: string) {

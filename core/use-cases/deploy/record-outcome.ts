@@ -1,4 +1,4 @@
-/** Persists the status of a deploy in the platform's `lastDeploy` and in the deployment's log. */
+/** Persists the status of a deploy in the service's `lastDeploy` and in the deployment's log. */
 import type { DeployOutcome, DeployUpdate } from "../../domain/deploy/events.ts";
 import { isFinal } from "../../domain/deploy/outcome.ts";
 import { deployEntry } from "../../domain/logs/entry.ts";
@@ -8,8 +8,8 @@ import type { RunContext } from "./phase.ts";
 /**
  * Persists the current status of a deploy.
  *
- * The process may be killed between the two writes. Therefore a start is stored in the platform first, and an end is
- * stored in the log first. If the log then lacks the end, the platform still has an unfinished status, and the next
+ * The process may be killed between the two writes. Therefore, it writes a final status to the log first, and any other
+ * status to `lastDeploy` first. If the log then lacks the final status, `lastDeploy` is still unfinished, and the next
  * server writes the missing entry.
  */
 export const recordStatus = async ({ ports, run }: RunContext, update: DeployUpdate): Promise<void> => {

@@ -26,8 +26,8 @@ export const imageTypeOf = (path: string): string | undefined =>
   imageTypes[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""];
 
 /**
- * Decodes the beginning of an object. Returns undefined if the bytes are not text in UTF-8. A character that the end of
- * the bytes cuts is omitted.
+ * Decodes the beginning of an object. Returns undefined if the bytes are not text in UTF-8. Omits a character that is
+ * incomplete at the end of the bytes.
  */
 export const decodeText = (bytes: Uint8Array): string | undefined => {
   if (bytes.includes(0)) return undefined;

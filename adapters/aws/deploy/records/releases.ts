@@ -2,8 +2,8 @@
  * The releases of deployments. Each release is one object in the state bucket, `releases/UID/REVISION.json`, which no
  * later rollout changes. A rollout writes its release before it moves the traffic. The write that begins the move then
  * adds the release to the list in the deployment's record. Readers derive both the serving revision and the releases
- * from that record and, if the record is in doubt, from the listener's rule. Therefore, a crash cannot separate the
- * two. An object that no record lists is not a release.
+ * from that record and, if a move of the traffic was interrupted, from the listener's rule. Therefore, after a crash,
+ * the serving revision and the list of releases still agree. An object that no record lists is not a release.
  */
 import { type Release, unknownOrigin } from "../../../../core/domain/deploy/releases/release.ts";
 import { keptImages, oldestRecorded } from "../../../../core/domain/deploy/releases/retention.ts";

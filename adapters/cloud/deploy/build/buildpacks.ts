@@ -14,7 +14,7 @@ const NOTHING_DETECTED = /No buildpack groups passed detection/;
 
 /**
  * Google's builder. Both clouds use it, so a source builds the same way on both. The tag pins the release of the
- * operating system, unlike `latest`. Google publishes no digests, and moves the tag to images with patched build tools:
+ * operating system, unlike `latest`. Google announces no digests, and moves the tag to images with patched build tools:
  * https://docs.cloud.google.com/docs/buildpacks/builders
  */
 export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:google-24";
@@ -37,7 +37,7 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
       // Selects Node for a source without package.json.
       return { GOOGLE_RUNTIME: "nodejs", GOOGLE_ENTRYPOINT: STATIC_COMMAND };
     case "node":
-      // Buildpacks also use `npm start` and a Procfile, but not `main`.
+      // Buildpacks find `npm start` and a Procfile, but they ignore `main` in package.json.
       return plan.startedBy === "file" ? { GOOGLE_ENTRYPOINT: plan.command } : {};
     case "python":
       return plan.startedBy === "procfile" ? {} : { GOOGLE_ENTRYPOINT: plan.command };

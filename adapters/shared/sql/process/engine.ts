@@ -30,8 +30,8 @@ export interface SqlEngineConfig extends PoolConfig {
 }
 
 /**
- * Returns whether a statement may read `billing`. The process receives the billing rows only in this case. A backslash
- * counts, because GoogleSQL permits escapes in names.
+ * Returns whether a statement could refer to `billing`. The process receives the billing rows only in this case. A
+ * statement with a backslash could, because GoogleSQL permits escapes in names.
  */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 
