@@ -1,9 +1,9 @@
 /** Dependencies of Node.js sources: installed as the lock file says, cached, from the configured registry. */
-import { mkdir, mkdtemp, readdir, rm, truncate } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
 import { type Registry, serveRegistry } from "../../../support/archives/npm-registry.ts";
 import { runners, startLocal, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { needs } from "../../../support/vitest/machine.ts";
@@ -123,7 +123,9 @@ describe.each(runners)("%s", (runner) => {
 
 test("sweeps partial caches at startup, and keeps complete ones", async (context) => {
   needs(context, "npm");
-  const dataDir = await mkdtemp(join(tmpdir(), "portside-kept-"));
+  // Removed after the second platform has closed.
+  using data = folderWith();
+  const dataDir = data.path;
   const environment = { ...process.env, npm_config_registry: registry.url };
   const first = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
   await outputOf(first.deploy(source()));
@@ -136,7 +138,6 @@ test("sweeps partial caches at startup, and keeps complete ones", async (context
   expect(await readdir(folder)).toEqual([kept]);
   const other = source({ files: { "more.txt": "more" } });
   expect(await outputOf(second.deploy(other))).toContain("Using cached dependencies");
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 test("installs again if cached dependencies have lost files", async (context) => {

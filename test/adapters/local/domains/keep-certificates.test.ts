@@ -75,7 +75,7 @@ const start = async (count = 2, lookMs = 10_000) => {
   const own = async (domain = DOMAIN) => {
     const { records } = (await controlPlane.addDomain(principal(), { domain, name: "app" }))._unsafeUnwrap();
     memory.dns.add(...records);
-    await controlPlane.checkDomain(principal(), { domain });
+    (await controlPlane.checkDomain(principal(), { domain }))._unsafeUnwrap();
     owned.push({ domain: domain as DomainName, name: "app" as DeploymentName, owner: principal().account as never });
   };
   let stopping = new AbortController();
