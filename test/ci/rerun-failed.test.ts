@@ -23,6 +23,11 @@ const project = (...names: string[]): Folder => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     });`,
     skips: `test("lacks a tool", (context) => context.skip("it is not installed"));`,
+    endsOnce: `test("ends its process once", () => {
+      if (existsSync("marker")) return;
+      writeFileSync("marker", "");
+      return new Promise(() => process.kill(process.pid, "SIGTRAP"));
+    });`,
     ends: `test("ends its process", () => new Promise(() => process.kill(process.pid, "SIGKILL")));`,
   };
   const imports = `import { existsSync, writeFileSync } from "node:fs"; import { test } from "vitest";`;
@@ -57,7 +62,7 @@ test("a file that fails once and passes alone is reported as flaky", () => {
   });
 });
 
-test("the record has the failed files and tests, the failures outside of test files, and the files not run", () => {
+test("the record has the failed files and tests, and the files not run", () => {
   using folder = project("passes", "flaky", "throws", "skips", "ends");
   expect(run(folder, vitest).status).toBe(1);
   const { files, other, notRun } = JSON.parse(readFileSync(join(folder.path, "failed.json"), "utf8"));
@@ -65,10 +70,23 @@ test("the record has the failed files and tests, the failures outside of test fi
     expect.arrayContaining([
       { file: "flaky.test.ts", tests: ["is unlucky"] },
       { file: "throws.test.ts", tests: [] },
+      { file: "ends.test.ts", tests: [] },
     ]),
   );
-  expect(other).toEqual([expect.stringContaining("Worker forks emitted error")]);
+  expect(files).toHaveLength(3);
+  expect(other).toEqual([]);
   expect(notRun).toEqual(["skips.test.ts"]);
+});
+
+test("a file that ends its process once and passes alone is reported as flaky", () => {
+  using folder = project("endsOnce");
+  expect(run(folder, vitest).status).toBe(1);
+  expect(rerun(folder, process.execPath, ...vitest)).toMatchObject({ status: 0, flaky: "endsOnce.test.ts\n" });
+});
+
+test("failures outside of test files permit no second run", () => {
+  using folder = folderWith({ "failed.json": JSON.stringify({ files: [], other: ["Unhandled error: late"] }) });
+  expect(rerun(folder, "true")).toMatchObject({ status: 1, flaky: "" });
   expect(rerun(folder, "true").stdout).toContain("failures outside of test files");
 });
 
