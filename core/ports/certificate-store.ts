@@ -21,12 +21,12 @@ export interface CertificateHost {
 export interface NextCertificate {
   /** PKCS #8 in PEM. */
   readonly key: string;
-  /** The order, and the name of its authority; null if there is none. */
+  /** The order, and the name of its authority; null before the order. */
   readonly order: { readonly authority: string; readonly url: string } | null;
 }
 
 export interface CertificateStore {
-  /** Returns the hosts that need a certificate: own domains that are not `pending`, and hosts of deployments. */
+  /** Returns the hosts that need a certificate: own domains that are not `pending`, and hosts of the platform. */
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable>;
 
   /** Returns the certificate of a host. Returns one without a `life` if the host has none. */

@@ -11,7 +11,7 @@ const MAX_CERTIFICATES = 10;
 const parse = (pem: string): readonly X509Certificate[] | undefined =>
   tryOr(() => (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block)), undefined);
 
-/** Returns the first certificate of a chain in PEM; undefined if there is none. */
+/** Returns the first certificate of a chain in PEM, or undefined if the text contains no certificate. */
 export const leafOf = (pem: string): X509Certificate | undefined => parse(pem)?.[0];
 
 /** What a chain must certify. */

@@ -152,7 +152,7 @@ export class Ingress {
     return this.#http?.port;
   }
 
-  /** Every port of the platform and its services, including those reserved for future services. */
+  /** Every port of the platform and its services except for `httpPort`, including those reserved for future services. */
   ports(): number[] {
     return [
       this.port,

@@ -1,6 +1,7 @@
 /**
  * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. The account, the name and the
- * version are authenticated, so the ciphertext of one secret cannot replace that of another. Each purpose has its own
+ * version of a secret are authenticated, and so is the owner of a private key. Therefore, one ciphertext cannot replace
+ * another. Each purpose has its own
  * key, derived with HKDF.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";

@@ -12,8 +12,8 @@ export interface Certificate {
 
 export interface CertificateSource {
   /**
-   * Returns the certificate for a host name in lower case, or undefined if there is none. Must return the same object
-   * until the certificate changes.
+   * Returns the certificate for a host name in lower case, or undefined if the host has no certificate. Must return the
+   * same object until the certificate changes.
    */
   find(host: string): Certificate | undefined;
   /** The certificate for other host names, and for clients that send no host name. */
@@ -56,7 +56,7 @@ export const hostOf = (serverName: string): string | undefined => {
   return HOST_NAME.test(host) && host.length <= 253 ? host : undefined;
 };
 
-/** Creates the contexts of certificates on first use, and keeps those that were used last. */
+/** Creates the contexts of certificates on first use, and caches the most recently used ones. */
 export class Certificates {
   readonly #source: CertificateSource;
   readonly #logger: Logger;

@@ -56,8 +56,8 @@ class Fields {
 }
 
 /**
- * Returns the message inside the records, or undefined if it is incomplete. Copies each byte once, because a hostile
- * client may send thousands of records of one byte.
+ * Returns the message inside the records, or undefined if it is incomplete. A call copies each byte once,
+ * because a hostile client may send thousands of records of one byte.
  */
 const messageOf = (bytes: Buffer): Buffer | undefined => {
   const message = Buffer.allocUnsafe(bytes.length);

@@ -7,7 +7,7 @@ import { NO_CERTIFICATE, sendErrorResponse } from "../ingress/error-responses.ts
 const CHALLENGE = "/.well-known/acme-challenge/";
 
 export interface HttpPortDeps {
-  /** Returns the key authorization of a pending validation, or undefined if there is none. */
+  /** Returns the key authorization of a validation, or undefined if no validation is pending. */
   readonly answerTo: (host: string, token: string) => string | undefined;
   /** Returns true if a client can get a valid certificate for the host. */
   readonly hasCertificate: (host: string) => boolean;

@@ -29,7 +29,7 @@ const sendAlert = (socket: Socket, description: number): void => {
 
 export interface TlsAcceptorDeps {
   readonly certificates: Pick<Certificates, "find" | "fallback">;
-  /** Returns the certificate that answers the pending validation of a host, or undefined if there is none. */
+  /** Returns the certificate that answers the validation of a host, or undefined if no validation is pending. */
   readonly challengeOf: (host: string) => Certificate | undefined;
   /** Returns true if the service of the host speaks HTTP/2. */
   readonly speaksHttp2: (host: string) => boolean;

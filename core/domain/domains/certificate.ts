@@ -45,9 +45,9 @@ export const orderDueAt = ({ life, renewal, nextAttemptAt }: HostCertificate, no
 };
 
 /**
- * Returns the state after a failed attempt. The delay grows with the number of failures, and is at least the one that
- * the authority asks for, up to `MAX_ASKED_DELAY_MS`.
- * @param retryAfterMs null if the authority asks for none
+ * Returns the state after a failed attempt. The delay grows with the number of failures. It is not shorter than the
+ * delay that the authority requires, which counts up to `MAX_ASKED_DELAY_MS`.
+ * @param retryAfterMs null if the authority requires no delay
  */
 export const afterFailure = (
   { failures }: Pick<HostCertificate, "failures">,

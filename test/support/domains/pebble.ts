@@ -59,7 +59,7 @@ const end = async (child: ChildProcess): Promise<void> => {
   await exited;
 };
 
-/** Starts Pebble with the ports of the responder as those that it validates. */
+/** Starts Pebble, which sends its validations to the ports of the responder. */
 export const startPebble = async (
   responder: Pick<TestResponder, "httpPort" | "tlsPort">,
   settings: PebbleSettings = {},
