@@ -8,8 +8,8 @@ import { domainSettings } from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { readUidRange } from "./sandbox/users/uid-range.ts";
 
-const port = (initial: number, description: string) =>
-  z.int().min(0).max(65_535).default(initial).describe(description);
+const portNumber = z.int().min(0).max(65_535);
+const port = (initial: number, description: string) => portNumber.default(initial).describe(description);
 const seconds = (initial: number, description: string) => z.number().positive().default(initial).describe(description);
 
 export const localConfigSchema = z
@@ -38,18 +38,12 @@ export const localConfigSchema = z
       .describe(
         "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a reverse proxy terminates TLS",
       ),
-    tlsPort: z
-      .int()
-      .min(0)
-      .max(65_535)
+    tlsPort: portNumber
       .optional()
       .describe(
         "Port of HTTPS for all services; 0 picks a free port and reuses it at the next start. If unset, Portside does not terminate TLS",
       ),
-    httpPort: z
-      .int()
-      .min(0)
-      .max(65_535)
+    httpPort: portNumber
       .optional()
       .describe(
         "Port that redirects HTTP to HTTPS and answers validations by certificate authorities. Requires --tls-port",

@@ -1,12 +1,13 @@
 /** The account at an authority: RFC 8555, section 7.3. */
-import { createHmac, createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { createHmac, createPrivateKey } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import { newPrivateKey } from "../../shared/domains/x509.ts";
 import type { Directory } from "./directory.ts";
 import type { AcmeResponse } from "./http.ts";
-import type { AcmeProblem } from "./problem.ts";
+import { type AcmeProblem, refused } from "./problem.ts";
 import { malformedResponse } from "./responses.ts";
 import {
   type AcmeFailure,
@@ -64,17 +65,7 @@ interface AccountDeps extends RequestDeps {
   readonly logger: Logger;
 }
 
-const newKey = (): string =>
-  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-
 const signerOf = (key: string, url: string | null): Signer => ({ key: createPrivateKey(key), url });
-
-const refusal = (type: string, message: string): AcmeProblem => ({
-  kind: "problem",
-  type,
-  message,
-  retryAfterMs: null,
-});
 
 const isUnknownAccount = (failure: AcmeFailure): boolean =>
   failure.kind === "problem" && failure.type === "accountDoesNotExist";
@@ -94,12 +85,9 @@ const bindingOf = (
 /** Returns why the settings do not suffice to register; undefined if they do. */
 const missingSetting = (settings: AccountSettings, { meta }: Directory): AcmeProblem | undefined => {
   if (meta.termsOfService !== undefined && !settings.acceptTerms)
-    return refusal("userActionRequired", `The authority requires that you agree to its terms: ${meta.termsOfService}`);
+    return refused(`The authority requires that you agree to its terms: ${meta.termsOfService}`);
   if (meta.externalAccountRequired === true && settings.externalAccount === undefined)
-    return refusal(
-      "externalAccountRequired",
-      "The authority requires an external account, and the settings name none.",
-    );
+    return refused("The authority requires an external account, and the settings name none.");
   return undefined;
 };
 
@@ -158,7 +146,7 @@ export const createAccount = (authority: string, settings: AccountSettings, deps
     safeTry(async function* () {
       const stored = yield* store.read();
       if (stored !== null) return registered(yield* settled(stored));
-      const fresh = { key: newKey(), url: null, nextKey: null };
+      const fresh = { key: newPrivateKey(), url: null, nextKey: null };
       // First, so that an interrupted registration finds the same account again.
       yield* store.write(fresh);
       return registered(fresh);
@@ -201,7 +189,7 @@ export const createAccount = (authority: string, settings: AccountSettings, deps
       safeTry(async function* () {
         const { stored, signer } = yield* account();
         const { keyChange } = yield* directory(options);
-        const changing = { ...stored, nextKey: newKey() };
+        const changing = { ...stored, nextKey: newPrivateKey() };
         yield* store.write(changing);
         const inner = await signPayload(
           { account: signer.url, oldKey: publicJwk(signer.key) },

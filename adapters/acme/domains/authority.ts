@@ -4,9 +4,10 @@ import type { CertificateAuthority, OrderFailed } from "../../../core/ports/cert
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { type AccountSettings, type AccountStore, createAccount } from "./account.ts";
+import { isAuthorityUrl } from "./authority-url.ts";
 import { leafOf } from "./certificate-chain.ts";
 import { directoryReader } from "./directory.ts";
-import { createAcmeHttp, isAuthorityUrl, retryAfterOf } from "./http.ts";
+import { createAcmeHttp, retryAfterOf } from "./http.ts";
 import { createOrders } from "./order.ts";
 import { failureOf, orderFailed } from "./problem.ts";
 import { adviceOf, certificateId, renewalInfoSchema } from "./renewal-information.ts";

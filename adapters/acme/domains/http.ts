@@ -4,21 +4,13 @@ import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
+import { isAuthorityUrl } from "./authority-url.ts";
 
 /** Authorities respond within seconds, also while they sign. */
 const CALL_TIMEOUT_MS = 30_000;
 
 /** A chain of certificates has about 5 KiB. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-
-const loopbacks = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
-/** Whether an authority may have this URL: HTTPS, or HTTP on the loopback. RFC 8555, section 6.1, requires HTTPS. */
-export const isAuthorityUrl = (url: string): boolean => {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === "https:" || (protocol === "http:" && loopbacks.has(hostname));
-};
 
 export interface AcmeResponse {
   readonly status: number;

@@ -17,7 +17,6 @@ import { envDigestsOf } from "../../shared/deploy/env-digests.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
-import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
 import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
@@ -26,6 +25,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Runner } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
 import type { FiredService } from "../schedules/last-fires.ts";
+import { guardState } from "../state/database.ts";
 import type { DeployRows } from "../state/deploys.ts";
 import type { ReleasedImage } from "../state/releases.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
@@ -92,7 +92,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   find(name: Parameters<ServicePlatform["find"]>[0]): ReturnType<ServicePlatform["find"]> {
-    return this.#guarded(() => {
+    return guardState(() => {
       const { rows, clock } = this.#deps;
       const stored = rows.get(name);
       return stored === undefined
@@ -131,7 +131,7 @@ export class LocalPlatform implements ServicePlatform {
     if (stored === undefined) return errAsync(notFound(`The service '${name}' does not exist.`));
     if (stored.owner !== expected.owner || stored.etag !== expected.etag)
       return errAsync(conflict(`Another call changed '${name}'. Try again.`));
-    return this.#guarded(() => {
+    return guardState(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
       this.#background.add(this.#apply(), "background work failed");
@@ -142,7 +142,7 @@ export class LocalPlatform implements ServicePlatform {
   noteDeploy(
     ...[{ name, owner }, outcome]: Parameters<ServicePlatform["noteDeploy"]>
   ): ReturnType<ServicePlatform["noteDeploy"]> {
-    return this.#guarded(() => {
+    return guardState(() => {
       const exists = this.#deps.rows.get(name)?.owner === owner;
       this.#deps.notes.note({ ...outcome, name, owner }, exists);
       return undefined;
@@ -239,7 +239,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   releases(...[service, { newest } = {}]: Parameters<Releases>): ReturnType<Releases> {
-    return this.#guarded(() => {
+    return guardState(() => {
       const stored = this.#deps.rows.get(service.name);
       return stored?.owner === service.owner ? this.#deps.rows.releases.of(service.name, newest) : [];
     }).map(async (releases) => {
@@ -284,7 +284,7 @@ export class LocalPlatform implements ServicePlatform {
 
   async #list(owner: AccountId): Promise<Result<readonly Service[], Unavailable>> {
     // Awaits the result, because chained methods of `ResultAsync` take longer than all image checks.
-    const read = await this.#guarded(() =>
+    const read = await guardState(() =>
       this.#deps.rows.ofOwner(owner).map((stored) => ({ stored, service: this.#service(stored) })),
     );
     if (read.isErr()) return err(read.error);
@@ -326,13 +326,5 @@ export class LocalPlatform implements ServicePlatform {
     this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
     const json = { event: "image_missing", message: imageMissing.message, reason: imageMissing.reason };
     this.#deps.log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
-  }
-
-  #guarded<T>(read: () => T): ResultAsync<T, Unavailable> {
-    try {
-      return okAsync(read());
-    } catch (cause) {
-      return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
-    }
   }
 }

@@ -1,13 +1,11 @@
 /** The certificate authorities that the settings name. The state stores the accounts at them, encrypted. */
 import { readFileSync } from "node:fs";
-import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
 import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";
 import { type AcmeAuthority, type AcmeSettings, createAcmeAuthority } from "../../acme/domains/authority.ts";
-import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { SecretCipher } from "../secrets/secret-cipher.ts";
 import type { CertificateRows } from "../state/certificates.ts";
+import { guardState } from "../state/database.ts";
 import type { DomainSettings } from "./settings.ts";
 
 interface AccountDeps {
@@ -17,25 +15,17 @@ interface AccountDeps {
 
 type Keys = Pick<StoredAccount, "key" | "nextKey">;
 
-const guarded = <T>(work: () => T): ResultAsync<T, Unavailable> => {
-  try {
-    return okAsync(work());
-  } catch (cause) {
-    return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
-  }
-};
-
 const accountsAt = (directory: string, { rows, cipher }: AccountDeps): AccountStore => {
   const id = { kind: "authority", name: directory } as const;
   return {
     read: () =>
-      guarded(() => {
+      guardState(() => {
         const row = rows.account(directory);
         const keys = row === undefined ? undefined : cipher.openPrivateKey(id, row.key);
         return row === undefined || keys === undefined ? null : { ...(JSON.parse(keys) as Keys), url: row.url };
       }),
     write: ({ key, nextKey, url }) =>
-      guarded(() => {
+      guardState(() => {
         const keys: Keys = { key, nextKey };
         rows.putAccount({ directory, key: cipher.sealPrivateKey(id, JSON.stringify(keys)), url });
       }),

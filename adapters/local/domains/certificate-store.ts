@@ -1,5 +1,5 @@
 /** The local CertificateStore. The state stores the certificates, with encrypted private keys. */
-import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { accountOf } from "../../../core/domain/accounts/account.ts";
 import type { AttemptState, HostCertificate, RenewalPlan } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
@@ -15,11 +15,13 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
 import type { CertificateHost, CertificateStore, NextCertificate } from "../../../core/ports/certificate-store.ts";
 import type { Logger } from "../../../core/ports/system.ts";
-import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
+import { ResultAsync } from "../../../core/result.ts";
+import { newPrivateKey } from "../../shared/domains/x509.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SecretCipher } from "../secrets/secret-cipher.ts";
-import type { CertificateRow, CertificateRows } from "../state/certificates.ts";
+import { type CertificateRow, type CertificateRows, noCertificate, noNext } from "../state/certificates.ts";
+import { guardState } from "../state/database.ts";
 import type { DomainRows } from "../state/domains.ts";
 import type { ServiceRows } from "../state/services.ts";
 
@@ -29,7 +31,9 @@ export interface CertificateStoreDeps {
   readonly services: Pick<ServiceRows, "all">;
   readonly engine: Pick<Engine, "apply">;
   readonly cipher: SecretCipher;
-  /** The domain below which each deployment, and the storage, has its own certificate; undefined if there is none. */
+  /**
+   * The domain of the platform, if each deployment below it has its own certificate, and so has the host of signed URLs.
+   */
   readonly hostsBelow: string | undefined;
   /** The types of challenges that the listeners answer. */
   readonly challengeTypes: ChallengeResponder["types"];
@@ -73,19 +77,6 @@ const certificateOf = (row: CertificateRow): HostCertificate => ({
   nextAttemptAt: row.nextAttemptAt === null ? null : instantIn(row.nextAttemptAt),
 });
 
-const newKey = (): string =>
-  generateKeyPairSync("ec", {
-    namedCurve: "P-256",
-    publicKeyEncoding: { type: "spki", format: "pem" },
-    privateKeyEncoding: { type: "pkcs8", format: "pem" },
-  }).privateKey;
-
-const noCertificate = {
-  ...{ chain: null, key: null, notBefore: null, notAfter: null, authority: null, renewal: null },
-} as const;
-
-const noNext = { nextKey: null, nextOrder: null, nextAuthority: null } as const;
-
 /**
  * Removes the private keys that the cipher cannot open, and their certificates. After the loss of the secrets key, the
  * server orders other certificates.
@@ -120,7 +111,7 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
   }
 
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable> {
-    return this.#guarded(() => {
+    return guardState(() => {
       const { domains, services, hostsBelow } = this.#deps;
       const own = domains.routes().map(({ domain, owner }) => ({ host: domain, account: owner, isOwn: true }));
       if (hostsBelow === undefined) return own;
@@ -134,19 +125,19 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
   }
 
   find(host: DomainName): ResultAsync<HostCertificate, Unavailable> {
-    return this.#guarded(() => certificateOf(this.#deps.rows.of(host)));
+    return guardState(() => certificateOf(this.#deps.rows.of(host)));
   }
 
   list(): ResultAsync<readonly HostCertificate[], Unavailable> {
-    return this.#guarded(() => this.#deps.rows.all().map(certificateOf));
+    return guardState(() => this.#deps.rows.all().map(certificateOf));
   }
 
   chain(host: DomainName): ResultAsync<string | null, Unavailable> {
-    return this.#guarded(() => this.#deps.rows.of(host).chain);
+    return guardState(() => this.#deps.rows.of(host).chain);
   }
 
   next(host: DomainName): ResultAsync<NextCertificate, Unavailable> {
-    return this.#guarded(() => {
+    return guardState(() => {
       const { rows, cipher } = this.#deps;
       const { nextKey, nextOrder, nextAuthority } = rows.of(host);
       const key = nextKey === null ? undefined : cipher.openPrivateKey(keyId(host), nextKey);
@@ -155,7 +146,7 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
           nextOrder === null || nextAuthority === null ? null : { authority: nextAuthority, url: nextOrder };
         return { key, order };
       }
-      const created = newKey();
+      const created = newPrivateKey();
       rows.change(host, { ...noNext, nextKey: cipher.sealPrivateKey(keyId(host), created) });
       return { key: created, order: null };
     });
@@ -163,11 +154,11 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
 
   noteOrder(host: DomainName, order: NextCertificate["order"]): ResultAsync<void, Unavailable> {
     const change = { nextOrder: order?.url ?? null, nextAuthority: order?.authority ?? null };
-    return this.#guarded(() => this.#deps.rows.change(host, change));
+    return guardState(() => this.#deps.rows.change(host, change));
   }
 
   complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable> {
-    return this.#guarded(() => {
+    return guardState(() => {
       const { rows } = this.#deps;
       const { validFromDate, validToDate } = new X509Certificate(chain);
       const [notBefore, notAfter] = [validFromDate, validToDate].map((date) =>
@@ -185,31 +176,31 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
     { failures, reason, nextAttemptAt: next }: AttemptState,
   ): ResultAsync<void, Unavailable> {
     const nextAttemptAt = next === null ? null : timestampOf(next);
-    return this.#guarded(() => this.#deps.rows.change(host, { failures, reason, nextAttemptAt }));
+    return guardState(() => this.#deps.rows.change(host, { failures, reason, nextAttemptAt }));
   }
 
   noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable> {
-    return this.#guarded(() => this.#deps.rows.change(host, { renewal: renderPlan(plan) }));
+    return guardState(() => this.#deps.rows.change(host, { renewal: renderPlan(plan) }));
   }
 
   remove(host: DomainName): ResultAsync<void, Unavailable> {
-    return this.#guarded(() => this.#deps.rows.remove(host));
+    return guardState(() => this.#deps.rows.remove(host));
   }
 
   orders(): ResultAsync<readonly CertificateOrder[], Unavailable> {
-    return this.#guarded(() => this.#deps.rows.orders());
+    return guardState(() => this.#deps.rows.orders());
   }
 
   addOrder(order: CertificateOrder, keptSince: Instant): ResultAsync<void, Unavailable> {
-    return this.#guarded(() => this.#deps.rows.addOrder(order, keptSince));
+    return guardState(() => this.#deps.rows.addOrder(order, keptSince));
   }
 
   publish(challenge: Challenge): ResultAsync<void, Unavailable> {
-    return this.#guarded(() => this.#deps.rows.publish(challenge)).andThen(() => this.#applied());
+    return guardState(() => this.#deps.rows.publish(challenge)).andThen(() => this.#applied());
   }
 
   withdraw(challenge: Challenge): ResultAsync<void, Unavailable> {
-    return this.#guarded(() => this.#deps.rows.withdraw(challenge)).andThen(() => this.#applied());
+    return guardState(() => this.#deps.rows.withdraw(challenge)).andThen(() => this.#applied());
   }
 
   /** Resolves when the listeners of the engine match the state. */
@@ -217,13 +208,5 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
     return ResultAsync.fromPromise(this.#deps.engine.apply(), (cause) =>
       storeUnavailable("The engine has not applied the change yet. Try again.", cause),
     ).map(() => undefined);
-  }
-
-  #guarded<T>(work: () => T): ResultAsync<T, Unavailable> {
-    try {
-      return okAsync(work());
-    } catch (cause) {
-      return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
-    }
   }
 }

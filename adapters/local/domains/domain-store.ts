@@ -5,11 +5,11 @@ import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
 import type { DomainStore } from "../../../core/ports/domain-store.ts";
 import type { Ids } from "../../../core/ports/system.ts";
-import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { err, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { ownershipProof } from "../../shared/domains/ownership-proof.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
-import { type StateDatabase, transaction } from "../state/database.ts";
+import { guardState, type StateDatabase, transaction } from "../state/database.ts";
 import { DomainRows } from "../state/domains.ts";
 
 export interface DomainStoreDeps {
@@ -23,9 +23,6 @@ export interface DomainStoreDeps {
 const changed = (domain: DomainName): Conflict =>
   conflict(`The domain '${domain}' was changed by another request. Try again.`);
 
-const stateFailed = (cause: unknown): Unavailable =>
-  storeUnavailable("The platform's state cannot be read or written. Try again.", cause);
-
 export class LocalDomains implements DomainStore {
   readonly #deps: DomainStoreDeps;
   readonly #rows: DomainRows;
@@ -36,11 +33,11 @@ export class LocalDomains implements DomainStore {
   }
 
   find(domain: DomainName): ResultAsync<StoredDomain | null, Unavailable> {
-    return this.#read(() => this.#rows.find(domain));
+    return guardState(() => this.#rows.find(domain));
   }
 
   list(owner: AccountId): ResultAsync<readonly StoredDomain[], Unavailable> {
-    return this.#read(() => this.#rows.of(owner));
+    return guardState(() => this.#rows.of(owner));
   }
 
   write(
@@ -60,17 +57,9 @@ export class LocalDomains implements DomainStore {
     return okAsync(ownershipProof({ id: "local", key: this.#deps.proofKey }, owner, domain));
   }
 
-  #read<T>(work: () => T): ResultAsync<T, Unavailable> {
-    try {
-      return okAsync(work());
-    } catch (cause) {
-      return errAsync(stateFailed(cause));
-    }
-  }
-
   /** @param etag the expected etag; undefined if the domain must not exist */
   #change(domain: DomainName, etag: string | undefined, work: () => void): ResultAsync<void, Conflict | Unavailable> {
-    return this.#read(() =>
+    return guardState(() =>
       transaction(this.#deps.db, (): Result<void, Conflict> => {
         if (this.#rows.find(domain)?.etag !== etag) return err(changed(domain));
         return ok(work());

@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { DomainTarget } from "../../../core/domain/domains/dns-records.ts";
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
+import { isAuthorityUrl } from "../../acme/domains/authority-url.ts";
 import { isPublicAddress } from "../../shared/domains/public-address.ts";
 import type { Domain } from "../ingress/domain.ts";
 
@@ -15,13 +16,6 @@ const LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory";
 const isServer = (text: string): boolean => {
   const [, v6, v4] = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/.exec(text) ?? [];
   return isIP(v6 ?? v4 ?? text) !== 0;
-};
-
-const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
-
-const isDirectory = (text: string): boolean => {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)));
 };
 
 const text = z.string().min(1).optional();
@@ -34,7 +28,7 @@ export const domainSettings = {
       "Get certificates for own domains by ACME. The certificate authority sends messages about the account to this address. You accept the terms of service of the authority. Requires --tls-port",
     ),
   acmeDirectory: z
-    .array(z.string().refine(isDirectory, "must be an HTTPS URL, such as https://acme.example.com/directory"))
+    .array(z.string().refine(isAuthorityUrl, "must be an HTTPS URL, such as https://acme.example.com/directory"))
     .min(1)
     .default([LETS_ENCRYPT])
     .describe(

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DataFolderError, explainFileError, noDataFolder } from "../data-folder/data-folder-error.ts";
-import { CertificateRows } from "../state/certificates.ts";
+import { CertificateRows, noCertificate, noNext } from "../state/certificates.ts";
 import { openState, transaction } from "../state/database.ts";
 import { STATE_FILE } from "../state/inspect.ts";
 import { lockDataDir } from "../state/lock-data-dir.ts";
@@ -47,8 +47,8 @@ const reencrypt = (rows: SecretRows, before: SecretCipher, after: SecretCipher):
 };
 
 /**
- * Re-encrypts the private keys of certificates and of accounts at authorities. Removes those that cannot be decrypted:
- * the server then creates another account, and orders another certificate.
+ * Re-encrypts the private keys of certificates and of accounts at authorities. Removes each key that cannot be
+ * decrypted. The server then creates another account, or orders another certificate.
  * @param before undefined if the present key is lost
  */
 const reencryptPrivateKeys = (rows: CertificateRows, before: SecretCipher | undefined, after: SecretCipher): void => {
@@ -65,17 +65,16 @@ const reencryptPrivateKeys = (rows: CertificateRows, before: SecretCipher | unde
     const id: PrivateKeyId = { kind: "host", name: host };
     const [current, next] = [reseal(id, key), reseal(id, nextKey)];
     rows.change(host, {
-      ...(current === null
-        ? { chain: null, key: null, notBefore: null, notAfter: null, renewal: null }
-        : { key: current }),
-      ...(next === null ? { nextKey: null, nextOrder: null, nextAuthority: null } : { nextKey: next }),
+      ...(current === null ? noCertificate : { key: current }),
+      ...(next === null ? noNext : { nextKey: next }),
     });
   }
 };
 
 /**
- * Encrypts the secrets and private keys of a data folder under a new key. Throws a `DataFolderError` of kind `in_use` if a server uses
- * the folder, or of kind `secrets_key` if the present key is missing or wrong, or its file cannot be replaced.
+ * Encrypts the secrets and private keys of a data folder under a new key. Throws a `DataFolderError` of kind `in_use`
+ * if a server uses the folder, or of kind `secrets_key` if the present key is missing or wrong, or its file cannot be
+ * replaced.
  */
 export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
   const dataDir = resolve(options.dataDir);

@@ -8,9 +8,8 @@ import { type NotFound, notFound, type Unavailable } from "../../../core/errors.
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
-import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { StateDatabase } from "../state/database.ts";
-import { transaction } from "../state/database.ts";
+import { guardState, transaction } from "../state/database.ts";
 import { SecretRows } from "../state/secrets.ts";
 import { SettingRows } from "../state/settings.ts";
 import { parsePending, REDEPLOYS, renderPending } from "./pending-redeploys.ts";
@@ -32,15 +31,15 @@ export class LocalSecrets implements SecretStore {
   }
 
   list(owner: AccountId): ResultAsync<readonly StoredSecret[], Unavailable> {
-    return this.#guarded(() => this.#rows.of(owner));
+    return guardState(() => this.#rows.of(owner));
   }
 
   set(owner: AccountId, name: SecretName, value: string): ResultAsync<SecretVersion, Unavailable> {
-    return this.#guarded(() => transaction(this.#db, () => this.#set(owner, name, value)));
+    return guardState(() => transaction(this.#db, () => this.#set(owner, name, value)));
   }
 
   delete(owner: AccountId, name: SecretName, version?: number): ResultAsync<void, NotFound | Unavailable> {
-    return this.#guarded(() => this.#rows.delete(owner, name, version)).andThen((deleted) =>
+    return guardState(() => this.#rows.delete(owner, name, version)).andThen((deleted) =>
       deleted
         ? okAsync<void, NotFound>(undefined)
         : errAsync(notFound(`The secret '${name}' or its version does not exist.`)),
@@ -56,14 +55,14 @@ export class LocalSecrets implements SecretStore {
   }
 
   pendingRedeploys(): ResultAsync<readonly PendingRedeploys[], Unavailable> {
-    return this.#guarded(() => parsePending(this.#settings.get(REDEPLOYS)));
+    return guardState(() => parsePending(this.#settings.get(REDEPLOYS)));
   }
 
   #changePending(
     { owner, name }: PendingRedeploys,
     change: (recorded: number | undefined) => number | undefined,
   ): ResultAsync<void, Unavailable> {
-    return this.#guarded(() =>
+    return guardState(() =>
       transaction(this.#db, () => {
         const all = parsePending(this.#settings.get(REDEPLOYS));
         const isOther = (one: PendingRedeploys) => one.owner !== owner || one.name !== name;
@@ -85,13 +84,5 @@ export class LocalSecrets implements SecretStore {
     const sealed = this.#cipher.seal({ owner, name, version: added.version }, value);
     this.#rows.add({ ...added, owner, name, sealed });
     return added;
-  }
-
-  #guarded<T>(work: () => T): ResultAsync<T, Unavailable> {
-    try {
-      return okAsync(work());
-    } catch (cause) {
-      return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
-    }
   }
 }

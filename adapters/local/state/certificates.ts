@@ -39,6 +39,14 @@ export interface CertificateRow {
   readonly nextAttemptAt: Timestamp | null;
 }
 
+/** The columns of a host without a certificate. */
+export const noCertificate = {
+  ...{ chain: null, key: null, notBefore: null, notAfter: null, authority: null, renewal: null },
+} as const;
+
+/** The columns of a host without a key for the next certificate. */
+export const noNext = { nextKey: null, nextOrder: null, nextAuthority: null } as const;
+
 /** An account at a certificate authority. */
 export interface AuthorityAccountRow {
   /** The URL of the authority's directory. */

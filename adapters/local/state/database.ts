@@ -5,7 +5,10 @@
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Unavailable } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/ports/system.ts";
+import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import { DataFolderError, explainFileError } from "../data-folder/data-folder-error.ts";
 import { makePrivateFile, openDataFolder } from "../data-folder/layout.ts";
 import { setAside } from "../data-folder/set-aside.ts";
@@ -197,6 +200,15 @@ const domains = `
 
 /** The entry at index N migrates the file from format N to format N + 1. */
 const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets, domains];
+
+/** Returns the result of `work`. Fails with `unavailable` if it throws, for example because the disk is full. */
+export const guardState = <T>(work: () => T): ResultAsync<T, Unavailable> => {
+  try {
+    return okAsync(work());
+  } catch (cause) {
+    return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
+  }
+};
 
 /** Runs `work` as one transaction. Rolls the transaction back if `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

@@ -1,5 +1,5 @@
 /** Creates certificates and certificate requests: RFC 5280 and RFC 2986. */
-import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import {
   bitString,
@@ -14,6 +14,10 @@ import {
   tags,
   time,
 } from "./der.ts";
+
+/** Creates a private key on the curve P-256, PKCS #8 in PEM. */
+export const newPrivateKey = (): string =>
+  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
 const oids = {
   commonName: "2.5.4.3",

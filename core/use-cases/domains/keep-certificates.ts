@@ -67,8 +67,8 @@ interface AuthorityOrder {
   readonly replaces: string | null;
 }
 
-/** The place of an attempt in the budget of orders. */
-interface Place {
+/** The part of the budget that an attempt may use: one order. */
+interface BudgetReservation {
   readonly certificate: HostCertificate;
   readonly registered: DomainName;
   order: CertificateOrder;
@@ -184,9 +184,9 @@ class CertificateKeeper {
             nextAttemptAt: reserved.permittedAt,
           });
         }
-        const place = { certificate, registered, order: reserved };
+        const reservation = { certificate, registered, order: reserved };
         try {
-          const issued = yield* await this.#askAuthorities(wanted, { ...next, replaces }, place);
+          const issued = yield* await this.#askAuthorities(wanted, { ...next, replaces }, reservation);
           if (issued !== undefined && "message" in issued) return this.#fail(certificate, issued);
           if (issued === undefined || !(yield* await this.#isWanted(wanted))) {
             logger.info("ended an order, because the account no longer has the host", { host });
@@ -201,7 +201,7 @@ class CertificateKeeper {
           });
           return ok(undefined);
         } finally {
-          this.#reserved.delete(place.order);
+          this.#reserved.delete(reservation.order);
         }
       }.bind(this),
     );
@@ -233,7 +233,7 @@ class CertificateKeeper {
     );
   }
 
-  /** Reserves a place in the budget of orders. An order that continues needs none. */
+  /** Reserves an order in the budget. An order that continues needs no reservation. */
   #reserve(
     { account }: CertificateHost,
     certificate: HostCertificate,
@@ -265,7 +265,7 @@ class CertificateKeeper {
   #askAuthorities(
     wanted: CertificateHost,
     next: NextCertificate & { readonly replaces: string | null },
-    place: Place,
+    reservation: BudgetReservation,
   ): ResultAsync<{ readonly authority: string; readonly chain: string } | Refusal | undefined, ControlPlaneError> {
     const { host } = wanted;
     return safeTry(
@@ -274,11 +274,11 @@ class CertificateKeeper {
         for (const authority of this.#authoritiesFor(next.order)) {
           if (!(yield* await this.#isWanted(wanted))) return ok(undefined);
           const begun = next.order?.authority === authority.name ? next.order.url : undefined;
-          if (begun === undefined && !(yield* await this.#ensurePlace(wanted, place))) {
-            refused.push(refusal(budgetMessage(place.registered)));
+          if (begun === undefined && !(yield* await this.#ensureReservation(wanted, reservation))) {
+            refused.push(refusal(budgetMessage(reservation.registered)));
             break;
           }
-          const issued = await this.#orderFrom(authority, { host, ...next, order: begun }, place.order);
+          const issued = await this.#orderFrom(authority, { host, ...next, order: begun }, reservation.order);
           if (issued.isOk()) return ok({ authority: authority.name, chain: issued.value });
           refused.push(this.#refusalOf(authority, issued.error));
           if (yield* await this.#endsAttempt(wanted, authority, issued.error)) break;
@@ -329,14 +329,14 @@ class CertificateKeeper {
   }
 
   /**
-   * Reserves another place in the budget if an authority has used the place, or if the attempt continued an order
-   * without one. Returns false if the budget permits no further order.
+   * Reserves another order in the budget if an authority has used the reservation, or if the attempt continued an order
+   * without a reservation. Returns false if the budget permits no further order.
    */
-  #ensurePlace(wanted: CertificateHost, place: Place): ResultAsync<boolean, ControlPlaneError> {
-    if (this.#reserved.has(place.order)) return okAsync(true);
-    return this.#reserve(wanted, place.certificate, place.registered, false).map((again) => {
+  #ensureReservation(wanted: CertificateHost, reservation: BudgetReservation): ResultAsync<boolean, ControlPlaneError> {
+    if (this.#reserved.has(reservation.order)) return okAsync(true);
+    return this.#reserve(wanted, reservation.certificate, reservation.registered, false).map((again) => {
       if (!("account" in again)) return false;
-      place.order = again;
+      reservation.order = again;
       return true;
     });
   }

@@ -123,23 +123,23 @@ const Remove = ({ row: { domain, name }, close, removed }: RemoveProps) => (
   </Confirm>
 );
 
+/** A cell with a value to copy. */
+const Copied = ({ column, text }: { readonly column: string; readonly text: string }) => (
+  <td data-label={column}>
+    <code>
+      <Text>{text}</Text>
+    </code>
+    <CopyButton text={text} label={column.toLowerCase()} />
+  </td>
+);
+
 const Records = ({ domain, records }: Pick<Domain, "domain" | "records">) => (
   <Table caption={`DNS records of ${domain}`} class="dns" columns={["Type", "Name", "Value", "Purpose"]}>
     {records.map(({ type, name, value, purpose }) => (
       <tr key={`${type} ${name} ${value}`}>
         <th scope="row">{type}</th>
-        <td data-label="Name">
-          <code>
-            <Text>{name}</Text>
-          </code>
-          <CopyButton text={name} label="name" />
-        </td>
-        <td data-label="Value">
-          <code>
-            <Text>{value}</Text>
-          </code>
-          <CopyButton text={value} label="value" />
-        </td>
+        <Copied column="Name" text={name} />
+        <Copied column="Value" text={value} />
         <td data-label="Purpose">{purpose}</td>
       </tr>
     ))}
