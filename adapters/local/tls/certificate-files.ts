@@ -1,6 +1,8 @@
 /** The operator's certificate: two files, which Portside reads again when they change. */
-import { readFileSync, type StatsListener, unwatchFile, watchFile } from "node:fs";
+import { type BigIntStats, readFileSync, statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import type { Logger } from "../../../core/ports/system.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { type Certificate, contextOf } from "./certificates.ts";
 
 export interface CertificatePaths {
@@ -18,6 +20,9 @@ const read = (path: string, setting: string): string => {
     throw new Error(`${setting} ${path} cannot be read: ${(cause as Error).message}.`, { cause });
   }
 };
+
+/** Changes when a file is written or replaced. */
+const fingerprint = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
 /**
  * Reads the certificate and checks that the key belongs to it.
@@ -42,21 +47,36 @@ export const readCertificateFiles = ({ cert, key }: CertificatePaths): Certifica
 export class CertificateFiles implements Disposable {
   readonly #paths: CertificatePaths;
   readonly #logger: Logger;
-  readonly #onChange: StatsListener;
+  readonly #timer: NodeJS.Timeout;
   #current: Certificate;
+  /** The fingerprints of the files, from before the last read, so that no change during the read is lost. */
+  #version: string;
 
   /** @throws an `Error` that names the file if the pair cannot be used */
   constructor(paths: CertificatePaths, logger: Logger, checkMs = CHECK_MS) {
     this.#paths = paths;
     this.#logger = logger;
+    const found = this.#files.map((path) => tryOr(() => fingerprint(statSync(path, { bigint: true })), ""));
+    this.#version = found.join();
     this.#current = readCertificateFiles(paths);
-    this.#onChange = () => this.#reload();
-    for (const path of [paths.cert, paths.key])
-      watchFile(path, { interval: checkMs, persistent: false }, this.#onChange);
+    this.#timer = setInterval(() => void this.#check(), checkMs).unref();
+  }
+
+  get #files(): readonly string[] {
+    return [this.#paths.cert, this.#paths.key];
   }
 
   get current(): Certificate {
     return this.#current;
+  }
+
+  async #check(): Promise<void> {
+    const found = await Promise.all(
+      this.#files.map((path) => stat(path, { bigint: true }).then(fingerprint, () => "")),
+    );
+    if (found.join() === this.#version) return;
+    this.#version = found.join();
+    this.#reload();
   }
 
   /** Keeps the current pair if the new one is broken, for example because only one file has been replaced so far. */
@@ -70,6 +90,6 @@ export class CertificateFiles implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const path of [this.#paths.cert, this.#paths.key]) unwatchFile(path, this.#onChange);
+    clearInterval(this.#timer);
   }
 }
