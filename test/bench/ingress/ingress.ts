@@ -58,9 +58,9 @@ export const ingress: Bench = {
   title: "requests a second through the ingress (proxy on core 0, load and upstream on core 1, 32 connections)",
   unit: "requests/s",
   goals: [
-    { peer: "undici relay", at: "least", bound: 0.8 },
-    { peer: "http-proxy-3", at: "least", bound: 1.5 },
-    { peer: "nginx", at: "least", bound: 0.3 },
+    { peer: "undici relay", at: "least", bound: 0.9 },
+    { peer: "http-proxy-3", at: "least", bound: 1.8 },
+    { peer: "nginx", at: "least", bound: 0.5 },
   ],
   prepare: async ({ small }) => {
     if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are missing (Debian: wrk, util-linux)");
