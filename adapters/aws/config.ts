@@ -1,7 +1,7 @@
 /** The configuration of the AWS provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
 import { z } from "zod";
-import { releaseLimits } from "../../core/domain/accounts/limits.ts";
 import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import type { AwsClients } from "./clients.ts";
 
 const text = z.string().min(1);
@@ -61,12 +61,7 @@ export const awsConfigSchema = z.strictObject({
     .describe(
       "Maximum log reads per minute by this server. AWS allows 600 per account in most regions. Divide that quota among all replicas",
     ),
-  releasesKept: z
-    .int()
-    .min(releaseLimits.kept.min)
-    .max(releaseLimits.kept.max)
-    .default(releaseLimits.kept.default)
-    .describe("Number of releases per deployment that a rollback can restore. Portside keeps their images"),
+  releasesKept,
   imageRetentionDays: z.int().min(1).default(30).describe("Days to keep an unused image after its last deploy"),
   athenaWorkgroup: text.optional().describe("Athena workgroup for queries; required for SQL"),
   logTable: text.optional().describe("Athena table that contains the log, as CATALOG.DATABASE.TABLE"),

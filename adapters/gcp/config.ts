@@ -3,8 +3,9 @@
  * it.
  */
 import { z } from "zod";
-import { GiB, releaseLimits } from "../../core/domain/accounts/limits.ts";
+import { GiB } from "../../core/domain/accounts/limits.ts";
 import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import { identityProblem, serviceAccountOf } from "./accounts/service-accounts.ts";
 import type { GcpClients } from "./clients.ts";
 
@@ -54,14 +55,9 @@ export const gcpConfigSchema = z.strictObject({
     .min(10_485_760)
     .default(10 * GiB)
     .describe("Maximum bytes billed per SQL statement"),
-  releasesKept: z
-    .int()
-    .min(releaseLimits.kept.min)
-    .max(releaseLimits.kept.max)
-    .default(releaseLimits.kept.default)
-    .describe(
-      "Number of releases per deployment that a rollback can restore. Portside keeps their revisions and images",
-    ),
+  releasesKept: releasesKept.describe(
+    "Number of releases per deployment that a rollback can restore. Portside keeps their revisions and images",
+  ),
   softDelete: z
     .enum(["required", "any"])
     .default("required")

@@ -2,8 +2,9 @@
  * The configuration of the local provider. `docs/reference/configuration.md` and the CLI help are generated from it.
  */
 import { z } from "zod";
-import { accountLimits, GiB, releaseLimits } from "../../core/domain/accounts/limits.ts";
+import { accountLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import { idleModes } from "../../core/domain/deploy/idle.ts";
+import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import { domainSettings } from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { readUidRange } from "./sandbox/users/uid-range.ts";
@@ -110,12 +111,7 @@ export const localConfigSchema = z
       .describe(
         "Maximum memory of all frozen instances, in bytes; above it, Portside stops the instances that have been idle longest. Defaults to half of the machine's memory",
       ),
-    releasesKept: z
-      .int()
-      .min(releaseLimits.kept.min)
-      .max(releaseLimits.kept.max)
-      .default(releaseLimits.kept.default)
-      .describe("Number of releases per deployment that a rollback can restore. Portside keeps their images"),
+    releasesKept,
     queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
     drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
     graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),
