@@ -1,6 +1,6 @@
 /**
  * An upgrade by `portside upgrade` or SIGHUP does not affect services. PORTSIDE_UPGRADES sets the number of rounds of
- * each (2).
+ * each (3).
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ import { sendTls } from "../support/tls/tls-clients.ts";
 import { startTraffic } from "../support/traffic/traffic.ts";
 
 const DRAIN_SECONDS = 3;
-const rounds = Number(process.env["PORTSIDE_UPGRADES"] ?? 2);
+const rounds = Number(process.env["PORTSIDE_UPGRADES"] ?? 3);
 
 const isAlive = (pid: number): boolean => {
   try {
