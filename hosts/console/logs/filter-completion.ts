@@ -56,8 +56,8 @@ export const fieldMatches = (name: string, typed: string): boolean => {
 };
 
 /**
- * Returns the proposals that begin with what the user types, ignoring letter case. Returns none if one is complete
- * already, because Enter then applies the filter.
+ * Returns the proposals that begin with what the user types, ignoring letter case. Returns none if what
+ * the user types is already a complete proposal, so that Enter applies the filter.
  */
 export const valuesMatching = <T extends { readonly label: string }>(
   options: readonly T[],
