@@ -16,7 +16,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",
   region: config.region,
   runs: offered(
-    "without `health`, a service must respond at '/' with a status below 500: the load balancer checks it there",
+    "if a service declares no `health`, the load balancer checks '/', which must return a status below 500",
   ),
   isolation: "full",
   runner: "ECS on Fargate",

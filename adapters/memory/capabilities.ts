@@ -32,7 +32,7 @@ export const memoryCapabilities: Capabilities = {
   builders: { node: offered(), python: offered(), procfile: offered(), dockerfile: offered() },
   names: { remembers_freed: offered() },
   releases: offered("the last 10 releases of a deployment"),
-  secrets: offered("the values are not stored"),
+  secrets: offered("stores only digests, because nothing runs"),
   domains: offered("checked against a simulated DNS; the platform gets no certificates"),
   volumes: {
     mounts: offered(),

@@ -21,7 +21,7 @@ export interface CertificateHost {
 export interface NextCertificate {
   /** PKCS #8 in PEM. */
   readonly key: string;
-  /** The order, and the name of its authority; null before the order. */
+  /** The order, and the name of its authority; null until the order begins. */
   readonly order: { readonly authority: string; readonly url: string } | null;
 }
 
@@ -29,7 +29,7 @@ export interface CertificateStore {
   /** Returns the hosts that need a certificate: own domains that are not `pending`, and hosts of the platform. */
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable>;
 
-  /** Returns the certificate of a host. Returns one without a `life` if the host has none. */
+  /** Returns the certificate of a host. If the host has no certificate, returns one without a `life`. */
   find(host: DomainName): ResultAsync<HostCertificate, Unavailable>;
 
   /** Returns every stored certificate. */
@@ -63,7 +63,7 @@ export interface CertificateStore {
   /** Removes the certificate of a host. */
   remove(host: DomainName): ResultAsync<void, Unavailable>;
 
-  /** Returns the orders since an instant, or more. */
+  /** Returns all orders since an instant. May also return earlier orders. */
   orders(since: Instant): ResultAsync<readonly CertificateOrder[], Unavailable>;
 
   /** Records an order. May delete orders before `keptSince`. */

@@ -15,7 +15,7 @@ import { svgOf } from "./svg.ts";
 const TITLE = "A terminal: portside serve, init, deploy, list and logs";
 const READING = 0.9;
 
-/** A terminal that can wait for a text, and writes its output to the recording, if there is one. */
+/** A terminal that can wait for given text, and writes its output to the recording, if there is one. */
 const terminalOf = (
   recording: Recording | undefined,
   home: string,

@@ -34,7 +34,7 @@ const startMemory = async (): Promise<Platform> => {
     message: "Charge through the new provider",
     failure: "npm run build exited with code 1.",
     costs: "Platform, EUR",
-    domains: "which is not this platform",
+    domains: "but must point only to",
   };
   const dispose = () => served[Symbol.asyncDispose]();
   return { served, ids: await seed(served), words, [Symbol.asyncDispose]: dispose };

@@ -64,7 +64,7 @@ export const renderIndex = (index: SecretIndex): string => JSON.stringify({ vers
 /** How long a `set` may take to list its version, in milliseconds. After that, another call may delete its secret. */
 export const ABANDONED_MS = 10 * 60_000;
 
-/** Whether the account has ever had a secret with this name. Every object has properties such as `constructor`. */
+/** Whether the account has ever had a secret with this name. Ignores inherited properties such as `constructor`. */
 export const knowsName = ({ names }: SecretIndex, name: SecretName): boolean => Object.hasOwn(names, name);
 
 const entryOf = (index: SecretIndex, name: SecretName): SecretIndex["names"][string] =>

@@ -30,10 +30,10 @@ const failed = (message: string): SqlFailure => ({ kind: "failed", message });
 /** Data errors, by the error name at the start of the message. */
 const dataErrors: Readonly<Record<string, string>> = {
   DIVISION_BY_ZERO: "division by zero",
-  INVALID_CAST_ARGUMENT: "a text cannot be cast to the type",
+  INVALID_CAST_ARGUMENT: "a string cannot be cast to the type",
   NUMERIC_VALUE_OUT_OF_RANGE: "a number is too large for its type",
   INVALID_FUNCTION_ARGUMENT: "a function does not accept an argument",
-  INVALID_LITERAL: "a text is not a value of the type",
+  INVALID_LITERAL: "a string is not a value of the type",
   SUBQUERY_MULTIPLE_ROWS: "a scalar subquery returned more than one row",
   EXCEEDED_MEMORY_LIMIT: "the query exceeded its memory limit; read fewer rows, or aggregate earlier",
   EXCEEDED_LOCAL_MEMORY_LIMIT: "the query exceeded its memory limit; read fewer rows, or aggregate earlier",

@@ -24,7 +24,8 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
   if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToEnable);
   const problem = sqlProblem(packages, find);
   if (problem !== undefined) return missing(problem);
-  const limits = "timestamps have millisecond precision, and STRUCT and time formats accept only literals";
+  const limits =
+    "timestamps have millisecond precision, and the arguments of STRUCT and the formats of times must be literals";
   return offered(
     billingTable === undefined
       ? `by Athena over the log's table; ${limits}; for billing, also set \`billingTable\` to the export of CUR 2.0`

@@ -2,11 +2,11 @@
 import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import { METRIC_DELAY_S } from "./metrics.ts";
 
-const LATE = `a minute appears after up to ${METRIC_DELAY_S / 60 + 1} minutes`;
-const ESTIMATED = `estimated from the average utilization of the tasks and the present size of the deployment; ${LATE}`;
+const LATE = `the data of a minute appears within ${METRIC_DELAY_S / 60 + 1} minutes`;
+const ESTIMATED = `estimated from the average utilization of the tasks and the current size of the deployment; ${LATE}`;
 
 export const awsMetrics: Capabilities["metrics"] = {
-  requests: offered(`without responses of the load balancer itself; ${LATE}`),
+  requests: offered(`excludes responses of the load balancer itself; ${LATE}`),
   latency: offered(`a quantile may be up to 2.4 times too high; ${LATE}`),
   instances: offered(LATE),
   cpu: offered(ESTIMATED),

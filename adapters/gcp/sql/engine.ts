@@ -41,7 +41,7 @@ const ESCAPED_NAME = /`[^`]*\\/;
 const OTHER_TABLES = invalid("the statement may read only logs and billing");
 
 /**
- * Returns true if a text contains the last part of a table's name. A statement must not contain the name of an
+ * Returns true if the text contains the last part of a table's name. A statement must not contain the name of an
  * underlying table anywhere, because BigQuery may parse the statement differently than this adapter.
  */
 const names = (text: string, tables: readonly string[]): boolean => {

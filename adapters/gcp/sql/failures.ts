@@ -59,10 +59,10 @@ export const textFailure = (message: string, hidden: readonly string[]): SqlFail
 
 const kinds: readonly (readonly [RegExp, string])[] = [
   [/division by zero/i, "division by zero"],
-  [/bad (\w+) value/i, "a text cannot be cast to the type"],
+  [/bad (\w+) value/i, "a string cannot be cast to the type"],
   [/overflow/i, "a number is too large for its type"],
-  [/invalid (date|timestamp|time)|parse_|could not parse/i, "a text is not a date or time"],
-  [/json/i, "a text is not JSON, or a JSON value has another type"],
+  [/invalid (date|timestamp|time)|parse_|could not parse/i, "a string is not a date or time"],
+  [/json/i, "a string is not JSON, or a JSON value has another type"],
   [/array index|out of bounds/i, "an array index is out of bounds"],
   [/scalar subquery/i, "a scalar subquery returned more than one row"],
 ];

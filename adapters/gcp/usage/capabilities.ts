@@ -2,12 +2,12 @@
 import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
 import { METRIC_DELAY_S } from "./metrics.ts";
 
-const LATE = `a minute appears after up to ${METRIC_DELAY_S / 60 + 1} minutes`;
-const ESTIMATED = `estimated from the average utilization of the instances and the present size of the deployment; ${LATE}`;
+const LATE = `the data of a minute appears within ${METRIC_DELAY_S / 60 + 1} minutes`;
+const ESTIMATED = `estimated from the average utilization of the instances and the current size of the deployment; ${LATE}`;
 
 export const gcpMetrics: Capabilities["metrics"] = {
-  requests: offered(`without requests that reach no instance; ${LATE}`),
-  latency: offered(`without the start of an instance; a quantile may be up to two thirds too high; ${LATE}`),
+  requests: offered(`excludes requests that reach no instance; ${LATE}`),
+  latency: offered(`excludes the start of an instance; a quantile may be up to two thirds too high; ${LATE}`),
   instances: offered(LATE),
   cpu: offered(ESTIMATED),
   memory: offered(ESTIMATED),

@@ -1,4 +1,4 @@
-/** The certificate authorities that the settings name. The state stores the accounts at them, encrypted. */
+/** The certificate authorities that the settings name. The state stores their accounts in encrypted form. */
 import { readFileSync } from "node:fs";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";

@@ -79,7 +79,7 @@ const certificateOf = (row: CertificateRow): HostCertificate => ({
 
 /**
  * Removes the private keys that the cipher cannot open, and their certificates. After the loss of the secrets key, the
- * server orders other certificates.
+ * server orders new certificates.
  */
 export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, logger: Logger): void => {
   const warn = (of: Readonly<Record<string, unknown>>) =>

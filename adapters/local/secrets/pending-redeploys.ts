@@ -1,4 +1,4 @@
-/** The setting of the state that lists the redeploys for new values of secrets that have not ended. Pure functions. */
+/** The setting in the state that lists the unfinished redeploys for new values of secrets. Pure functions. */
 import { z } from "zod";
 import { type AccountId, isAccount } from "../../../core/domain/accounts/account.ts";
 import type { PendingRedeploys } from "../../../core/domain/secrets/redeploys.ts";

@@ -114,7 +114,7 @@ export const signatureProblem = (
   return millisOf(now) < expires * 1000 ? undefined : "The URL has expired. Request a new one.";
 };
 
-/** Returns the upload in parts of a URL whose signature is valid. Undefined for the URL of a whole object. */
+/** Returns what a signed URL permits for an upload in parts; undefined for the URL of a whole object. */
 export const readUpload = (query: URLSearchParams): UploadRight | undefined => {
   const upload = query.get("upload");
   return upload === null ? undefined : { upload, part: Number(query.get("part")), length: Number(query.get("length")) };

@@ -45,8 +45,11 @@ const entryProblem = (entry: ArchiveEntry, limits: ArchiveLimits): string | unde
   if (entry.size > limits.entryBytes) return `is larger than ${formatMemory(limits.entryBytes)}`;
   const problem = entry.flaw ?? pathProblem(entry.path, limits);
   if (problem !== undefined) return problem;
-  if (entry.type === "folder") return entry.size > 0 ? "is a folder with content" : undefined;
-  return FOLDER_ONLY.test(entry.path) ? "is a file with the path of a folder" : undefined;
+  if (entry.type === "folder")
+    return entry.size > 0 ? "is a folder, but contains data; only files may contain data" : undefined;
+  return FOLDER_ONLY.test(entry.path)
+    ? "is a file, but its path ends with '/' or '.'; only the path of a folder may"
+    : undefined;
 };
 
 const FILE = 0;

@@ -25,7 +25,7 @@ export const deploymentDetailsSchema = deploymentSchema
       .extend({
         message: z.string().nullable().meta({
           description:
-            "The last record's message; null if it is unknown. If the service broke after the deploy, or the log lacks that record, the meaning of `reason`.",
+            "The message of the last record; null if it is unknown. If the service broke after the deploy, or the log lacks that record, the message describes `reason` instead.",
         }),
         log_tail: z.array(z.string()).meta({ description: "The last lines of output of a deploy that failed." }),
       })
@@ -56,7 +56,7 @@ export interface DeployReport {
 /** The report of a deploy whose last record is unknown. */
 export const noReport: DeployReport = { message: null, logTail: [] };
 
-/** Estimates the memory that a report needs, in characters. Adds 100 characters per text, for the string object. */
+/** Estimates the memory that a report needs, in characters. Adds 100 characters per string, for the object itself. */
 export const sizeOfReport = ({ message, logTail }: DeployReport): number =>
   [message ?? "", ...logTail].reduce((sum, { length }) => sum + length + 100, 0);
 
@@ -76,8 +76,8 @@ export const reportOfEntry = ({ json }: LogEntry): DeployReport => {
 };
 
 /**
- * Returns the report of a deploy from its reason alone: its last record does not exist, because its server stopped, or
- * reports a success although the service broke later.
+ * Returns the report of a deploy from its reason alone. The caller uses it if the last record is missing because the
+ * server stopped, or if the record reports a success but the service broke later.
  */
 export const reportOfReason = (reason: DeployReason | null): DeployReport => ({
   message: meaningOfEnd(reason),

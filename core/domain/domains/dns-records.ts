@@ -89,7 +89,7 @@ const canonical = (address: string): string => {
 
 const ownershipProblem = (domain: DomainName, found: readonly string[], proof: string): string | undefined => {
   if (found.includes(proof)) return undefined;
-  const create = `Create the record TXT '${ownershipName(domain)}' with the value '${proof}'.`;
+  const create = `Create the TXT record '${ownershipName(domain)}' with the value '${proof}'.`;
   return found.length === 0
     ? `The TXT record that proves the ownership is missing. ${create}`
     : `The TXT record '${ownershipName(domain)}' has another value. ${create}`;
@@ -106,7 +106,7 @@ const addressProblem = (
   const foreign = found.filter((address) => !known.has(canonical(address)));
   return foreign.length === 0
     ? undefined
-    : `'${domain}' points to ${listed(foreign, MAX_WRONG_ADDRESSES)}, which is not this platform. Point it to ${listed(expected)} only, and turn off proxying at your DNS provider.`;
+    : `'${domain}' points to ${listed(foreign, MAX_WRONG_ADDRESSES)}, but must point only to ${listed(expected)}. Correct the address records, and turn off proxying at your DNS provider.`;
 };
 
 /** Returns the authority that a CAA record permits: `""` for none, undefined if the record restricts nothing. */
@@ -125,7 +125,7 @@ const caaProblem = (
   if (permitted.length === 0 || authorities.length === 0) return undefined;
   return permitted.some((one) => authorities.includes(one))
     ? undefined
-    : `The CAA records of '${domain}' do not permit a certificate from ${listed(authorities)}. Add the record CAA '0 issue "${authorities[0]}"'.`;
+    : `The CAA records of '${domain}' do not permit a certificate from ${listed(authorities)}. Add the CAA record '0 issue "${authorities[0]}"'.`;
 };
 
 /** Returns a message for each address or CAA record that is missing or wrong, each with the next step. */

@@ -48,13 +48,13 @@ export const bucketEdges = (since: LogPosition, until: LogPosition, max: number)
 export const bucketOf = (edges: readonly LogPosition[], position: LogPosition): number =>
   edges.findIndex((edge) => comparePositions(edge, position) >= 0) - 1;
 
-/** Returns the edges before a position, and then the position, so that no bucket contains entries after it. */
+/** Returns the edges before a position, followed by the position itself, so that no bucket contains later entries. */
 export const edgesUpTo = (edges: readonly LogPosition[], position: LogPosition): readonly LogPosition[] => {
   const older = edges.filter((edge) => comparePositions(edge, position) < 0);
   return older.length === edges.length ? edges : [...older, position];
 };
 
-/** Adds up the counts of several searches, each of which continues before the earlier ones. */
+/** Adds up the counts of several searches. Each search covers older entries than the one before it. */
 export class HistogramCounter {
   readonly #edges: readonly LogPosition[];
   readonly #counts: Partial<Record<Severity, number>>[];

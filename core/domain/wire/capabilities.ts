@@ -119,11 +119,10 @@ export const capabilitiesSchema = z
         description: "An upload may omit `Content-Length`.",
       }),
       resumable_uploads: feature.meta({
-        description: "An upload of any size may be in parts, and resume after an interruption.",
+        description: "An upload of any size may be sent in parts, and can resume after an interruption.",
       }),
       incomplete_upload_hours: z.int().meta({
-        description:
-          "The number of hours after its start at which the storage has usually deleted an incomplete upload.",
+        description: "The storage usually deletes an incomplete upload within this number of hours after its start.",
       }),
       head_downloads: feature.meta({
         description: "A download URL also permits HEAD.",

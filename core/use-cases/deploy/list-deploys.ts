@@ -79,7 +79,7 @@ const searchLogs = async (caller: Caller, all: readonly Searched[], limit: numbe
   return { rows, partial: false };
 };
 
-/** Returns the account's deployments, with those whose first deploy ran in this process. */
+/** Returns the account's deployments, including those whose first deploy began in this process. */
 const ownDeployments = ({ context, principal, options }: Caller): ResultAsync<readonly Searched[], ControlPlaneError> =>
   context.ports.provider.services.list(principal.account, { ...options, maxAgeMs: LIST_MAX_AGE_MS }).map((services) => {
     const own = new Map(context.deploys.ofAccount(principal.account).map(({ name }) => [name, { name, last: null }]));

@@ -46,7 +46,7 @@ export interface Context {
   readonly queries: KeyedSemaphore;
   /** Permits one read of metrics per account at a time, because it reads thousands of rows. */
   readonly metricReads: KeyedSemaphore;
-  /** Permits one change to the secrets of an account, or one check that a change must not interrupt, at a time. */
+  /** Per account, permits either one change to its secrets, or one check that such a change must not interrupt. */
   readonly secrets: KeyedSemaphore;
   /** Permits one change to the domains of an account at a time. */
   readonly domains: KeyedSemaphore;

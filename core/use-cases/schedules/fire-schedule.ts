@@ -21,7 +21,7 @@ export const fireSchedule = useCase({
     const fireId = call.context.ports.ids.id();
     const fired =
       scheduler.fire?.({ name, owner }, fireId, call.options) ??
-      errAsync(internal("The provider declares the capability `cron.fire`, but does not start any."));
+      errAsync(internal("The provider declares the capability `cron.fire`, but has no method `fire`."));
     return fired
       .map((): RequestedFire => ({ fire_id: fireId }))
       .mapErr((error) => (error.kind === "not_found" ? conflict(noSchedule) : error));

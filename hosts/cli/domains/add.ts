@@ -10,7 +10,8 @@ export const command: Command = {
   positionals: { min: 3, max: 3 },
   examples: ["domain add app.example.com my-app", "domain add app.example.com my-app --wait"],
   notes: [
-    "Prints the DNS records to create at your DNS provider. A domain that you have moves to the deployment.",
+    "Prints the DNS records to create at your DNS provider.",
+    "If the domain belongs to another of your deployments, moves it to NAME.",
     "After you create the records, run 'portside domain check DOMAIN'.",
   ],
   run: async (input, io) => {

@@ -1,4 +1,4 @@
-/** The steps about deploys: a first deploy, a redeploy under load, a changed variable, and a failing deploy. */
+/** The steps that test deploys: a first deploy, a redeploy under load, a changed variable, and a failing deploy. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";

@@ -1,4 +1,4 @@
-/** The steps about a volume: transfers through signed URLs, a mount, and the deletion of objects. */
+/** The steps that test a volume: transfers through signed URLs, a mount, and the deletion of objects. */
 import { randomBytes } from "node:crypto";
 import { ApiError } from "../../client/errors.ts";
 import { retry } from "../../client/storage/retry.ts";

@@ -14,8 +14,8 @@ export interface ResumeDeps {
 }
 
 /**
- * Repeats a failed resumption until it succeeds or the server stops, because a server often starts during an outage of
- * its cloud. The pauses double up to an hour.
+ * Retries until the redeploys resume or the server stops, because a server often starts during an outage of its cloud.
+ * The delay doubles after each attempt, to at most an hour.
  */
 export const resumeRedeploys = async ({ controlPlane, clock, log, stopping }: ResumeDeps): Promise<void> => {
   for (let pauseMs = FIRST_PAUSE_MS; !stopping.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {

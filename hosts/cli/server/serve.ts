@@ -123,7 +123,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     supervise: flag("Restart the platform if it ends unexpectedly, for machines without systemd"),
-    "no-console": flag("Serve no console and no sign-in to it"),
+    "no-console": flag("Do not serve the console or its sign-in"),
     "accept-state": flag("Start even if the state is empty, outdated or changed by another program"),
     ...settingOptions,
   },

@@ -94,7 +94,8 @@ export const command: Command = {
   notes: [
     "DEST is a file, a folder, or - for standard output. It defaults to the last part of PATH in the current folder.",
     "A PATH that ends with '/' is a folder and does not need -r.",
-    "An interrupted download resumes from DEST.part unless the object has changed. Unchanged files are skipped.",
+    "An interrupted download resumes from DEST.part unless the object has changed.",
+    "The download of a folder skips unchanged files.",
   ],
   run: async (input, io) => {
     const [, volume = "", path = "", dest] = input.positionals;

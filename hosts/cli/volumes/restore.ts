@@ -8,7 +8,7 @@ export const command: Command = {
   usage: "volume restore NAME [--id ID]",
   options: {
     ...clientOptions,
-    id: option("ID", "Choose one of several deleted volumes of that name (default: the newest)"),
+    id: option("ID", "Choose one of several deleted volumes of that name (default: the most recently deleted)"),
   },
   positionals: { min: 2, max: 2 },
   examples: ["volume restore shop-data"],

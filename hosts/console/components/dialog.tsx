@@ -13,8 +13,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog, which Escape closes. Calls `close` while it handles the key, because the event `close` follows later,
- * and the next key must not find the dialog open.
+ * A modal dialog, which Escape closes. Calls `close` directly in the handler of the key: the event `close` arrives later,
+ * and until then, another key could reach the open dialog.
  */
 export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -116,7 +116,7 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** Shows the data of a resource, its error, or after a second that it loads. */
+/** Shows the data of a resource, or its error. If loading takes more than a second, shows `waiting`. */
 export const Loaded = <T,>({ resource: { data, error, reload }, waiting, children }: LoadedProps<T>) => (
   <>
     {error.value !== undefined && <Problem error={error.value} retry={reload} />}

@@ -22,7 +22,7 @@ export const curlOf = (apiUrl: string, { method, path, query = {}, json, form, f
   const words = ["curl", quote(`${apiUrl}${path}${search === "" ? "" : `?${search}`}`)];
   words.push("-H", '"x-api-key: $PORTSIDE_API_KEY"');
   if (form !== undefined)
-    // With `-F`, curl would interpret characters such as `@` and `;` in a text.
+    // With `-F`, curl would interpret characters such as `@` and `;` in the text of a field.
     words.push(
       ...Object.entries(form).flatMap(([name, text]) => ["--form-string", quote(`${name}=${text}`)]),
       ...Object.entries(files).flatMap(([name, file]) => ["-F", quote(`${name}=@${file}`)]),

@@ -21,7 +21,7 @@ export const Text = ({ children, max = MAX_LENGTH }: { readonly children: string
   );
 };
 
-/** Shows lines of output, which scroll if they are many. */
+/** Shows lines of output, which scroll if there are many. */
 export const OutputLines = ({ lines }: { readonly lines: readonly string[] }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the element that has the focus
   <pre tabIndex={0}>

@@ -64,7 +64,7 @@ interface NameFieldProps {
 
 const CHECK_MS = 300;
 
-/** The name of a new deployment. Reports a name that is not available before the deploy. */
+/** The name of a new deployment. Reports an unavailable name before the deploy begins. */
 const NameField = ({ name, problems, change }: NameFieldProps) => {
   const id = useId();
   const reason = useSignal("");
@@ -157,7 +157,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
     if (typedName.value === "" && wanted !== undefined) typedName.value = wanted;
   };
 
-  /** The fields of the request. Variables of `portside.json` are declared also for an existing deployment. */
+  /** The fields of the request. Includes the variables of `portside.json`, even for an existing deployment. */
   const readFields = (): Values => {
     const { env, ...others } = fieldsOf(values.value);
     const declaresEnv = current === undefined || chosen.value?.project?.["env"] !== undefined;

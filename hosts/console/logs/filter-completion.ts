@@ -25,7 +25,7 @@ const FIELD_START = /(?:^|[\s(]|(?:^|[\s(])-)((?:[A-Za-z_][\w."/-]*)?)$/;
 /** The maximum length of a field and its value before the cursor: the patterns take quadratic time. */
 const MAX_TERM = 500;
 
-/** Returns the index of the quote that is open at the end of a text, or undefined. */
+/** Returns the index of the quote that is open at the end of the text, or undefined. */
 const openQuoteOf = (text: string): number | undefined => {
   let open: number | undefined;
   for (const { 0: found, index } of text.matchAll(/\\.|"/gs))
@@ -56,8 +56,8 @@ export const fieldMatches = (name: string, typed: string): boolean => {
 };
 
 /**
- * Returns the proposals that begin with what the user types, ignoring letter case. Returns none if one is complete
- * already, because Enter then applies the filter.
+ * Returns the proposals that begin with what the user types, ignoring letter case. Returns none if what
+ * the user types is already a complete proposal, so that Enter applies the filter.
  */
 export const valuesMatching = <T extends { readonly label: string }>(
   options: readonly T[],

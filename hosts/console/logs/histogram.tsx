@@ -21,7 +21,7 @@ import type { LogRequest } from "./use-log.ts";
 
 type Counts = Awaited<ReturnType<typeof client.getLogHistogram>>;
 
-/** A refresh searches the whole range, so it is rarer than that of the lines. */
+/** A refresh searches the whole range, so the chart refreshes less often than the lines. */
 const REFRESH_MS = 30_000;
 const NOT_OFFERED = 501;
 

@@ -66,7 +66,7 @@ const Filter = ({ name, query, severity, problem }: FilterProps) => {
           onSubmit={apply}
           placeholder={'Filter, such as severity>=ERROR or jsonPayload.user="ada"'}
           complete={complete}
-          // The position is that of the applied filter.
+          // The position refers to the applied filter, so hide it while the user edits another one.
           diagnostics={at === undefined || draft.value !== query ? [] : [{ from: at, to: at + 1 }]}
         />
       </div>
@@ -176,7 +176,7 @@ export const LogsPage = ({ name }: { readonly name: string }) => {
       {error.value === undefined && (
         <Bar {...{ name, filter, until, count, isFollowing, pin }} isLoaded={isLoaded.value} />
       )}
-      {/* After the lines, because counting takes longer. */}
+      {/* Counts only after the lines are loaded, because counting takes longer. */}
       {isLoaded.value && error.value === undefined && <Histogram request={request} hours={Number(hours)} />}
       {!isLoaded.value && error.value === undefined && <Late>Reading the log…</Late>}
       {isLoaded.value && count === 0 && <Empty name={name} isFiltered={filter !== undefined || since !== undefined} />}

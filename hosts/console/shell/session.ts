@@ -12,7 +12,7 @@ const STORED = `portside-console ${new URL(apiUrl).pathname}`;
 const TOKEN_HEADER = "x-portside-console";
 /** Replaces the stored session when a user signs out, so that the other tabs of the browser can state the reason. */
 const SIGNED_OUT = JSON.stringify({ signed_out: true });
-/** Interval of the checks whether the session of an idle page has ended, and the deadline of each check. */
+/** How often to check whether the session of an idle page has ended. Also the deadline of each check. */
 const CHECK_MS = 4000;
 
 const SESSION_ENDED = "Your session ended. Sign in again.";
@@ -123,7 +123,7 @@ const takeLink = (): string | undefined => {
   return link;
 };
 
-/** Returns whether the embedding application has signed the user in. Sends no request token, so only it can. */
+/** Returns whether the embedding application has signed the user in. Sends no request token, so a session of the console has no effect. */
 const hasApplicationSession = (): Promise<boolean> =>
   fetch(`${apiUrl}/v1/capabilities`, { signal: AbortSignal.timeout(CHECK_MS) }).then(
     ({ ok }) => ok,

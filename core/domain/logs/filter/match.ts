@@ -48,7 +48,7 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
 /** Only text can contain other text. For all other values, `:` means `=`. */
 const asEquals = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
-/** Returns a test that compares a text with the literal. Only regular expressions distinguish letter case. */
+/** Returns a test that compares text with the literal. Only regular expressions distinguish letter case. */
 export const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
   if (op === "=~" || op === "!~") {
     const finds = searchOf(compile, literal);

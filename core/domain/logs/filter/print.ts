@@ -1,7 +1,7 @@
 /** Prints a filter as canonical text, which parses to the same tree. */
 import type { FieldPath, LogFilter } from "./tree.ts";
 
-/** Quotes a text. Also escapes characters that are invisible or change the direction of text. */
+/** Puts text in quotes. Also escapes characters that are invisible or change the direction of text. */
 const quoted = (text: string): string =>
   `"${text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"\\]/gu, (sign) =>
     sign === '"' || sign === "\\"

@@ -3,7 +3,7 @@
  * https://docs.cloud.google.com/logging/docs/view/logging-query-language
  */
 
-/** A comparison operator. `:` tests whether a value contains a text; `=~` matches a regular expression. */
+/** A comparison operator. `:` tests whether a value contains the given text; `=~` matches a regular expression. */
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=" | ":" | "=~" | "!~";
 
 /** The path of a value in an entry, such as `["jsonPayload", "user", "id"]`. The first part is a field of the entry. */

@@ -24,7 +24,7 @@ export const servingRelease = (name: DeploymentName): Redeploy => ({
       : ok(newest),
 });
 
-/** Replaces the instances of a deployment with new ones of the same release. */
+/** Replaces the instances of a deployment. The new instances belong to a new release with the same content. */
 export const restartDeployment = useCase({
   fields: restartFields,
   requires: ({ releases }) => releases,

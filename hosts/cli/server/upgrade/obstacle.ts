@@ -1,6 +1,6 @@
-/** Finds the reason why another process cannot replace this one. */
+/** Detects environments in which the server cannot hand over to a new process. */
 
-/** Returns the reason why the end of this process would end the new one too; undefined if there is none. */
+/** Returns why the new process would end together with this one; undefined if it would keep running. */
 export const upgradeObstacle = ({ pid, env }: Pick<NodeJS.Process, "pid" | "env">): string | undefined => {
   // The kernel ends a PID namespace with its first process.
   if (pid === 1)

@@ -165,15 +165,15 @@ const Optional = ({ name, schema, value, problems, change }: FieldProps) => {
   );
 };
 
-/** The words of a field whose values are rows. */
+/** The labels and the help of a field that has a row for each value. */
 interface RowWords {
-  /** What the key is, such as `Mount path`. */
+  /** The label of the key, such as `Mount path`. */
   readonly key: string;
   readonly add: string;
   readonly example: string;
-  /** The label of a value that is a text. */
+  /** The label of a value that is a string. */
   readonly text: string;
-  /** The help, if the schema has none for a form. */
+  /** Used if the schema has no help for a form. */
   readonly help: string;
 }
 
@@ -263,7 +263,7 @@ const MapField = ({ name, schema, value, problems, change }: FieldProps) => {
   const words = rowWords[name] as RowWords;
   const variants = variantsOf(schema);
   const object = variants.find((one) => typeOf(one) === "object") ?? {};
-  // A mount is always an object, because a text is its short form.
+  // A mount is always an object, because a string is only its short form.
   const text = name === "env" ? variants.find((one) => typeOf(one) === "string") : undefined;
   return (
     <fieldset class="map" aria-describedby={`${id}-help ${id}-problem`}>

@@ -152,7 +152,7 @@ describe("a statement", () => {
     });
     expect(failureOf(status(1001, "INVALID_CAST_ARGUMENT: Cannot cast 'their secret'"), [], true)).toEqual({
       kind: "failed",
-      message: "a text cannot be cast to the type",
+      message: "a string cannot be cast to the type",
     });
     expect(JSON.stringify(failureOf(status(1000, "their secret"), [], true))).not.toContain("secret");
     expect(failureOf(status(1006, "x: Athena's a.b.c"), ["a.b.c"], false)).toEqual({

@@ -189,7 +189,7 @@ describe("a statement", () => {
 
   test("reveals no value if it fails on data", () => {
     const failure = runFailure({ reason: "invalidQuery", message: "Bad int64 value: their secret at [2:3]" }, 1);
-    expect(failure).toEqual({ kind: "failed", message: "a text cannot be cast to the type at [1:3]" });
+    expect(failure).toEqual({ kind: "failed", message: "a string cannot be cast to the type at [1:3]" });
     expect(JSON.stringify(runFailure({ reason: "invalidQuery", message: "their secret" }, 1))).not.toContain("secret");
   });
 });

@@ -113,9 +113,9 @@ describe("rejected entries", () => {
     ["too long a name", `a/${"b".repeat(256)}/c`, "longer than 255 bytes"],
     ["too long a name in UTF-8", "é".repeat(128), "longer than 255 bytes"],
     ["no path", "", "has no path"],
-    ["a folder's path", "a/", "the path of a folder"],
-    ["the root folder", "./", "the path of a folder"],
-    ["a folder's path with a dot", "a/.", "the path of a folder"],
+    ["a folder's path", "a/", "only the path of a folder may"],
+    ["the root folder", "./", "only the path of a folder may"],
+    ["a folder's path with a dot", "a/.", "only the path of a folder may"],
     ["too long a path in UTF-8", "é".repeat(513), "longer than 1024 bytes"],
   ])("%s", (_what, path, words) => {
     const problem = problemOf(file(path));
@@ -127,7 +127,9 @@ describe("rejected entries", () => {
     expect(problemOf({ path: "link", type: "other", size: 0 })).toContain('entry "link" is a link, a device'));
 
   test("rejects a folder with content", () =>
-    expect(problemOf({ path: "a/", type: "folder", size: 1 })).toContain('"a/" is a folder with content'));
+    expect(problemOf({ path: "a/", type: "folder", size: 1 })).toContain(
+      '"a/" is a folder, but contains data; only files may contain data',
+    ));
 
   test("rejects invalid headers", () =>
     expect(problemOf({ ...file("a"), flaw: "has two paths" })).toBe('entry "a" has two paths'));

@@ -79,7 +79,7 @@ describe("the check", () => {
   });
 
   test("reports a missing and a wrong proof with the record to create", () => {
-    const create = "Create the record TXT '_portside.app.example.com' with the value 'proof'.";
+    const create = "Create the TXT record '_portside.app.example.com' with the value 'proof'.";
     expect(problems({ ownership: [] })).toEqual([`The TXT record that proves the ownership is missing. ${create}`]);
     expect(problems({ ownership: ["proof2", "PROOF"] })).toEqual([
       `The TXT record '_portside.app.example.com' has another value. ${create}`,
@@ -92,14 +92,14 @@ describe("the check", () => {
 
   test("reports every address that is not the platform's, even beside a correct one", () => {
     const [message] = problems({ addresses: ["203.0.113.10", "198.51.100.7", "2001:db8::2"] });
-    expect(message).toContain("points to '198.51.100.7', '2001:db8::2', which is not this platform");
-    expect(message).toContain("Point it to '203.0.113.10', '2001:db8::1' only");
+    expect(message).toContain("points to '198.51.100.7', '2001:db8::2',");
+    expect(message).toContain("but must point only to '203.0.113.10', '2001:db8::1'. Correct the address records");
   });
 
   test("reports thousands of wrong addresses in a short message", () => {
     const addresses = Array.from({ length: 4000 }, (_, index) => `198.51.${index >> 8}.${index & 255}`);
     const [message = ""] = problems({ addresses });
-    expect(message).toContain("'198.51.0.4' and 3995 more, which is not this platform");
+    expect(message).toContain("'198.51.0.4' and 3995 more, but must point only to");
     expect(message.length).toBeLessThan(500);
   });
 
@@ -123,7 +123,7 @@ describe("the check", () => {
   ])("with CAA records that name %s: %j", (_what, caa, isPermitted) => {
     const found = problems({ caa });
     if (isPermitted) expect(found).toEqual([]);
-    else expect(found).toEqual([expect.stringContaining(`Add the record CAA '0 issue "ca.example.net"'`)]);
+    else expect(found).toEqual([expect.stringContaining(`Add the CAA record '0 issue "ca.example.net"'`)]);
   });
 
   test("ignores CAA records if the platform gets no certificates", () => {

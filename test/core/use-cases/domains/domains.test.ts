@@ -210,7 +210,7 @@ describe("a domain of another account", () => {
     expect(await check(platform, DOMAIN, "other")).toMatchObject({
       status: "pending",
       detail: expect.stringContaining(
-        `has another value. Create the record TXT '_portside.${DOMAIN}' with the value '${proofOf(added)}'`,
+        `has another value. Create the TXT record '_portside.${DOMAIN}' with the value '${proofOf(added)}'`,
       ),
     });
   });

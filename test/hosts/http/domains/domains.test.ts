@@ -27,7 +27,7 @@ test("a domain is added, checked, listed and removed", async () => {
   expect(added.json.records.map(({ type }: { type: string }) => type)).toEqual(["TXT", "CNAME"]);
   const pending = await post("/v1/domain/check", { domain });
   expect(pending).toMatchObject({ status: 200, json: { status: "pending" } });
-  expect(pending.json.detail).toContain("Create the record TXT '_portside.app.example.com'");
+  expect(pending.json.detail).toContain("Create the TXT record '_portside.app.example.com'");
   api.memory.dns.add(...added.json.records);
   const active = await post("/v1/domain/check", { domain });
   expect(active.json).toMatchObject({ status: "active", detail: "Requests to 'app.example.com' reach 'app'." });
