@@ -93,6 +93,24 @@ const load = async (url: string): Promise<void> => {
   throw new Error(`a download ended with ${response.status} and ${bytes.length} bytes`);
 };
 
+/** Signed URLs are valid for 15 minutes, and long runs take longer. */
+const RENEW_URL_MS = 300_000;
+
+/** Returns a signed URL, and signs another one in time. Keeps the earlier one while there is no server to sign it. */
+const renewed = (sign: () => Promise<{ url: string }>): (() => Promise<string>) => {
+  let last: { readonly url: string; readonly at: number } | undefined;
+  return async () => {
+    if (last !== undefined && Date.now() - last.at < RENEW_URL_MS) return last.url;
+    const at = Date.now();
+    try {
+      last = { url: (await sign()).url, at };
+    } catch (cause) {
+      if (last === undefined) throw cause;
+    }
+    return last.url;
+  };
+};
+
 /** Numbers that a stream must deliver without a gap. */
 class Numbers {
   next = 0;
@@ -196,16 +214,17 @@ export const startTraffic = async (client: Client, env: Readonly<Record<string, 
   });
   await client.post("/v1/volume/create", { name: "files" });
   const object = { volume: "files", path: "a.bin" };
-  const put = await client.post<{ url: string }>("/v1/volume/upload", { ...object, size: BYTES.length });
-  await store(put.url);
-  const read = await client.post<{ url: string }>("/v1/volume/download", object);
+  const upload = renewed(() => client.post("/v1/volume/upload", { ...object, size: BYTES.length }));
+  await store(await upload());
+  const download = renewed(() => client.post("/v1/volume/download", object));
+  await download();
   const traffic = new Traffic();
   for (let worker = 0; worker < 10; worker++) {
     const body = "x".repeat(worker * 10_000);
     traffic.repeat(30, () => echo(url, body));
   }
-  traffic.repeat(50, () => store(put.url));
-  traffic.repeat(50, () => load(read.url));
+  traffic.repeat(50, async () => store(await upload()));
+  traffic.repeat(50, async () => load(await download()));
   return {
     traffic,
     openStreams: () => ({ events: followEvents(url), socket: talk(url), grpc: call(grpc) }),
