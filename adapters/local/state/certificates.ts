@@ -3,7 +3,13 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type CertificateOrder, orderLimits } from "../../../core/domain/domains/order-budget.ts";
-import { type Instant, parseInstant, plusMillis, type Timestamp, timestampOf } from "../../../core/domain/wire/instant.ts";
+import {
+  type Instant,
+  parseInstant,
+  plusMillis,
+  type Timestamp,
+  timestampOf,
+} from "../../../core/domain/wire/instant.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
 import type { BegunOrder } from "../../../core/ports/certificate-store.ts";
 import { transaction } from "./database.ts";

@@ -1,5 +1,11 @@
 /** Adds, lists, checks and removes the own domains of an account. */
-import { type AttemptState, afterOwnerCheck, forNewOwner, type HostCertificate, withCertificate } from "../../domain/domains/certificate.ts";
+import {
+  type AttemptState,
+  afterOwnerCheck,
+  forNewOwner,
+  type HostCertificate,
+  withCertificate,
+} from "../../domain/domains/certificate.ts";
 import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
   type DomainRow,

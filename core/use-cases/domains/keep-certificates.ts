@@ -89,8 +89,7 @@ class CertificateKeeper {
     const authorities = this.#deps.certificates.authorities.map(({ name }) => name);
     if (orderDueAt(certificate, authorities, this.#now) <= this.#now)
       this.#start(host, () => this.#orders.order(wanted, certificate));
-    else if (isAdviceDue(certificate, authorities, this.#now))
-      this.#start(host, () => this.#askForAdvice(certificate));
+    else if (isAdviceDue(certificate, authorities, this.#now)) this.#start(host, () => this.#askForAdvice(certificate));
   }
 
   #start(host: DomainName, task: () => ResultAsync<void, ControlPlaneError>): void {

@@ -36,9 +36,8 @@ export class OrderReservations {
    * @param counted null if the store has counted the order already
    */
   start(host: DomainName, begun: BegunOrder, counted: Reservation | null): ResultAsync<void, Unavailable> {
-    return this.#store.startOrder(host, begun, counted?.order ?? null).map(() => {
-      if (counted !== null) this.#open.delete(counted);
-    });
+    if (counted === null) return this.#store.startOrder(host, begun, null);
+    return this.#store.startOrder(host, begun, counted.order).map(() => this.release(counted));
   }
 
   release(reservation: Reservation): void {
