@@ -3,7 +3,7 @@ import { type Instant, plusMillis, timestampOf } from "../wire/instant.ts";
 import type { DomainStatus, OwnDomain } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
 import {
-  CHECKED_PAUSE_MS,
+  CHECKED_FAILURES,
   MAX_ASKED_DELAY_MS,
   type Period,
   renewableAt,
@@ -94,16 +94,17 @@ export const afterFailure = (
 
 /**
  * Returns the state after a check by the owner of the domain found correct records. If the check follows a correction of
- * the records, the next attempt begins immediately, else `CHECKED_PAUSE_MS` after the last failure, because a client may
- * check continuously. A delay that an authority requires remains.
+ * the records, the next attempt begins immediately. Otherwise, the pause is that after `CHECKED_FAILURES`, because a client
+ * may check continuously. A delay that an authority requires remains.
  */
 export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: boolean): AttemptState => {
   const { failures, reason, nextAttemptAt, authorityRetryAt } = certificate;
   if (failures === 0 || nextAttemptAt === null) return { failures, reason, nextAttemptAt, authorityRetryAt };
   if (wasCorrected) return { failures: 0, reason, nextAttemptAt: authorityRetryAt, authorityRetryAt };
-  const savedMs = Math.max(0, retryDelayMs(failures) - CHECKED_PAUSE_MS);
+  const counted = Math.min(failures, CHECKED_FAILURES);
+  const savedMs = retryDelayMs(failures) - retryDelayMs(counted);
   return {
-    ...{ failures, reason, authorityRetryAt },
+    ...{ failures: counted, reason, authorityRetryAt },
     nextAttemptAt: later(plusMillis(nextAttemptAt, -savedMs), authorityRetryAt),
   };
 };
@@ -153,6 +154,17 @@ const nextAttempt = ({ nextAttemptAt }: HostCertificate, now: Instant): string =
     ? "The next attempt begins soon."
     : `Next attempt at ${formatTime(nextAttemptAt)}.`;
 
+/** Describes a certificate that is missing, has expired or cannot be renewed, and when the next attempt begins. */
+const problemOf = (certificate: HostCertificate, now: Instant): string => {
+  const { host, life, reason } = certificate;
+  const why = `${reason === null ? "" : `${reason} `}${nextAttempt(certificate, now)}`;
+  if (life === null) return `The platform has no certificate for '${host}' yet. ${why}`;
+  const end = formatTime(life.end);
+  return isValid(certificate, now)
+    ? `The certificate of '${host}' is valid until ${end}, but its renewal fails. ${why}`
+    : `The certificate of '${host}' expired at ${end}. ${why}`;
+};
+
 /** The state of a domain as its owner sees it. */
 export interface DomainView {
   readonly status: DomainStatus;
@@ -164,27 +176,22 @@ export interface DomainView {
  * certificate is valid. It is pending until it has had a certificate.
  */
 export const withCertificate = (
-  { status, detail, domain }: Pick<OwnDomain, "status" | "detail" | "domain">,
+  { status, detail }: Pick<OwnDomain, "status" | "detail">,
   certificate: HostCertificate,
   now: Instant,
 ): DomainView => {
   if (status === "pending") return { status, detail };
-  const { life, reason } = certificate;
-  const why = reason === null ? "" : `${reason} `;
-  if (life === null)
+  const problem = problemOf(certificate, now);
+  if (certificate.life === null)
     return {
       status: "pending",
-      detail: `${status === "active" ? "The DNS records are correct." : detail} The platform has no certificate for '${domain}' yet. ${why}${nextAttempt(certificate, now)}`,
+      detail: `${status === "active" ? "The DNS records are correct." : detail} ${problem}`,
     };
-  if (!isValid(certificate, now))
-    return {
-      status: "failing",
-      detail: `The certificate of '${domain}' expired at ${formatTime(life.end)}. ${why}${nextAttempt(certificate, now)}`,
-    };
-  if (status === "failing") return { status, detail };
-  if (reason === null) return { status, detail };
-  return {
-    status: "failing",
-    detail: `The certificate of '${domain}' is valid until ${formatTime(life.end)}, but its renewal fails. ${reason} ${nextAttempt(certificate, now)}`,
-  };
+  if (!isValid(certificate, now)) return { status: "failing", detail: problem };
+  if (status === "failing" || certificate.reason === null) return { status, detail };
+  return { status: "failing", detail: problem };
 };
+
+/** Returns why a host of the platform has no certificate, or no renewal; undefined if no attempt failed. */
+export const hostProblem = (certificate: HostCertificate, now: Instant): string | undefined =>
+  certificate.reason === null ? undefined : problemOf(certificate, now);

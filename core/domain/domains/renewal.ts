@@ -42,8 +42,8 @@ export const renewableAt = (life: Period): Instant =>
 /** The delays after failed orders, in milliseconds: they double from the first to the longest. */
 export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as const;
 
-/** The pause after a failure that a check by the owner of the domain leaves, in milliseconds. */
-export const CHECKED_PAUSE_MS = 10 * 60_000;
+/** The maximum number of failures that count after a check by the owner of the domain. The pause is then 8 minutes. */
+export const CHECKED_FAILURES = 4;
 
 /** The longest delay that an authority can ask for, in milliseconds: the period of its limits. */
 export const MAX_ASKED_DELAY_MS = 7 * 24 * 60 * 60_000;
