@@ -74,8 +74,10 @@ const combined = (refused: readonly Refusal[]): Refusal => {
   return refusal(refused.map(({ message }) => message).join(" "), Math.min(...waits) || null);
 };
 
-const budgetMessage = (registered: string): string =>
-  `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
+const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
+  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
+  return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
+};
 
 const stopped = (): Unavailable => unavailable("The platform stops.");
 
@@ -100,7 +102,7 @@ export class CertificateOrders {
         const chain = yield* await store.chain(host);
         const reservation = this.#newReservation(wanted, certificate);
         const permittedAt = this.#continues(begun) ? undefined : yield* await this.#reservations.reserve(reservation);
-        if (permittedAt !== undefined) return this.#postpone(certificate, reservation, permittedAt);
+        if (permittedAt !== undefined) return this.#postpone(wanted, certificate, reservation, permittedAt);
         try {
           const issued = yield* await this.#askAuthorities({ wanted, certificate, chain, key, begun, reservation });
           return issued.kind === "refused" ? this.#fail(wanted, certificate, issued) : this.#complete(wanted, issued);
@@ -157,13 +159,14 @@ export class CertificateOrders {
   }
 
   #postpone(
+    wanted: CertificateHost,
     { host, failures, authorityRetryAt }: HostCertificate,
     { order }: Reservation,
     permittedAt: Instant,
   ): ResultAsync<void, ControlPlaneError> {
     const { context, certificates } = this.#deps;
     context.ports.logger.warn("no certificate was ordered, because the budget of orders is used up", { host });
-    const reason = budgetMessage(order.registeredDomain);
+    const reason = budgetMessage(wanted, order.registeredDomain);
     return certificates.store.noteAttempt(host, { failures, reason, nextAttemptAt: permittedAt, authorityRetryAt });
   }
 
@@ -181,7 +184,7 @@ export class CertificateOrders {
         for (const authority of authorities.toSorted((one, other) => continues(other) - continues(one))) {
           if (!(yield* await this.#isWanted(wanted))) return ok<Issued>({ kind: "unwanted" });
           if (!continues(authority) && (yield* await this.#reservations.reserve(reservation)) !== undefined) {
-            refused.push(refusal(budgetMessage(reservation.order.registeredDomain)));
+            refused.push(refusal(budgetMessage(wanted, reservation.order.registeredDomain)));
             break;
           }
           const chain = await this.#orderFrom(authority, attempt);

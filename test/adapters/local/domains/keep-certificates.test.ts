@@ -8,6 +8,8 @@ import { discardLostKeys, LocalCertificates } from "../../../../adapters/local/d
 import { SecretCipher } from "../../../../adapters/local/secrets/secret-cipher.ts";
 import { CertificateRows } from "../../../../adapters/local/state/certificates.ts";
 import { openState, type StateDatabase } from "../../../../adapters/local/state/database.ts";
+import type { ServiceRows } from "../../../../adapters/local/state/services.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
@@ -60,8 +62,9 @@ const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   let applied = 0;
   let dnsMode: "works" | "slow" | "busy" = "works";
   const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
+  const services: ReturnType<ServiceRows["all"]> = [];
   const store = new LocalCertificates({
-    ...{ rows, cipher, hostsBelow, services: { all: () => [] }, challengeTypes: ["http-01"] },
+    ...{ rows, cipher, hostsBelow, services: { all: () => services }, challengeTypes: ["http-01"] },
     domains: { routes: () => owned },
     engine: {
       apply: async () => {
@@ -121,6 +124,8 @@ const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
     owned,
     applied: () => applied,
     authorities,
+    serve: (name: string, owner: AccountId) =>
+      void services.push({ name, owner, serving: {} } as unknown as (typeof services)[number]),
     setDns: (mode: typeof dnsMode) => {
       dnsMode = mode;
     },
@@ -539,7 +544,7 @@ test("a check after a correction of the records ends the pause, and a check with
     await pass(platform, MINUTE_MS, 6);
   }
   expect(first.requests.length).toBeGreaterThan(12);
-  expect(first.requests.length).toBeLessThan(25);
+  expect(first.requests.length).toBeLessThan(30);
   await stop();
 });
 
@@ -578,16 +583,36 @@ test("a new owner does not inherit the failures of the previous one", async () =
 });
 
 test("the failure of an order that ends after the account lost the domain is not stored", async () => {
-  const platform = await start(1);
+  const platform = await start(1, HOUR_MS);
   const { own, keep, stop, first, owned, rows } = platform;
   await own();
+  keep();
+  await pass(platform, MINUTE_MS);
   first.failure = () => {
     owned.length = 0;
     return refused;
   };
+  await pass(platform, 50 * DAY_MS, 200);
+  expect(first.requests).toHaveLength(2);
+  expect(rows.of(DOMAIN as DomainName)).toMatchObject({ chain: expect.anything(), failures: 0, reason: null });
+  await stop();
+});
+
+test("a deployment shows why its host has no certificate, and when the next attempt begins", async () => {
+  const platform = await start(1, 10_000, "memory.invalid");
+  const { keep, stop, first, controlPlane, principal, memory } = platform;
+  const get = async () => (await controlPlane.getDeployment(principal(), { name: "app" }))._unsafeUnwrap();
+  const { hostname } = new URL((await get()).url);
+  memory.dns.add({ type: "CNAME", name: hostname, value: "ingress.memory.invalid" });
+  platform.serve("app", principal().account);
+  first.failure = () => limited(DAY_MS);
   keep();
   await pass(platform, MINUTE_MS);
-  expect(first.requests).toHaveLength(1);
-  expect(rows.all().filter(({ failures }) => failures > 0)).toEqual([]);
+  expect((await get()).certificate_problem).toMatch(
+    /no certificate for '.+' yet\. .+ too many .+ Next attempt at 2026-/,
+  );
+  first.failure = () => undefined;
+  await pass(platform, DAY_MS, 50);
+  expect(await get()).not.toHaveProperty("certificate_problem");
   await stop();
 });
