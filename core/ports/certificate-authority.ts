@@ -53,12 +53,14 @@ export interface OrderFailed {
   readonly message: string;
   /** The milliseconds after which the authority permits another order; null if it does not say. */
   readonly retryAfterMs: number | null;
+  /** Whether another authority may issue the certificate, for example because a CAA record forbids only this one. */
+  readonly othersMayIssue: boolean;
 }
 
 /** The advice of an authority about a renewal (RFC 9773). */
 export interface RenewalAdvice {
   readonly window: Period;
-  /** When to ask again. */
+  /** When to ask again. The caller bounds it (RFC 9773, section 4.3.2). */
   readonly askAgainAt: Instant;
 }
 

@@ -17,12 +17,19 @@ export interface CertificateHost {
   readonly isOwn: boolean;
 }
 
+/** An order at an authority. */
+export interface BegunOrder {
+  /** The name of the authority. */
+  readonly authority: string;
+  readonly url: string;
+}
+
 /** The key of the next certificate, and the order that an earlier attempt has begun. */
 export interface NextCertificate {
   /** PKCS #8 in PEM. */
   readonly key: string;
-  /** The order, and the name of its authority; null until the order begins. */
-  readonly order: { readonly authority: string; readonly url: string } | null;
+  /** Null until the order begins. */
+  readonly order: BegunOrder | null;
 }
 
 export interface CertificateStore {
@@ -44,8 +51,15 @@ export interface CertificateStore {
    */
   next(host: DomainName): ResultAsync<NextCertificate, Unavailable>;
 
-  /** Stores the order of the next certificate; null if the authority has ended it. */
-  noteOrder(host: DomainName, order: NextCertificate["order"]): ResultAsync<void, Unavailable>;
+  /**
+   * Stores the order of the next certificate, and counts it in the budget. A crash must not separate the two. May delete
+   * orders that are older than the period of the budget.
+   * @param counted null if the order is counted already
+   */
+  startOrder(host: DomainName, order: BegunOrder, counted: CertificateOrder | null): ResultAsync<void, Unavailable>;
+
+  /** Forgets the order of the next certificate, because the authority has ended it. It remains in the budget. */
+  endOrder(host: DomainName): ResultAsync<void, Unavailable>;
 
   /**
    * Replaces the present certificate with the next one, and resets the failures. Returns after every listener of the
@@ -65,9 +79,6 @@ export interface CertificateStore {
 
   /** Returns all orders since an instant. May also return earlier orders. */
   orders(since: Instant): ResultAsync<readonly CertificateOrder[], Unavailable>;
-
-  /** Records an order. May delete orders before `keptSince`. */
-  addOrder(order: CertificateOrder, keptSince: Instant): ResultAsync<void, Unavailable>;
 }
 
 /** The ports of a provider that gets certificates. */

@@ -6,7 +6,7 @@ import type { AccountId } from "../domain/accounts/account.ts";
 import type { DomainTarget } from "../domain/domains/dns-records.ts";
 import type { OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
 import type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
-import type { Conflict, Unavailable } from "../errors.ts";
+import type { Conflict, RateLimited, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CertificatePorts } from "./certificate-store.ts";
 import type { CallOptions } from "./system.ts";
@@ -55,6 +55,11 @@ export interface DomainStore {
 /** The record types that a check reads. */
 export type DnsType = "A" | "AAAA" | "TXT" | "CAA";
 
+export interface LookupOptions extends CallOptions {
+  /** Whether the lookup may use the part of the resolver's limits that requests of accounts cannot use. */
+  readonly isReserved?: boolean;
+}
+
 /** Reads DNS records. */
 export interface DnsResolver {
   /**
@@ -63,9 +68,14 @@ export interface DnsResolver {
    * record are joined.
    *
    * Must query the authoritative servers of the name, because a cache may have records that the owner has replaced.
-   * Fails with `unavailable` if the servers do not respond.
+   * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver has too many lookups,
+   * which says nothing about the servers.
    */
-  resolve(name: string, type: DnsType, options?: CallOptions): ResultAsync<readonly string[], Unavailable>;
+  resolve(
+    name: string,
+    type: DnsType,
+    options?: LookupOptions,
+  ): ResultAsync<readonly string[], Unavailable | RateLimited>;
 }
 
 /** The ports of a provider that supports the domains of accounts. */

@@ -50,15 +50,6 @@ interface Registered {
   readonly stored: StoredAccount;
 }
 
-export interface Account {
-  /** Signs a request with the account's key. Registers the account if the authority does not know it. */
-  post(url: string, payload: unknown, options?: CallOptions): ResultAsync<AcmeResponse, AcmeFailure>;
-  /** Returns the thumbprint of the account's key, which each key authorization contains. */
-  thumbprint(): ResultAsync<string, AcmeFailure>;
-  /** Replaces the key: RFC 8555, section 7.3.5. */
-  changeKey(options?: CallOptions): ResultAsync<void, AcmeFailure>;
-}
-
 interface AccountDeps extends RequestDeps {
   readonly requests: SignedRequests;
   readonly store: AccountStore;
@@ -101,93 +92,47 @@ const registration = (
   ...(externalAccount === undefined ? {} : { externalAccountBinding: bindingOf(signer, newAccount, externalAccount) }),
 });
 
-export const createAccount = (authority: string, settings: AccountSettings, deps: AccountDeps): Account => {
-  const { requests, directory, store, logger } = deps;
-  // One registration serves all concurrent orders.
-  let current: Promise<Result<Registered, AcmeFailure>> | undefined;
+/** The account at one authority. */
+export class Account {
+  readonly #authority: string;
+  readonly #settings: AccountSettings;
+  readonly #deps: AccountDeps;
+  /** One registration serves all concurrent orders. If its caller cancels it, the next request registers. */
+  #current: Promise<Result<Registered, AcmeFailure>> | undefined;
 
-  const newAccount = (signer: Signer, payload: object): ResultAsync<string, AcmeFailure> =>
-    directory()
-      .andThen(({ newAccount: url }) => requests.post(url, payload, signer))
-      .andThen((response) => {
-        const url = response.header("location");
-        return url === undefined ? err(malformedResponse(authority, "an account without a URL")) : ok(url);
-      });
+  constructor(authority: string, settings: AccountSettings, deps: AccountDeps) {
+    this.#authority = authority;
+    this.#settings = settings;
+    this.#deps = deps;
+  }
 
-  const registered = (stored: StoredAccount): ResultAsync<Registered, AcmeFailure> =>
-    safeTry(async function* () {
-      if (stored.url !== null)
-        return ok<Registered, AcmeFailure>({ stored, signer: { ...signerOf(stored.key, null), url: stored.url } });
-      const signer = signerOf(stored.key, null);
-      const found = yield* directory();
-      const missing = missingSetting(settings, found);
-      if (missing !== undefined) return err(missing);
-      // If the key has an account, the authority returns that account.
-      const url = yield* newAccount(signer, registration(settings, found, signer));
-      const complete = { ...stored, url };
-      yield* store.write(complete);
-      logger.info("registered an account at a certificate authority", { authority, url });
-      return ok({ stored: complete, signer: { ...signer, url } });
-    });
+  /** Signs a request with the account's key. Registers the account if the authority does not know it. */
+  post(url: string, payload: unknown, options?: CallOptions): ResultAsync<AcmeResponse, AcmeFailure> {
+    const { requests } = this.#deps;
+    return this.#registered(options).andThen((found) =>
+      requests
+        .post(url, payload, found.signer, options)
+        .orElse((failure) =>
+          isUnknownAccount(failure)
+            ? this.#registerAgain(found, options).andThen(({ signer }) => requests.post(url, payload, signer, options))
+            : errAsync(failure),
+        ),
+    );
+  }
 
-  /** Finds out whether a change of the key reached the authority before an interruption. */
-  const settled = (stored: StoredAccount): ResultAsync<StoredAccount, AcmeFailure> =>
-    safeTry(async function* () {
-      if (stored.nextKey === null) return ok<StoredAccount, AcmeFailure>(stored);
-      const url = await newAccount(signerOf(stored.nextKey, null), { onlyReturnExisting: true });
-      if (url.isErr() && !isUnknownAccount(url.error)) return err(url.error);
-      const key = url.isOk() ? stored.nextKey : stored.key;
-      const chosen = { ...stored, key, nextKey: null };
-      yield* store.write(chosen);
-      return ok(chosen);
-    });
+  /** Returns the thumbprint of the account's key, which each key authorization contains. */
+  thumbprint(options?: CallOptions): ResultAsync<string, AcmeFailure> {
+    return this.#registered(options).andThen(({ signer }) =>
+      ResultAsync.fromSafePromise(calculateJwkThumbprint(publicJwk(signer.key))),
+    );
+  }
 
-  const load = (): ResultAsync<Registered, AcmeFailure> =>
-    safeTry(async function* () {
-      const stored = yield* store.read();
-      if (stored !== null) return registered(yield* settled(stored));
-      const fresh = { key: newPrivateKey(), url: null, nextKey: null };
-      // First, so that an interrupted registration finds the same account again.
-      yield* store.write(fresh);
-      return registered(fresh);
-    });
-
-  const remember = (make: () => ResultAsync<Registered, AcmeFailure>): ResultAsync<Registered, AcmeFailure> => {
-    const started = Promise.resolve(make()).then((result) => {
-      if (result.isErr() && current === started) current = undefined;
-      return result;
-    });
-    current = started;
-    return new ResultAsync(started);
-  };
-
-  const account = (): ResultAsync<Registered, AcmeFailure> =>
-    current === undefined ? remember(load) : new ResultAsync(current);
-
-  /** Registers again, unless a concurrent order has done so. */
-  const registerAgain = (lost: Registered): ResultAsync<Registered, AcmeFailure> =>
-    account().andThen((now) => {
-      if (now !== lost) return ok(now);
-      logger.warn("a certificate authority lost its account", { authority, url: lost.signer.url });
-      return remember(() => registered({ ...lost.stored, url: null }));
-    });
-
-  return {
-    post: (url, payload, options) =>
-      account().andThen((found) =>
-        requests
-          .post(url, payload, found.signer, options)
-          .orElse((failure) =>
-            isUnknownAccount(failure)
-              ? registerAgain(found).andThen(({ signer }) => requests.post(url, payload, signer, options))
-              : errAsync(failure),
-          ),
-      ),
-    thumbprint: () =>
-      account().andThen(({ signer }) => ResultAsync.fromSafePromise(calculateJwkThumbprint(publicJwk(signer.key)))),
-    changeKey: (options) =>
-      safeTry(async function* () {
-        const { stored, signer } = yield* account();
+  /** Replaces the key: RFC 8555, section 7.3.5. */
+  changeKey(options?: CallOptions): ResultAsync<void, AcmeFailure> {
+    const { requests, directory, store } = this.#deps;
+    return safeTry(
+      async function* (this: Account) {
+        const { stored, signer } = yield* this.#registered(options);
         const { keyChange } = yield* directory(options);
         const changing = { ...stored, nextKey: newPrivateKey() };
         yield* store.write(changing);
@@ -198,10 +143,92 @@ export const createAccount = (authority: string, settings: AccountSettings, deps
         );
         const changed = await requests.post(keyChange, inner, signer, options);
         // The next request finds out which key the authority has.
-        current = undefined;
+        this.#current = undefined;
         if (changed.isErr()) return err<void, AcmeFailure>(changed.error);
         yield* store.write({ ...changing, key: changing.nextKey, nextKey: null });
         return ok(undefined);
-      }),
-  };
-};
+      }.bind(this),
+    );
+  }
+
+  #registered(options?: CallOptions): ResultAsync<Registered, AcmeFailure> {
+    return this.#current === undefined ? this.#remember(() => this.#load(options)) : new ResultAsync(this.#current);
+  }
+
+  /** Registers again, unless a concurrent order has done so. */
+  #registerAgain(lost: Registered, options?: CallOptions): ResultAsync<Registered, AcmeFailure> {
+    return this.#registered(options).andThen((now) => {
+      if (now !== lost) return ok(now);
+      const { logger } = this.#deps;
+      logger.warn("a certificate authority lost its account", { authority: this.#authority, url: lost.signer.url });
+      return this.#remember(() => this.#register({ ...lost.stored, url: null }, options));
+    });
+  }
+
+  #remember(make: () => ResultAsync<Registered, AcmeFailure>): ResultAsync<Registered, AcmeFailure> {
+    const started = Promise.resolve(make()).then((result) => {
+      if (result.isErr() && this.#current === started) this.#current = undefined;
+      return result;
+    });
+    this.#current = started;
+    return new ResultAsync(started);
+  }
+
+  #load(options?: CallOptions): ResultAsync<Registered, AcmeFailure> {
+    const { store } = this.#deps;
+    return safeTry(
+      async function* (this: Account) {
+        const stored = yield* store.read();
+        if (stored !== null) return this.#register(yield* this.#settle(stored, options), options);
+        const fresh = { key: newPrivateKey(), url: null, nextKey: null };
+        // First, so that an interrupted registration finds the same account again.
+        yield* store.write(fresh);
+        return this.#register(fresh, options);
+      }.bind(this),
+    );
+  }
+
+  /** Finds out whether a change of the key reached the authority before an interruption. */
+  #settle(stored: StoredAccount, options?: CallOptions): ResultAsync<StoredAccount, AcmeFailure> {
+    return safeTry(
+      async function* (this: Account) {
+        if (stored.nextKey === null) return ok<StoredAccount, AcmeFailure>(stored);
+        const url = await this.#post(signerOf(stored.nextKey, null), { onlyReturnExisting: true }, options);
+        if (url.isErr() && !isUnknownAccount(url.error)) return err(url.error);
+        const chosen = { ...stored, key: url.isOk() ? stored.nextKey : stored.key, nextKey: null };
+        yield* this.#deps.store.write(chosen);
+        return ok(chosen);
+      }.bind(this),
+    );
+  }
+
+  #register(stored: StoredAccount, options?: CallOptions): ResultAsync<Registered, AcmeFailure> {
+    const { directory, store, logger } = this.#deps;
+    return safeTry(
+      async function* (this: Account) {
+        const signer = signerOf(stored.key, null);
+        if (stored.url !== null) return ok<Registered, AcmeFailure>({ stored, signer: { ...signer, url: stored.url } });
+        const found = yield* directory(options);
+        const missing = missingSetting(this.#settings, found);
+        if (missing !== undefined) return err(missing);
+        // If the key has an account, the authority returns that account.
+        const url = yield* this.#post(signer, registration(this.#settings, found, signer), options);
+        const complete = { ...stored, url };
+        yield* store.write(complete);
+        logger.info("registered an account at a certificate authority", { authority: this.#authority, url });
+        return ok({ stored: complete, signer: { ...signer, url } });
+      }.bind(this),
+    );
+  }
+
+  /** Sends a request about the account of a key. Returns the URL of the account. */
+  #post(signer: Signer, payload: object, options?: CallOptions): ResultAsync<string, AcmeFailure> {
+    const { requests, directory } = this.#deps;
+    return directory(options)
+      .andThen(({ newAccount: url }) => requests.post(url, payload, signer, options))
+      .andThen((response) => {
+        const url = response.header("location");
+        return url === undefined ? err(malformedResponse(this.#authority, "an account without a URL")) : ok(url);
+      });
+  }
+}

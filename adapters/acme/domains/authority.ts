@@ -3,13 +3,13 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../../core/ports/certificate-authority.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
-import { type AccountSettings, type AccountStore, createAccount } from "./account.ts";
+import { Account, type AccountSettings, type AccountStore } from "./account.ts";
 import { isAuthorityUrl } from "./authority-url.ts";
 import { leafOf } from "./certificate-chain.ts";
 import { directoryReader } from "./directory.ts";
 import { createAcmeHttp, retryAfterOf } from "./http.ts";
-import { createOrders } from "./order.ts";
-import { failureOf, orderFailed } from "./problem.ts";
+import { Orders } from "./order.ts";
+import { failureOf, orderFailed, refused } from "./problem.ts";
 import { adviceOf, certificateId, renewalInfoSchema } from "./renewal-information.ts";
 import { parseBody } from "./responses.ts";
 import { type AcmeFailure, createSignedRequests } from "./signed-requests.ts";
@@ -59,11 +59,11 @@ export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, l
   const directory = directoryReader(name, settings.directory, { http, clock });
   const base = { http, directory, clock };
   const requests = createSignedRequests(name, base);
-  const account = createAccount(name, settings, { ...base, requests, store: accounts, logger });
-  const order = createOrders(name, { account, directory, clock, profile: settings.profile });
+  const account = new Account(name, settings, { ...base, requests, store: accounts, logger });
+  const orders = new Orders(name, { account, directory, clock, profile: settings.profile });
   return {
     name,
-    order: (request, options) => ofPort(order(request, options)),
+    order: (request, options) => ofPort(orders.order(request, options)),
     advice: (certificate, options) =>
       safeTry(async function* () {
         const { renewalInfo } = yield* directory(options);
@@ -82,7 +82,7 @@ export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, l
     changeKey: (options) => ofPort(account.changeKey(options)),
     revoke: (certificate, reason, options) => {
       const leaf = leafOf(certificate);
-      if (leaf === undefined) return errAsync(orderFailed({ message: "It is not a certificate.", retryAfterMs: null }));
+      if (leaf === undefined) return errAsync(orderFailed(refused("It is not a certificate.")));
       const payload = { certificate: leaf.raw.toString("base64url"), reason: reasons[reason] };
       const revoked = directory(options)
         .andThen(({ revokeCert }) => account.post(revokeCert, payload, options))

@@ -81,7 +81,7 @@ export const createAuthorize = (authority: string, account: Account): Authorize 
       const { authorization } = yield* read(url, options);
       if (authorization.status === "valid") return ok<void, AcmeFailure>(undefined);
       if (authorization.status !== "pending") return err(authorizationProblem(authorization));
-      const chosen = chosenChallenge(request, authorization, yield* account.thumbprint());
+      const chosen = chosenChallenge(request, authorization, yield* account.thumbprint(options));
       if (chosen === undefined) {
         const offered = authorization.challenges.map(({ type }) => type).join(", ");
         return err(refused(`The authority offers no challenge that Portside can answer: ${offered}.`));

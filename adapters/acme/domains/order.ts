@@ -4,10 +4,10 @@ import { z } from "zod";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CertificateRequest } from "../../../core/ports/certificate-authority.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
-import { err, errAsync, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, errAsync, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { certificateRequest } from "../../shared/domains/x509.ts";
 import type { Account } from "./account.ts";
-import { createAuthorize } from "./authorization.ts";
+import { type Authorize, createAuthorize } from "./authorization.ts";
 import { chainProblem } from "./certificate-chain.ts";
 import type { Directory } from "./directory.ts";
 import type { AcmeResponse } from "./http.ts";
@@ -39,120 +39,155 @@ export interface OrderDeps {
   readonly profile: string | undefined;
 }
 
+/** Returns why the authority does not have the profile; undefined if it does. */
+const profileProblem = (
+  profile: string | undefined,
+  { meta: { profiles = {} } }: Directory,
+): AcmeProblem | undefined => {
+  if (profile === undefined || Object.hasOwn(profiles, profile)) return undefined;
+  const names = Object.keys(profiles).join(", ");
+  return refused(`The authority has no profile '${profile}'. It has: ${names === "" ? "none" : names}.`);
+};
+
 interface Placed {
   readonly url: string;
   readonly response: AcmeResponse;
   readonly order: Order;
 }
 
-export const createOrders = (authority: string, { account, directory, clock, profile }: OrderDeps) => {
-  const authorize = createAuthorize(authority, account);
+/** The statuses after which the next step was done, and how to wait for the authority. */
+interface Progress {
+  readonly taken: Set<Order["status"]>;
+  readonly wait: Wait;
+}
 
-  const read = (url: string, options?: CallOptions) => account.post(url, "", options);
+/** The orders at one authority. */
+export class Orders {
+  readonly #authority: string;
+  readonly #deps: OrderDeps;
+  readonly #authorize: Authorize;
 
-  const readOrder = (url: string, options?: CallOptions) =>
-    read(url, options).andThen((response) =>
-      parseBody(authority, orderSchema, response).map((order) => ({ url, response, order })),
+  constructor(authority: string, deps: OrderDeps) {
+    this.#authority = authority;
+    this.#deps = deps;
+    this.#authorize = createAuthorize(authority, deps.account);
+  }
+
+  /** Returns the chain of a new certificate in PEM. Continues the earlier order if possible. */
+  order(request: CertificateRequest, options?: CallOptions): ResultAsync<string, AcmeFailure> {
+    return safeTry(
+      async function* (this: Orders) {
+        const wait = createWait(this.#authority, this.#deps.clock, options);
+        const progress: Progress = { taken: new Set(), wait };
+        let placed = (yield* this.#resume(request, options)) ?? (yield* this.#place(request, options));
+        for (;;) {
+          const { status, error } = placed.order;
+          if (status === "valid") return this.#download(request, placed.order, options);
+          if (status === "invalid")
+            return err(error === undefined ? refused("The authority refused the order.") : problemOf(error));
+          yield* this.#advance(request, placed, progress, options);
+          placed = yield* this.#read(placed.url, options);
+        }
+      }.bind(this),
     );
-
-  /** Returns why the authority does not have the profile; undefined if it does. */
-  const profileProblem = ({ meta: { profiles = {} } }: Directory): AcmeProblem | undefined => {
-    if (profile === undefined || Object.hasOwn(profiles, profile)) return undefined;
-    const names = Object.keys(profiles).join(", ");
-    return refused(`The authority has no profile '${profile}'. It has: ${names === "" ? "none" : names}.`);
-  };
-
-  const postOrder = (url: string, payload: object, options?: CallOptions) =>
-    account.post(url, payload, options).andThen((response) => {
-      const location = response.header("location");
-      if (location === undefined) return err(malformedResponse(authority, "an order without a URL"));
-      return parseBody(authority, orderSchema, response).map((order) => ({ url: location, response, order }));
-    });
-
-  const place = (request: CertificateRequest, options?: CallOptions) =>
-    safeTry(async function* () {
-      const found = yield* directory(options);
-      const missing = profileProblem(found);
-      if (missing !== undefined) return err<Placed, AcmeFailure>(missing);
-      const replaces =
-        found.renewalInfo === undefined || request.replaces === undefined ? undefined : certificateId(request.replaces);
-      const payload = {
-        identifiers: [{ type: "dns", value: request.host }],
-        ...(profile === undefined ? {} : { profile }),
-      };
-      const first = postOrder(found.newOrder, { ...payload, ...(replaces === undefined ? {} : { replaces }) }, options);
-      const placed = yield* replaces === undefined
-        ? first
-        : first.orElse((failure) =>
-            failure.kind === "problem" && replacementRefusals.has(failure.type)
-              ? postOrder(found.newOrder, payload, options)
-              : errAsync(failure),
-          );
-      yield* request.started(placed.url);
-      return ok(placed);
-    });
+  }
 
   /** Returns an earlier order, unless it failed, expired, or belongs to another authority, account or host. */
-  const resume = (request: CertificateRequest, options?: CallOptions): ResultAsync<Placed | undefined, AcmeFailure> =>
-    safeTry(async function* () {
-      const url = request.order;
-      const { newOrder } = yield* directory(options);
-      if (url === undefined || URL.parse(url)?.origin !== new URL(newOrder).origin) return ok(undefined);
-      const found = await readOrder(url, options);
-      if (found.isErr()) {
-        const isGone = found.error.kind === "problem" && found.error.type !== "rateLimited";
-        return isGone ? ok(undefined) : err<Placed | undefined, AcmeFailure>(found.error);
-      }
-      const { status, identifiers } = found.value.order;
-      const isOther = status === "invalid" || identifiers.some(({ value }) => value !== request.host);
-      return ok(isOther ? undefined : found.value);
-    });
+  #resume(request: CertificateRequest, options?: CallOptions): ResultAsync<Placed | undefined, AcmeFailure> {
+    return safeTry(
+      async function* (this: Orders) {
+        const url = request.order;
+        const { newOrder } = yield* this.#deps.directory(options);
+        if (url === undefined || URL.parse(url)?.origin !== new URL(newOrder).origin) return ok(undefined);
+        const found = await this.#read(url, options);
+        if (found.isErr()) {
+          const isGone = found.error.kind === "problem" && found.error.type !== "rateLimited";
+          return isGone ? ok(undefined) : err<Placed | undefined, AcmeFailure>(found.error);
+        }
+        const { status, identifiers } = found.value.order;
+        const isOther = status === "invalid" || identifiers.some(({ value }) => value !== request.host);
+        return ok(isOther ? undefined : found.value);
+      }.bind(this),
+    );
+  }
 
-  const download = (request: CertificateRequest, { certificate }: Order, options?: CallOptions) =>
-    safeTry(async function* () {
-      if (certificate === undefined)
-        return err<string, AcmeFailure>(malformedResponse(authority, "a valid order without a certificate"));
-      const { text } = yield* read(certificate, options);
-      const problem = chainProblem(text, { ...request, now: clock.now() });
+  #place(request: CertificateRequest, options?: CallOptions): ResultAsync<Placed, AcmeFailure> {
+    const { directory, profile } = this.#deps;
+    return safeTry(
+      async function* (this: Orders) {
+        const found = yield* directory(options);
+        const missing = profileProblem(profile, found);
+        if (missing !== undefined) return err<Placed, AcmeFailure>(missing);
+        const replaces =
+          found.renewalInfo === undefined || request.replaces === undefined
+            ? undefined
+            : certificateId(request.replaces);
+        const payload = {
+          identifiers: [{ type: "dns", value: request.host }],
+          ...(profile === undefined ? {} : { profile }),
+        };
+        const first = this.#post(found.newOrder, replaces === undefined ? payload : { ...payload, replaces }, options);
+        const placed = yield* first.orElse((failure) =>
+          replaces !== undefined && failure.kind === "problem" && replacementRefusals.has(failure.type)
+            ? this.#post(found.newOrder, payload, options)
+            : errAsync(failure),
+        );
+        yield* request.started(placed.url);
+        return ok(placed);
+      }.bind(this),
+    );
+  }
+
+  #post(url: string, payload: object, options?: CallOptions): ResultAsync<Placed, AcmeFailure> {
+    return this.#deps.account.post(url, payload, options).andThen((response) => {
+      const location = response.header("location");
+      if (location === undefined) return err(malformedResponse(this.#authority, "an order without a URL"));
+      return this.#parse(location, response);
+    });
+  }
+
+  #read(url: string, options?: CallOptions): ResultAsync<Placed, AcmeFailure> {
+    return this.#deps.account.post(url, "", options).andThen((response) => this.#parse(url, response));
+  }
+
+  #parse(url: string, response: AcmeResponse): Result<Placed, AcmeFailure> {
+    return parseBody(this.#authority, orderSchema, response).map((order) => ({ url, response, order }));
+  }
+
+  /** Does the next step of an order, or waits until the authority has done its own. */
+  #advance(
+    request: CertificateRequest,
+    { order, response }: Placed,
+    { taken, wait }: Progress,
+    options?: CallOptions,
+  ): ResultAsync<void, AcmeFailure> {
+    const isNext = !taken.has(order.status);
+    taken.add(order.status);
+    if (order.status === "pending" && isNext)
+      return safeTry(
+        async function* (this: Orders) {
+          for (const url of order.authorizations) yield* this.#authorize(request, url, wait, options);
+          return ok<void, AcmeFailure>(undefined);
+        }.bind(this),
+      );
+    if (order.status !== "ready" || !isNext) return wait(response);
+    const csr = certificateRequest(request.host, createPrivateKey(request.key)).toString("base64url");
+    return this.#deps.account.post(order.finalize, { csr }, options).map(() => undefined);
+  }
+
+  #download(
+    request: CertificateRequest,
+    { certificate }: Order,
+    options?: CallOptions,
+  ): ResultAsync<string, AcmeFailure> {
+    if (certificate === undefined)
+      return errAsync(malformedResponse(this.#authority, "a valid order without a certificate"));
+    return this.#deps.account.post(certificate, "", options).andThen(({ text }) => {
+      const problem = chainProblem(text, { ...request, now: this.#deps.clock.now() });
       // The order is useless: the authority would send the same certificate again.
       return problem === undefined
         ? ok(text)
         : err(refused(`The authority issued a certificate that cannot be used: ${problem}`));
     });
-
-  const finalize = ({ finalize: url }: Order, { host, key }: CertificateRequest, options?: CallOptions) => {
-    const csr = certificateRequest(host, createPrivateKey(key)).toString("base64url");
-    return account.post(url, { csr }, options).map(() => undefined);
-  };
-
-  /** Does the next step of an order, or waits until the authority has done its own. */
-  const advance = (
-    request: CertificateRequest,
-    { order, response }: Placed,
-    { taken, wait }: { readonly taken: Set<Order["status"]>; readonly wait: Wait },
-    options?: CallOptions,
-  ): ResultAsync<void, AcmeFailure> => {
-    const isNext = !taken.has(order.status);
-    taken.add(order.status);
-    if (order.status === "pending" && isNext)
-      return safeTry(async function* () {
-        for (const url of order.authorizations) yield* authorize(request, url, wait, options);
-        return ok<void, AcmeFailure>(undefined);
-      });
-    return order.status === "ready" && isNext ? finalize(order, request, options) : wait(response);
-  };
-
-  return (request: CertificateRequest, options?: CallOptions): ResultAsync<string, AcmeFailure> =>
-    safeTry(async function* () {
-      const progress = { taken: new Set<Order["status"]>(), wait: createWait(authority, clock, options) };
-      let placed = (yield* resume(request, options)) ?? (yield* place(request, options));
-      for (;;) {
-        const { status, error } = placed.order;
-        if (status === "valid") return download(request, placed.order, options);
-        if (status === "invalid")
-          return err(error === undefined ? refused("The authority refused the order.") : problemOf(error));
-        yield* advance(request, placed, progress, options);
-        placed = yield* readOrder(placed.url, options);
-      }
-    });
-};
+  }
+}

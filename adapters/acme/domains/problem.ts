@@ -39,6 +39,12 @@ const sentences: Readonly<Record<string, string>> = {
   userActionRequired: "The authority requires an action of the operator",
 };
 
+/** The types of problems that another authority may not have. */
+const ofThisAuthority = new Set([
+  ...["caa", "externalAccountRequired", "invalidProfile", "rateLimited", "rejectedIdentifier", "unsupportedContact"],
+  "userActionRequired",
+]);
+
 const MAX_DETAIL = 500;
 
 /** The delay after a rate limit if the authority names none, in milliseconds. */
@@ -87,8 +93,7 @@ export const failureOf = (
 };
 
 /** Converts a problem to the error of the port. */
-export const orderFailed = ({ message, retryAfterMs }: Pick<AcmeProblem, "message" | "retryAfterMs">): OrderFailed => ({
-  kind: "order_failed",
-  message,
-  retryAfterMs,
+export const orderFailed = ({ type, message, retryAfterMs }: Omit<AcmeProblem, "kind">): OrderFailed => ({
+  ...{ kind: "order_failed", message, retryAfterMs },
+  othersMayIssue: retryAfterMs !== null || ofThisAuthority.has(type),
 });

@@ -49,18 +49,12 @@ const instant = z.string().transform((text, context): Instant => {
 
 export const renewalInfoSchema = z.object({ suggestedWindow: z.object({ start: instant, end: instant }) });
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-
 /** The delay if the authority names none: section 4.3.2 leaves it to the client. */
 const DEFAULT_RETRY_MS = 6 * 3_600_000;
 
-/** Creates the advice. Bounds the authority's delay by a minute and a day, as section 4.3.2 recommends. */
+/** Creates the advice. The caller bounds the delay. */
 export const adviceOf = (
   { suggestedWindow }: z.infer<typeof renewalInfoSchema>,
   retryAfterMs: number | null,
   now: Instant,
-): RenewalAdvice => {
-  const delay = Math.min(Math.max(retryAfterMs ?? DEFAULT_RETRY_MS, MINUTE_MS), DAY_MS);
-  return { window: suggestedWindow, askAgainAt: plusMillis(now, delay) };
-};
+): RenewalAdvice => ({ window: suggestedWindow, askAgainAt: plusMillis(now, retryAfterMs ?? DEFAULT_RETRY_MS) });

@@ -13,14 +13,19 @@ import {
 } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
-import type { CertificateHost, CertificateStore, NextCertificate } from "../../../core/ports/certificate-store.ts";
+import type {
+  BegunOrder,
+  CertificateHost,
+  CertificateStore,
+  NextCertificate,
+} from "../../../core/ports/certificate-store.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { ResultAsync } from "../../../core/result.ts";
 import { newPrivateKey } from "../../shared/domains/x509.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SecretCipher } from "../secrets/secret-cipher.ts";
-import { type CertificateRow, type CertificateRows, noCertificate, noNext } from "../state/certificates.ts";
+import { type CertificateRows, type CertificateState, noCertificate, noNext } from "../state/certificates.ts";
 import { guardState } from "../state/database.ts";
 import type { DomainRows } from "../state/domains.ts";
 import type { ServiceRows } from "../state/services.ts";
@@ -46,25 +51,31 @@ const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
 
 const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 
+const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
+
+/** The columns of a host after a success. */
+const noFailures = { failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null } as const;
+
 interface StoredPlan {
-  readonly start: Timestamp;
-  readonly end: Timestamp;
+  /** Null without a window. */
+  readonly start: Timestamp | null;
+  readonly end: Timestamp | null;
   readonly askAgainAt: Timestamp;
   readonly random: number;
 }
 
 const renderPlan = ({ window, askAgainAt, random }: RenewalPlan): string => {
-  const [start, end] = [timestampOf(window.start), timestampOf(window.end)];
+  const [start, end] = window === null ? [null, null] : [timestampOf(window.start), timestampOf(window.end)];
   return JSON.stringify({ start, end, askAgainAt: timestampOf(askAgainAt), random } satisfies StoredPlan);
 };
 
 const parsePlan = (text: string): RenewalPlan => {
   const { start, end, askAgainAt, random } = JSON.parse(text) as StoredPlan;
-  const window = { start: instantIn(start), end: instantIn(end) };
+  const window = start === null || end === null ? null : { start: instantIn(start), end: instantIn(end) };
   return { window, askAgainAt: instantIn(askAgainAt), random };
 };
 
-const certificateOf = (row: CertificateRow): HostCertificate => ({
+const certificateOf = (row: CertificateState): HostCertificate => ({
   host: row.host,
   life:
     row.notBefore === null || row.notAfter === null
@@ -75,6 +86,7 @@ const certificateOf = (row: CertificateRow): HostCertificate => ({
   failures: row.failures,
   reason: row.reason,
   nextAttemptAt: row.nextAttemptAt === null ? null : instantIn(row.nextAttemptAt),
+  authorityRetryAt: row.authorityRetryAt === null ? null : instantIn(row.authorityRetryAt),
 });
 
 /**
@@ -129,7 +141,7 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
   }
 
   list(): ResultAsync<readonly HostCertificate[], Unavailable> {
-    return guardState(() => this.#deps.rows.all().map(certificateOf));
+    return guardState(() => this.#deps.rows.states().map(certificateOf));
   }
 
   chain(host: DomainName): ResultAsync<string | null, Unavailable> {
@@ -152,9 +164,12 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
     });
   }
 
-  noteOrder(host: DomainName, order: NextCertificate["order"]): ResultAsync<void, Unavailable> {
-    const change = { nextOrder: order?.url ?? null, nextAuthority: order?.authority ?? null };
-    return guardState(() => this.#deps.rows.change(host, change));
+  startOrder(host: DomainName, order: BegunOrder, counted: CertificateOrder | null): ResultAsync<void, Unavailable> {
+    return guardState(() => this.#deps.rows.startOrder(host, order, counted));
+  }
+
+  endOrder(host: DomainName): ResultAsync<void, Unavailable> {
+    return guardState(() => this.#deps.rows.change(host, { nextOrder: null, nextAuthority: null }));
   }
 
   complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable> {
@@ -166,17 +181,15 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       ) as [Timestamp, Timestamp];
       const life = { notBefore, notAfter, authority, renewal: null };
       const { nextKey } = rows.of(host);
-      rows.change(host, { chain, key: nextKey, ...life, ...noNext, failures: 0, reason: null, nextAttemptAt: null });
+      rows.change(host, { chain, key: nextKey, ...life, ...noNext, ...noFailures });
       return certificateOf(rows.of(host));
     }).andThen((completed) => this.#applied().map(() => completed));
   }
 
-  noteAttempt(
-    host: DomainName,
-    { failures, reason, nextAttemptAt: next }: AttemptState,
-  ): ResultAsync<void, Unavailable> {
-    const nextAttemptAt = next === null ? null : timestampOf(next);
-    return guardState(() => this.#deps.rows.change(host, { failures, reason, nextAttemptAt }));
+  noteAttempt(host: DomainName, { failures, reason, ...times }: AttemptState): ResultAsync<void, Unavailable> {
+    const nextAttemptAt = timestampOrNull(times.nextAttemptAt);
+    const authorityRetryAt = timestampOrNull(times.authorityRetryAt);
+    return guardState(() => this.#deps.rows.change(host, { failures, reason, nextAttemptAt, authorityRetryAt }));
   }
 
   noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable> {
@@ -189,10 +202,6 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
 
   orders(): ResultAsync<readonly CertificateOrder[], Unavailable> {
     return guardState(() => this.#deps.rows.orders());
-  }
-
-  addOrder(order: CertificateOrder, keptSince: Instant): ResultAsync<void, Unavailable> {
-    return guardState(() => this.#deps.rows.addOrder(order, keptSince));
   }
 
   publish(challenge: Challenge): ResultAsync<void, Unavailable> {

@@ -2,9 +2,17 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
-import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
-import { type Instant, parseInstant, type Timestamp, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { type CertificateOrder, orderLimits } from "../../../core/domain/domains/order-budget.ts";
+import {
+  type Instant,
+  parseInstant,
+  plusMillis,
+  type Timestamp,
+  timestampOf,
+} from "../../../core/domain/wire/instant.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
+import type { BegunOrder } from "../../../core/ports/certificate-store.ts";
+import { transaction } from "./database.ts";
 import { insert, selectAll, selectFirst } from "./sql.ts";
 
 /** A certificate that listeners present. */
@@ -37,7 +45,12 @@ export interface CertificateRow {
   /** The reason of the last failed attempt. */
   readonly reason: string | null;
   readonly nextAttemptAt: Timestamp | null;
+  /** The authority permits no earlier attempt. */
+  readonly authorityRetryAt: Timestamp | null;
 }
+
+/** The columns that do not contain a chain or a key. */
+export type CertificateState = Omit<CertificateRow, "chain" | "key" | "nextKey">;
 
 /** The columns of a host without a certificate. */
 export const noCertificate = {
@@ -56,30 +69,39 @@ export interface AuthorityAccountRow {
   readonly url: string | null;
 }
 
-const COLUMNS: Readonly<Record<keyof CertificateRow, string>> = {
+const STATE_COLUMNS: Readonly<Record<keyof CertificateState, string>> = {
   host: "host",
-  chain: "chain",
-  key: "key",
   notBefore: "not_before",
   notAfter: "not_after",
   authority: "authority",
   renewal: "renewal",
-  nextKey: "next_key",
   nextOrder: "next_order",
   nextAuthority: "next_authority",
   failures: "failures",
   reason: "reason",
   nextAttemptAt: "next_attempt_at",
+  authorityRetryAt: "authority_retry_at",
 };
 
-const SELECTED = Object.entries(COLUMNS)
-  .map(([property, column]) => `${column} AS ${property}`)
-  .join(", ");
+const COLUMNS: Readonly<Record<keyof CertificateRow, string>> = {
+  ...STATE_COLUMNS,
+  chain: "chain",
+  key: "key",
+  nextKey: "next_key",
+};
+
+const selected = (columns: Readonly<Record<string, string>>): string =>
+  Object.entries(columns)
+    .map(([property, column]) => `${column} AS ${property}`)
+    .join(", ");
+
+const SELECTED = selected(COLUMNS);
 
 /** Returns a certificate that was never ordered. */
 const emptyRow = (host: DomainName): CertificateRow => ({
   ...{ host, chain: null, key: null, notBefore: null, notAfter: null, authority: null, renewal: null },
-  ...{ nextKey: null, nextOrder: null, nextAuthority: null, failures: 0, reason: null, nextAttemptAt: null },
+  ...{ nextKey: null, nextOrder: null, nextAuthority: null, failures: 0, reason: null },
+  ...{ nextAttemptAt: null, authorityRetryAt: null },
 });
 
 interface OrderRow {
@@ -113,6 +135,12 @@ export class CertificateRows {
   all(): CertificateRow[] {
     const rows = selectAll<CertificateRow>(this.#db, `SELECT ${SELECTED} FROM certificates ORDER BY host`);
     return rows.map((row) => ({ ...row }));
+  }
+
+  /** Returns the state of every row, sorted by host, without the chains and keys. */
+  states(): CertificateState[] {
+    const states = `SELECT ${selected(STATE_COLUMNS)} FROM certificates ORDER BY host`;
+    return selectAll<CertificateState>(this.#db, states).map((row) => ({ ...row }));
   }
 
   /** Changes some columns of a host's row, and creates the row if it is missing. */
@@ -155,9 +183,18 @@ export class CertificateRows {
     return selectAll<OrderRow>(this.#db, orders).map((row) => ({ ...row, at: parseInstant(row.at) as Instant }));
   }
 
-  /** Records an order, and deletes the orders before an instant. */
-  addOrder({ account, registeredDomain, kind, at }: CertificateOrder, keptSince: Instant): void {
-    this.#db.prepare("DELETE FROM certificate_orders WHERE at < ?").run(timestampOf(keptSince));
+  /** Stores the order of a host, and records it with the others unless `counted` is null, in one transaction. */
+  startOrder(host: DomainName, { authority, url }: BegunOrder, counted: CertificateOrder | null): void {
+    transaction(this.#db, () => {
+      this.change(host, { nextOrder: url, nextAuthority: authority });
+      if (counted !== null) this.#addOrder(counted);
+    });
+  }
+
+  /** Records an order, and deletes the orders before its period. */
+  #addOrder({ account, registeredDomain, kind, at }: CertificateOrder): void {
+    const keptSince = timestampOf(plusMillis(at, -orderLimits.windowMs));
+    this.#db.prepare("DELETE FROM certificate_orders WHERE at < ?").run(keptSince);
     const row = { account, registered_domain: registeredDomain, kind, at: timestampOf(at) };
     insert(this.#db, "INSERT INTO certificate_orders", row);
   }

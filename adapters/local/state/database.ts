@@ -198,8 +198,16 @@ const domains = `
   ) STRICT;
 `;
 
+const authorityRetries = `
+  -- No attempt may begin earlier, because an authority requires it. NULL if none does.
+  ALTER TABLE certificates ADD COLUMN authority_retry_at TEXT;
+`;
+
 /** The entry at index N migrates the file from format N to format N + 1. */
-const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets, domains];
+const migrations = [
+  ...[schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets, domains],
+  authorityRetries,
+];
 
 /** Returns the result of `work`. Fails with `unavailable` if it throws, for example because the disk is full. */
 export const guardState = <T>(work: () => T): ResultAsync<T, Unavailable> => {

@@ -34,6 +34,14 @@ export interface SimulatedCertificate {
   readonly replaces: string | undefined;
 }
 
+/** Why the authority refuses new orders. */
+export interface SimulatedRefusal {
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+  /** Whether another authority may issue the certificate. Defaults to whether there is a delay. */
+  readonly othersMayIssue?: boolean;
+}
+
 /** A certificate authority with controls for failures. */
 export interface SimulatedAuthority extends CertificateAuthority {
   /** The certificate that clients must trust, in PEM. */
@@ -45,7 +53,7 @@ export interface SimulatedAuthority extends CertificateAuthority {
   /** Sets whether the authority responds. It responds by default. */
   respond(isResponding: boolean): void;
   /** Refuses new orders for a reason; undefined to accept them, as by default. */
-  refuse(failure: { readonly message: string; readonly retryAfterMs: number | null } | undefined): void;
+  refuse(failure: SimulatedRefusal | undefined): void;
   /** Sets the window that the authority suggests for all renewals; null for none, as by default. */
   suggest(window: Period | null): void;
 }
@@ -57,10 +65,9 @@ interface Order {
   chain?: string;
 }
 
-const failed = (message: string, retryAfterMs: number | null = null): OrderFailed => ({
-  kind: "order_failed",
-  message,
-  retryAfterMs,
+const failed = (message: string, retryAfterMs: number | null = null, othersMayIssue = false): OrderFailed => ({
+  ...{ kind: "order_failed", message, retryAfterMs },
+  othersMayIssue: othersMayIssue || retryAfterMs !== null,
 });
 
 /** Creates an authority with a new root. */
@@ -168,7 +175,8 @@ export const createSimulatedAuthority = (deps: SimulatedAuthorityDeps): Simulate
       isResponding = responds;
     },
     refuse: (failure) => {
-      refusal = failure === undefined ? undefined : failed(failure.message, failure.retryAfterMs);
+      refusal =
+        failure === undefined ? undefined : failed(failure.message, failure.retryAfterMs, failure.othersMayIssue);
     },
     suggest: (window) => {
       suggested = window;

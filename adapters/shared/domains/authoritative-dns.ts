@@ -4,7 +4,7 @@
  *
  * The owner of a domain chooses its servers. Therefore, queries go to public addresses only, each lookup has limits on
  * time and queries, and each registered domain has a limit on lookups, so that an account cannot use Portside to scan a private
- * network or to flood the servers of another owner.
+ * network or to flood the servers of another owner. A part of the limit is reserved for orders of certificates.
  */
 import type { CaaRecord } from "node:dns";
 import { promises as dns } from "node:dns";
@@ -12,9 +12,9 @@ import { isIP, isIPv6 } from "node:net";
 import { type Bucket, takeToken } from "../../../core/domain/accounts/rate-limit.ts";
 import { withParents } from "../../../core/domain/domains/dns-records.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { DnsResolver, DnsType } from "../../../core/ports/domain-store.ts";
-import type { CallOptions, Clock } from "../../../core/ports/system.ts";
+import { rateLimited, unavailable } from "../../../core/errors.ts";
+import type { DnsResolver, DnsType, LookupOptions } from "../../../core/ports/domain-store.ts";
+import type { Clock } from "../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { registeredDomain } from "./public-suffixes.ts";
@@ -30,6 +30,8 @@ const limits = {
   queries: 100,
   /** The lookups of a registered domain per minute. A check needs at least four. */
   lookupsPerMinute: 300,
+  /** The part of `lookupsPerMinute` and of `waiting` that only reserved lookups may use. */
+  reserved: 100,
   /** The maximum number of registered domains in memory. */
   domains: 10_000,
   /** The maximum number of concurrent lookups. Further ones wait. */
@@ -194,9 +196,10 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
   };
 
   /** Counts a lookup. Returns the seconds to wait if the registered domain has too many. */
-  const count = (name: string): number | undefined => {
+  const count = (name: string, reserve: number): number | undefined => {
     const domain = registeredDomain(name as DomainName) ?? name;
-    const { bucket, retryAfterSeconds } = takeToken(buckets.get(domain), limits.lookupsPerMinute, options.clock.now());
+    const now = options.clock.now();
+    const { bucket, retryAfterSeconds } = takeToken(buckets.get(domain), limits.lookupsPerMinute, now, reserve);
     buckets.delete(domain);
     buckets.set(domain, bucket);
     for (const oldest of buckets.keys()) {
@@ -223,10 +226,11 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
   };
 
   return {
-    resolve: (name, type, { signal }: CallOptions = {}): ResultAsync<readonly string[], Unavailable> => {
-      const wait = waiting.size >= limits.waiting ? 1 : count(name);
+    resolve: (name, type, { signal, isReserved = false }: LookupOptions = {}) => {
+      const reserve = isReserved ? 0 : limits.reserved;
+      const wait = waiting.size >= limits.waiting - reserve ? 1 : count(name, reserve);
       if (wait !== undefined)
-        return errAsync(unavailable(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
+        return errAsync(rateLimited(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
       return ResultAsync.fromPromise(lookUp(name.toLowerCase(), type, signal), (cause) =>
         unavailable(
           cause instanceof LookupError

@@ -23,13 +23,18 @@ export const returnToken = (bucket: Bucket | undefined, perMinute: number, now: 
   at: now,
 });
 
-/** Takes one token at `now`. If the bucket is empty, `retryAfterSeconds` is the wait in whole seconds, at least 1. */
+/**
+ * Takes one token at `now`. If the bucket has at most `reserve` tokens, takes none, and `retryAfterSeconds` is the wait
+ * in whole seconds, at least 1.
+ */
 export const takeToken = (
   bucket: Bucket | undefined,
   perMinute: number,
   now: Instant,
+  reserve = 0,
 ): { readonly bucket: Bucket; readonly retryAfterSeconds?: number } => {
   const tokens = tokensAt(bucket, perMinute, now);
-  if (tokens >= 1) return { bucket: { tokens: tokens - 1, at: now } };
-  return { bucket: { tokens, at: now }, retryAfterSeconds: Math.max(1, Math.ceil(((1 - tokens) * 60) / perMinute)) };
+  const missing = reserve + 1 - tokens;
+  if (missing <= 0) return { bucket: { tokens: tokens - 1, at: now } };
+  return { bucket: { tokens, at: now }, retryAfterSeconds: Math.max(1, Math.ceil((missing * 60) / perMinute)) };
 };

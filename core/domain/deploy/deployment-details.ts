@@ -41,6 +41,10 @@ export const deploymentDetailsSchema = deploymentSchema
       })
       .nullable()
       .meta({ description: "Null if the deployment has no schedule." }),
+    certificate_problem: z.string().optional().meta({
+      description:
+        "Why the host of `url` has no certificate or no renewal, with the time of the next attempt; absent without a problem.",
+    }),
   })
   .readonly();
 
@@ -90,12 +94,13 @@ export interface DeploymentFacts {
   /** Null if the provider cannot list the instances at present. */
   readonly instances: readonly InstanceStatus[] | null;
   readonly lastReport: DeployReport;
+  readonly certificateProblem?: string | undefined;
 }
 
 /** Returns the client view of a single deployment. */
 export const deploymentDetailsOf = (
   row: Deployment,
-  { release, instances, lastReport }: DeploymentFacts,
+  { release, instances, lastReport, certificateProblem }: DeploymentFacts,
   now: Instant,
 ): DeploymentDetails => ({
   ...row,
@@ -110,4 +115,5 @@ export const deploymentDetailsOf = (
     next_fires: nextFires(row.schedule, now, FIRES).map(timestampOf),
     last: row.cron?.last ?? null,
   },
+  ...(certificateProblem === undefined ? {} : { certificate_problem: certificateProblem }),
 });

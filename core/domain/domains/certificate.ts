@@ -2,11 +2,19 @@
 import { type Instant, plusMillis, timestampOf } from "../wire/instant.ts";
 import type { DomainStatus, OwnDomain } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
-import { MAX_ASKED_DELAY_MS, type Period, renewalTime, retryDelayMs } from "./renewal.ts";
+import {
+  CHECKED_FAILURES,
+  MAX_ASKED_DELAY_MS,
+  type Period,
+  renewableAt,
+  renewalTime,
+  retryDelayMs,
+} from "./renewal.ts";
 
-/** The renewal window that an authority suggests (RFC 9773). */
+/** The advice of an authority about a renewal (RFC 9773). */
 export interface RenewalPlan {
-  readonly window: Period;
+  /** The suggested window; null if the authority suggests none. */
+  readonly window: Period | null;
   /** When to ask the authority again. */
   readonly askAgainAt: Instant;
   /** From 0 to less than 1: the point in the window. Stays the same for as long as the window does. */
@@ -27,10 +35,18 @@ export interface HostCertificate {
   readonly reason: string | null;
   /** No order begins earlier; null if nothing delays it. */
   readonly nextAttemptAt: Instant | null;
+  /** The part of `nextAttemptAt` that an authority requires; null if none does. */
+  readonly authorityRetryAt: Instant | null;
 }
 
 /** The part of a certificate's state that a failed attempt changes. */
-export type AttemptState = Pick<HostCertificate, "failures" | "reason" | "nextAttemptAt">;
+export type AttemptState = Pick<HostCertificate, "failures" | "reason" | "nextAttemptAt" | "authorityRetryAt">;
+
+/** Returns the state of a host that never had a certificate. */
+export const withoutCertificate = (host: DomainName): HostCertificate => ({
+  ...{ host, life: null, authority: null, renewal: null },
+  ...{ failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null },
+});
 
 /** Returns whether a host has a certificate that has not expired. */
 export const isValid = ({ life }: Pick<HostCertificate, "life">, now: Instant): boolean =>
@@ -38,11 +54,27 @@ export const isValid = ({ life }: Pick<HostCertificate, "life">, now: Instant): 
 
 const later = (one: Instant, other: Instant | null): Instant => (other !== null && other > one ? other : one);
 
-/** Returns when the next order is due. A host without a valid certificate needs one immediately. */
-export const orderDueAt = ({ life, renewal, nextAttemptAt }: HostCertificate, now: Instant): Instant => {
-  const due = life === null || now >= life.end ? now : renewalTime(life, renewal?.window, renewal?.random ?? 0);
-  return later(due, nextAttemptAt);
+/** Returns whether none of the present authorities issued the certificate, such as after a trial with a test authority. */
+const isForeign = ({ authority }: HostCertificate, authorities: readonly string[]): boolean =>
+  authority !== null && !authorities.includes(authority);
+
+/**
+ * Returns when the next order is due. A host without a valid certificate needs one immediately, and so does a host whose
+ * certificate is not from a present authority.
+ * @param authorities the names of the present authorities
+ */
+export const orderDueAt = (certificate: HostCertificate, authorities: readonly string[], now: Instant): Instant => {
+  const { life, renewal, nextAttemptAt } = certificate;
+  if (life === null || now >= life.end || isForeign(certificate, authorities)) return later(now, nextAttemptAt);
+  const renewalAt = renewalTime(life, renewal?.window ?? undefined, renewal?.random ?? 0);
+  return later(later(renewalAt, renewableAt(life)), nextAttemptAt);
 };
+
+/** Returns whether to ask the authority for advice about the renewal. */
+export const isAdviceDue = (certificate: HostCertificate, authorities: readonly string[], now: Instant): boolean =>
+  isValid(certificate, now) &&
+  !isForeign(certificate, authorities) &&
+  (certificate.renewal === null || certificate.renewal.askAgainAt <= now);
 
 /**
  * Returns the state after a failed attempt. The delay grows with the number of failures. It is not shorter than the
@@ -54,24 +86,58 @@ export const afterFailure = (
   reason: string,
   retryAfterMs: number | null,
   now: Instant,
-): AttemptState => ({
-  failures: failures + 1,
-  reason,
-  nextAttemptAt: plusMillis(now, Math.max(retryDelayMs(failures + 1), Math.min(retryAfterMs ?? 0, MAX_ASKED_DELAY_MS))),
+): AttemptState => {
+  const authorityRetryAt = retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_ASKED_DELAY_MS));
+  const nextAttemptAt = later(plusMillis(now, retryDelayMs(failures + 1)), authorityRetryAt);
+  return { failures: failures + 1, reason, nextAttemptAt, authorityRetryAt };
+};
+
+/**
+ * Returns the state after a check by the owner of the domain found correct records. If the check follows a correction of
+ * the records, the next attempt begins immediately. Otherwise, the pause is that after `CHECKED_FAILURES`, because a client
+ * may check continuously. A delay that an authority requires remains.
+ */
+export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: boolean): AttemptState => {
+  const { failures, reason, nextAttemptAt, authorityRetryAt } = certificate;
+  if (failures === 0 || nextAttemptAt === null) return { failures, reason, nextAttemptAt, authorityRetryAt };
+  if (wasCorrected) return { failures: 0, reason, nextAttemptAt: authorityRetryAt, authorityRetryAt };
+  const counted = Math.min(failures, CHECKED_FAILURES);
+  const savedMs = retryDelayMs(failures) - retryDelayMs(counted);
+  return {
+    ...{ failures: counted, reason, authorityRetryAt },
+    nextAttemptAt: later(plusMillis(nextAttemptAt, -savedMs), authorityRetryAt),
+  };
+};
+
+/** Returns the state for a new owner of the domain, who is not responsible for earlier failures. */
+export const forNewOwner = ({ authorityRetryAt }: HostCertificate): AttemptState => ({
+  failures: 0,
+  reason: null,
+  nextAttemptAt: authorityRetryAt,
+  authorityRetryAt,
 });
 
-const isSame = (one: Period, other: Period): boolean => one.start === other.start && one.end === other.end;
+const isSame = (one: Period | null, other: Period | null): boolean =>
+  one?.start === other?.start && one?.end === other?.end;
 
 /** The bounds of the pause between two requests for advice, in milliseconds (RFC 9773, section 4.3.2). */
 const advicePause = { minMs: 60_000, maxMs: 24 * 60 * 60_000 } as const;
 
-/** Returns the plan after the authority's advice. Keeps the random point if the window is the same. */
+/** When to ask again if the authority gave no advice, in milliseconds. */
+const ADVICE_RETRY_MS = 6 * 60 * 60_000;
+
+/**
+ * Returns the plan after the authority's advice. Keeps the random point if the window is the same.
+ * @param advice null if the authority gave none; the window then remains
+ */
 export const afterAdvice = (
   known: RenewalPlan | null,
-  { window, askAgainAt }: Omit<RenewalPlan, "random">,
+  advice: Omit<RenewalPlan, "random"> | null,
   random: number,
   now: Instant,
 ): RenewalPlan => {
+  const none = { window: known?.window ?? null, askAgainAt: plusMillis(now, ADVICE_RETRY_MS) };
+  const { window, askAgainAt } = advice ?? none;
   const [soonest, latest] = [plusMillis(now, advicePause.minMs), plusMillis(now, advicePause.maxMs)];
   return {
     window,
@@ -88,6 +154,17 @@ const nextAttempt = ({ nextAttemptAt }: HostCertificate, now: Instant): string =
     ? "The next attempt begins soon."
     : `Next attempt at ${formatTime(nextAttemptAt)}.`;
 
+/** Describes a certificate that is missing, has expired or cannot be renewed, and when the next attempt begins. */
+const problemOf = (certificate: HostCertificate, now: Instant): string => {
+  const { host, life, reason } = certificate;
+  const why = `${reason === null ? "" : `${reason} `}${nextAttempt(certificate, now)}`;
+  if (life === null) return `The platform has no certificate for '${host}' yet. ${why}`;
+  const end = formatTime(life.end);
+  return isValid(certificate, now)
+    ? `The certificate of '${host}' is valid until ${end}, but its renewal fails. ${why}`
+    : `The certificate of '${host}' expired at ${end}. ${why}`;
+};
+
 /** The state of a domain as its owner sees it. */
 export interface DomainView {
   readonly status: DomainStatus;
@@ -99,27 +176,22 @@ export interface DomainView {
  * certificate is valid. It is pending until it has had a certificate.
  */
 export const withCertificate = (
-  { status, detail, domain }: Pick<OwnDomain, "status" | "detail" | "domain">,
+  { status, detail }: Pick<OwnDomain, "status" | "detail">,
   certificate: HostCertificate,
   now: Instant,
 ): DomainView => {
   if (status === "pending") return { status, detail };
-  const { life, reason } = certificate;
-  const why = reason === null ? "" : `${reason} `;
-  if (life === null)
+  const problem = problemOf(certificate, now);
+  if (certificate.life === null)
     return {
       status: "pending",
-      detail: `${status === "active" ? "The DNS records are correct." : detail} The platform has no certificate for '${domain}' yet. ${why}${nextAttempt(certificate, now)}`,
+      detail: `${status === "active" ? "The DNS records are correct." : detail} ${problem}`,
     };
-  if (!isValid(certificate, now))
-    return {
-      status: "failing",
-      detail: `The certificate of '${domain}' expired at ${formatTime(life.end)}. ${why}${nextAttempt(certificate, now)}`,
-    };
-  if (status === "failing") return { status, detail };
-  if (reason === null) return { status, detail };
-  return {
-    status: "failing",
-    detail: `The certificate of '${domain}' is valid until ${formatTime(life.end)}, but its renewal fails. ${reason} ${nextAttempt(certificate, now)}`,
-  };
+  if (!isValid(certificate, now)) return { status: "failing", detail: problem };
+  if (status === "failing" || certificate.reason === null) return { status, detail };
+  return { status: "failing", detail: problem };
 };
+
+/** Returns why a host of the platform has no certificate, or no renewal; undefined if no attempt failed. */
+export const hostProblem = (certificate: HostCertificate, now: Instant): string | undefined =>
+  certificate.reason === null ? undefined : problemOf(certificate, now);

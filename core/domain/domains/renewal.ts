@@ -35,12 +35,15 @@ export const renewalTime = (life: Period, suggested: Period | undefined, random:
 /** The longest pause between a certificate and its renewal, in milliseconds. */
 const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
 
-/** Returns when a new certificate may be renewed. Bad advice of the authority must not use up the budget of orders. */
-export const renewableAt = (life: Period, issuedAt: Instant): Instant =>
-  plusMillis(issuedAt, Math.min(RENEWAL_PAUSE_MS, millisIn(life) / 3));
+/** Returns when a certificate may be renewed. Bad advice of the authority must not use up the budget of orders. */
+export const renewableAt = (life: Period): Instant =>
+  plusMillis(life.start, Math.min(RENEWAL_PAUSE_MS, millisIn(life) / 3));
 
 /** The delays after failed orders, in milliseconds: they double from the first to the longest. */
 export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as const;
+
+/** The maximum number of failures that count after a check by the owner of the domain. The pause is then 8 minutes. */
+export const CHECKED_FAILURES = 4;
 
 /** The longest delay that an authority can ask for, in milliseconds: the period of its limits. */
 export const MAX_ASKED_DELAY_MS = 7 * 24 * 60 * 60_000;

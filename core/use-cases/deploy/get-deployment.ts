@@ -11,6 +11,7 @@ import {
 } from "../../domain/deploy/deployment-details.ts";
 import type { InstanceStatus } from "../../domain/deploy/instance-status.ts";
 import type { Service } from "../../domain/deploy/service-template.ts";
+import { hostProblem } from "../../domain/domains/certificate.ts";
 import { before } from "../../domain/logs/cursor.ts";
 import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../domain/wire/instant.ts";
@@ -108,14 +109,35 @@ const findInstances = (
   return listed.orElse(nullIfUnavailable(caller, service, "the instances of a deployment could not be listed"));
 };
 
+/** Returns why the host of the deployment's URL has no certificate or no renewal, if the platform orders it. */
+const findCertificateProblem = (
+  { context }: Caller,
+  { url, owner }: Service,
+  now: Instant,
+): ResultAsync<string | undefined, ControlPlaneError> => {
+  const store = context.ports.provider.domains?.certificates?.store;
+  return store === undefined
+    ? okAsync(undefined)
+    : store.hosts().andThen((hosts) => {
+        const wanted = hosts.find(({ host, account }) => host === URL.parse(url)?.hostname && account === owner);
+        return wanted === undefined
+          ? okAsync(undefined)
+          : store.find(wanted.host).map((certificate) => hostProblem(certificate, now));
+      });
+};
+
 const detailsOfService = (caller: Caller, service: Service, now: Instant) =>
   safeTry<DeploymentDetails, ControlPlaneError>(async function* () {
     const row = deploymentOf(service);
     const release = yield* await servingRelease(caller, service);
     const instances = yield* await findInstances(caller, service);
+    const problem = yield* await findCertificateProblem(caller, service, now).orElse(
+      nullIfUnavailable(caller, service, "the certificate of a deployment could not be read"),
+    );
+    const certificateProblem = problem ?? undefined;
     const broken = brokenReasonOf(service);
     const report = broken === undefined ? await lastReport(caller, service.name, row) : reportOfReason(broken);
-    return ok(deploymentDetailsOf(row, { release, instances, lastReport: report }, now));
+    return ok(deploymentDetailsOf(row, { release, instances, lastReport: report, certificateProblem }, now));
   });
 
 /** The platform does not know a deployment during its first build. */

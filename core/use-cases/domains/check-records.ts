@@ -10,21 +10,22 @@ import {
 import type { OwnDomain } from "../../domain/domains/domain.ts";
 import type { CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
-import { type Unavailable, unavailable } from "../../errors.ts";
-import type { DomainPorts } from "../../ports/domain-store.ts";
-import type { CallOptions } from "../../ports/system.ts";
+import { type RateLimited, type Unavailable, unavailable } from "../../errors.ts";
+import type { DomainPorts, LookupOptions } from "../../ports/domain-store.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../result.ts";
 
-type Records = ResultAsync<readonly string[], Unavailable>;
+type LookupFailure = Unavailable | RateLimited;
 
-const addressesOf = ({ dns }: DomainPorts, name: string, options: CallOptions): Records =>
+type Records = ResultAsync<readonly string[], LookupFailure>;
+
+const addressesOf = ({ dns }: DomainPorts, name: string, options: LookupOptions): Records =>
   safeTry(async function* () {
     const [v4, v6] = await Promise.all([dns.resolve(name, "A", options), dns.resolve(name, "AAAA", options)]);
     return ok([...(yield* v4), ...(yield* v6)]);
   });
 
 /** Returns the CAA records of the nearest parent that has some (RFC 8659, section 3). */
-const nearestCaa = ({ dns }: DomainPorts, domain: string, options: CallOptions): Records =>
+const nearestCaa = ({ dns }: DomainPorts, domain: string, options: LookupOptions): Records =>
   safeTry(async function* () {
     for (const name of withParents(domain)) {
       const records = yield* await dns.resolve(name, "CAA", options);
@@ -32,6 +33,10 @@ const nearestCaa = ({ dns }: DomainPorts, domain: string, options: CallOptions):
     }
     return ok([]);
   });
+
+/** Returns null if the DNS servers did not respond. Other failures say nothing about the domain. */
+const nullIfSilent = (records: Records): ResultAsync<readonly string[] | null, LookupFailure> =>
+  records.orElse((error) => (error.kind === "unavailable" ? ok(null) : err(error)));
 
 interface Reachability {
   readonly found: Pick<FoundRecords, "addresses" | "caa">;
@@ -45,26 +50,30 @@ interface Reachability {
 const readReachability = (
   ports: DomainPorts,
   host: DomainName,
-  options: CallOptions,
-): ResultAsync<Reachability | undefined, Unavailable> =>
+  options: LookupOptions,
+): ResultAsync<Reachability | undefined, LookupFailure> =>
   safeTry(async function* () {
     const { host: own, addresses, authorities } = ports.target;
     const expected = addresses.length > 0 || own === null ? addresses : yield* await addressesOf(ports, own, options);
     if (expected.length === 0) return err(unavailable(`The platform's host '${own}' has no address. Try again later.`));
     const [found, caa] = await Promise.all([
-      addressesOf(ports, host, options),
-      authorities.length === 0 ? ok<readonly string[]>([]) : nearestCaa(ports, host, options),
+      nullIfSilent(addressesOf(ports, host, options)),
+      authorities.length === 0 ? ok<readonly string[]>([]) : nullIfSilent(nearestCaa(ports, host, options)),
     ]);
-    if (found.isErr() || caa.isErr()) return ok(undefined);
-    return ok({ found: { addresses: found.value, caa: caa.value }, expected: { addresses: expected, authorities } });
+    const [foundAddresses, foundCaa] = [yield* found, yield* caa];
+    if (foundAddresses === null || foundCaa === null) return ok(undefined);
+    return ok({
+      found: { addresses: foundAddresses, caa: foundCaa },
+      expected: { addresses: expected, authorities },
+    });
   });
 
 /** Checks whether requests for a host reach the platform, and whether its authorities may issue certificates for it. */
 export const checkReachability = (
   ports: DomainPorts,
   host: DomainName,
-  options: CallOptions,
-): ResultAsync<CheckOutcome, Unavailable> =>
+  options: LookupOptions,
+): ResultAsync<CheckOutcome, LookupFailure> =>
   readReachability(ports, host, options).map(
     (read): CheckOutcome =>
       read === undefined
@@ -72,22 +81,25 @@ export const checkReachability = (
         : { kind: "found", problems: reachabilityProblems(host, read.found, read.expected) },
   );
 
-/** Fails if the platform cannot find its own addresses. DNS servers of the domain that do not respond are an outcome. */
+/**
+ * Fails if the platform cannot find its own addresses, or has too many lookups. DNS servers of the domain that do not
+ * respond are an outcome.
+ */
 export const checkRecords = (
   ports: DomainPorts,
   { domain, owner }: OwnDomain,
-  options: CallOptions,
-): ResultAsync<CheckOutcome, Unavailable> =>
+  options: LookupOptions,
+): ResultAsync<CheckOutcome, LookupFailure> =>
   safeTry(async function* () {
     const proof = yield* await ports.store.proof(owner, domain, options);
     const [read, ownership] = await Promise.all([
       readReachability(ports, domain, options),
-      ports.dns.resolve(ownershipName(domain), "TXT", options),
+      nullIfSilent(ports.dns.resolve(ownershipName(domain), "TXT", options)),
     ]);
-    const reachability = yield* read;
-    if (reachability === undefined || ownership.isErr()) return ok<CheckOutcome>({ kind: "no_response" });
-    const { found, expected } = reachability;
-    const records = { ...found, ownership: ownership.value };
+    const [reachability, found] = [yield* read, yield* ownership];
+    if (reachability === undefined || found === null) return ok<CheckOutcome>({ kind: "no_response" });
+    const { expected } = reachability;
+    const records = { ...reachability.found, ownership: found };
     const problems = recordProblems(domain, records, { ...expected, proof });
     return ok<CheckOutcome>({ kind: "found", problems });
   });

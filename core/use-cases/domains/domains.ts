@@ -1,5 +1,11 @@
 /** Adds, lists, checks and removes the own domains of an account. */
-import { withCertificate } from "../../domain/domains/certificate.ts";
+import {
+  type AttemptState,
+  afterOwnerCheck,
+  forNewOwner,
+  type HostCertificate,
+  withCertificate,
+} from "../../domain/domains/certificate.ts";
 import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
   type DomainRow,
@@ -78,6 +84,20 @@ const changeOwn = <T>(
     }
   });
 
+/** Changes the failures of the domain's certificate. Does nothing if there was none. */
+const changeFailures = (
+  { certificates }: DomainPorts,
+  domain: DomainName,
+  change: (certificate: HostCertificate) => AttemptState,
+): Outcome<void> =>
+  certificates === undefined
+    ? okAsync(undefined)
+    : certificates.store
+        .find(domain)
+        .andThen((found) =>
+          found.reason === null ? okAsync(undefined) : certificates.store.noteAttempt(domain, change(found)),
+        );
+
 const checkQuota = ({ context, principal, options }: Caller, { store }: DomainPorts): Outcome<void> =>
   store.list(principal.account, options).andThen((own) => {
     const problem = domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains);
@@ -120,7 +140,9 @@ const add = (caller: Caller, domain: DomainName, name: DeploymentName): Outcome<
     yield* await checkQuota(caller, ports);
     if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     const created = newDomain(domain, principal.account, service.name, timestampOf(context.ports.clock.now()));
-    return rowOf(caller, ports, yield* await ports.store.write(created, stored ?? "absent", options));
+    const written = yield* await ports.store.write(created, stored ?? "absent", options);
+    yield* await changeFailures(ports, domain, forNewOwner);
+    return rowOf(caller, ports, written);
   });
 
 export const addDomain = useCase({
@@ -164,6 +186,8 @@ export const checkDomain = useCase({
       const checked = yield* await changeOwn(call, ports, stored.domain, (own) =>
         ports.store.write(afterCheck(own, outcome, beganAt), own, options),
       );
+      if (outcome.kind === "found" && outcome.problems.length === 0)
+        yield* await changeFailures(ports, stored.domain, (one) => afterOwnerCheck(one, stored.status !== "active"));
       return rowOf(call, ports, checked);
     }),
 });

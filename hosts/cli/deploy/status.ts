@@ -41,6 +41,9 @@ const scheduleLines = (io: Io, { schedule, cron }: DeploymentDetails): string[] 
 const fieldsOf = (io: Io, details: DeploymentDetails): readonly (readonly [string, readonly string[]])[] => [
   ["status", [paint(io, colours[details.status], details.status)]],
   ["url", [details.url || "-"]],
+  ...(details.certificate_problem === undefined
+    ? []
+    : [["certificate", [safeText(io, details.certificate_problem)]] as const]),
   ["revision", [serving(details)]],
   ["size", [`${details.cpu} × ${details.memory}`]],
   ["env", [details.env.join(", ") || "-"]],

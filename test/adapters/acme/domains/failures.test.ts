@@ -86,6 +86,7 @@ test("a rate limit fails with order_failed and the delay of the authority", asyn
       kind: "order_failed",
       message: "The authority limits the number of certificates: too many certificates (5) already issued",
       retryAfterMs,
+      othersMayIssue: true,
     });
   }
 });
@@ -111,7 +112,7 @@ test.each([
 ])("the problem %s becomes a sentence on one line", async (type, message) => {
   const document = { ...problem(type, "the\n\u001b words"), subproblems: [] };
   const { failure } = await failureWith({ newAccount: registered, newOrder: json(403, document) });
-  expect(failure).toEqual({ kind: "order_failed", message, retryAfterMs: null });
+  expect(failure).toEqual({ kind: "order_failed", message, retryAfterMs: null, othersMayIssue: type === "caa" });
 });
 
 test("a rejection without a problem document states its status", async () => {
@@ -145,6 +146,7 @@ test("a certificate that cannot be used fails with order_failed, so that its ord
     kind: "order_failed",
     message: "The authority issued a certificate that cannot be used: It is not a chain in PEM.",
     retryAfterMs: null,
+    othersMayIssue: false,
   });
 });
 
@@ -177,4 +179,11 @@ test("an aborted order fails with unavailable while the authority is silent", as
 test.each(["http://ca.example.com/dir", "ca.example.com", "file:///dir"])("rejects the directory %s", (directory) => {
   const deps = { clock: createManualClock(), logger: recorder().logger, accounts: {} as never };
   expect(() => createAcmeAuthority({ directory, acceptTerms: true }, deps)).toThrow("is not an HTTPS URL");
+});
+
+test("a stop ends the registration of the account", async () => {
+  const stopping = new AbortController();
+  const { failure, asked } = await failureWith({ newAccount: () => stopping.abort() }, stopping.signal);
+  expect(failure).toMatchObject({ kind: "unavailable", cause: { name: "AbortError" } });
+  expect(asked.at(-1)).toBe("newAccount");
 });

@@ -8,14 +8,17 @@ import { discardLostKeys, LocalCertificates } from "../../../../adapters/local/d
 import { SecretCipher } from "../../../../adapters/local/secrets/secret-cipher.ts";
 import { CertificateRows } from "../../../../adapters/local/state/certificates.ts";
 import { openState, type StateDatabase } from "../../../../adapters/local/state/database.ts";
+import type { ServiceRows } from "../../../../adapters/local/state/services.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import { unavailable } from "../../../../core/errors.ts";
+import { rateLimited, unavailable } from "../../../../core/errors.ts";
+import type { OrderFailed } from "../../../../core/ports/certificate-authority.ts";
 import type { DnsResolver } from "../../../../core/ports/domain-store.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
-import { ResultAsync } from "../../../../core/result.ts";
+import { errAsync, ResultAsync } from "../../../../core/result.ts";
 import { createFakeAuthority } from "../../../support/domains/fake-authority.ts";
 import { deployed, recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
@@ -37,6 +40,16 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const refused: OrderFailed = {
+  ...{ kind: "order_failed", message: "could not validate the host" },
+  ...{ retryAfterMs: null, othersMayIssue: false },
+};
+
+const limited = (retryAfterMs: number): OrderFailed => ({
+  ...{ kind: "order_failed", message: "too many certificates" },
+  ...{ retryAfterMs, othersMayIssue: true },
+});
+
 /** A lookup that ends when its caller aborts. */
 const silence = (options: CallOptions = {}) =>
   ResultAsync.fromPromise(new Promise<never>((_, reject) => options.signal?.addEventListener("abort", reject)), () =>
@@ -44,13 +57,14 @@ const silence = (options: CallOptions = {}) =>
   );
 
 /** Starts a platform whose certificates are in the state, with the deployment `app`. */
-const start = async (count = 2, lookMs = 10_000) => {
+const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   const rows = new CertificateRows(db);
   let applied = 0;
-  let isSlow = false;
+  let dnsMode: "works" | "slow" | "busy" = "works";
   const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
+  const services: ReturnType<ServiceRows["all"]> = [];
   const store = new LocalCertificates({
-    ...{ rows, cipher, hostsBelow: undefined, services: { all: () => [] }, challengeTypes: ["http-01"] },
+    ...{ rows, cipher, hostsBelow, services: { all: () => services }, challengeTypes: ["http-01"] },
     domains: { routes: () => owned },
     engine: {
       apply: async () => {
@@ -64,7 +78,10 @@ const start = async (count = 2, lookMs = 10_000) => {
     around: ({ domains }, clock) => {
       if (domains === undefined) return {};
       const dns: DnsResolver = {
-        resolve: (name, type, options) => (isSlow ? silence(options) : domains.dns.resolve(name, type)),
+        resolve: (name, type, options) => {
+          if (dnsMode === "busy" && options?.isReserved) return errAsync(rateLimited("Too many DNS lookups.", 1));
+          return dnsMode === "slow" ? silence(options) : domains.dns.resolve(name, type);
+        },
       };
       for (let n = 0; n < count; n++) authorities.push(createFakeAuthority(clock, `ca-${n}.test`));
       return { domains: { ...domains, dns, certificates: { store, responder: store, authorities } } };
@@ -106,8 +123,11 @@ const start = async (count = 2, lookMs = 10_000) => {
     row,
     owned,
     applied: () => applied,
-    slowDns: () => {
-      isSlow = true;
+    authorities,
+    serve: (name: string, owner: AccountId) =>
+      void services.push({ name, owner, serving: {} } as unknown as (typeof services)[number]),
+    setDns: (mode: typeof dnsMode) => {
+      dnsMode = mode;
     },
   };
 };
@@ -194,21 +214,25 @@ test("an outage of three days backs off, keeps the certificate, and ends with a 
   await stop();
 });
 
-test("uses the next authority if one is unavailable or limits the platform, but not if it refuses the host", async () => {
+test("uses the next authority if the problem is one of the first authority, but not if it is one of the host", async () => {
   const platform = await start();
   const { own, keep, stop, first, second, row } = platform;
   await own();
-  first.failure = () => ({ kind: "order_failed", message: "too many certificates", retryAfterMs: DAY_MS });
+  first.failure = () => limited(DAY_MS);
   keep();
   await pass(platform, MINUTE_MS);
   expect(second.orders).toHaveLength(1);
   expect((await row()).status).toBe("active");
-  first.failure = () => ({ kind: "order_failed", message: "the CAA record forbids it", retryAfterMs: null });
+  first.failure = () => ({ ...refused, message: "a CAA record forbids it", othersMayIssue: true });
+  await own("caa.example.com");
+  await pass(platform, MINUTE_MS);
+  expect(second.orders).toHaveLength(2);
+  first.failure = () => refused;
   await own("other.example.com");
   await pass(platform, MINUTE_MS);
-  expect(second.orders).toHaveLength(1);
+  expect(second.orders).toHaveLength(2);
   expect(await row("other.example.com")).toMatchObject({ status: "pending", certificate: null });
-  expect((await row("other.example.com")).detail).toContain("the CAA record forbids it");
+  expect((await row("other.example.com")).detail).toContain("could not validate the host");
   await stop();
 });
 
@@ -301,7 +325,7 @@ test("a refusal of the second authority keeps the order at the first one", async
   const { own, keep, stop, first, second } = platform;
   await own();
   first.validate = async () => unavailable("connection refused");
-  second.failure = () => ({ kind: "order_failed", message: "too many certificates", retryAfterMs: MINUTE_MS });
+  second.failure = () => limited(MINUTE_MS);
   keep();
   await pass(platform, MINUTE_MS);
   first.validate = async () => undefined;
@@ -345,16 +369,19 @@ test("ends an order whose account loses the domain, and does not store its certi
   await stop();
 });
 
-test("a stop during the check of the records is not a failure", async () => {
-  const platform = await start(1);
-  const { own, keep, stop, slowDns, rows } = platform;
-  await own();
-  slowDns();
-  keep();
-  await pass(platform, MINUTE_MS);
-  await stop();
-  expect(rows.all()).toEqual([]);
-});
+test.each([undefined, "apps.example.net"])(
+  "a stop during the check of records is not a failure (%s)",
+  async (below) => {
+    const platform = await start(1, 10_000, below);
+    const { own, keep, stop, setDns, rows } = platform;
+    if (below === undefined) await own();
+    setDns("slow");
+    keep();
+    await pass(platform, MINUTE_MS);
+    await stop();
+    expect(rows.all()).toEqual([]);
+  },
+);
 
 test("renews a certificate that lives for hours before it expires", async () => {
   const platform = await start(1, MINUTE_MS);
@@ -373,7 +400,7 @@ test("limits the delay that an authority asks for", async () => {
   const platform = await start(1, HOUR_MS);
   const { own, keep, stop, first } = platform;
   await own();
-  first.failure = () => ({ kind: "order_failed", message: "too many", retryAfterMs: 999_999_999_000 });
+  first.failure = () => limited(999_999_999_000);
   keep();
   await pass(platform, MINUTE_MS);
   first.failure = () => undefined;
@@ -422,5 +449,170 @@ test("gets the certificates of 25 domains, with at most 20 orders at a time", as
   expect(first.orders).toHaveLength(25);
   // A host that needs no certificate leaves the state.
   expect(rows.all()).toHaveLength(25);
+  await stop();
+});
+
+test("too many DNS lookups are not a failure of the domain", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, setDns, rows, first, row } = platform;
+  await own();
+  setDns("busy");
+  keep();
+  await pass(platform, HOUR_MS, 100);
+  expect(rows.all()).toEqual([]);
+  expect((await row()).detail).not.toContain("did not respond");
+  setDns("works");
+  await pass(platform, 2 * MINUTE_MS);
+  expect(first.orders).toHaveLength(1);
+  await stop();
+});
+
+test("replaces a certificate whose authority is not configured any more, which stays in use meanwhile", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second, rows, authorities, row } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(rows.of(DOMAIN as DomainName).authority).toBe(first.name);
+  await stop();
+  authorities.shift();
+  second.failure = () => unavailable("connection refused");
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(rows.served()).toHaveLength(1);
+  expect((await row()).certificate).not.toBeNull();
+  second.failure = () => undefined;
+  await pass(platform, HOUR_MS, 100);
+  expect(rows.of(DOMAIN as DomainName).authority).toBe(second.name);
+  expect(second.requests.at(-1)?.replaces).toBeUndefined();
+  expect(second.orders).toHaveLength(1);
+  expect(rows.orders().map(({ kind }) => kind)).toEqual(["new", "renewal"]);
+  await stop();
+});
+
+test("a restart neither asks for advice again nor renews a new certificate", async () => {
+  const platform = await start(1, 10 * MINUTE_MS);
+  const { own, keep, stop, first, clock } = platform;
+  await own();
+  let asked = 0;
+  const { advice } = first;
+  first.advice = (certificate, options) => {
+    asked++;
+    return advice(certificate, options);
+  };
+  keep();
+  await pass(platform, HOUR_MS);
+  expect(asked).toBe(1);
+  first.window = { start: clock.now(), end: plusMillis(clock.now(), 1000) };
+  for (let restarts = 0; restarts < 3; restarts++) {
+    await stop();
+    keep();
+    await pass(platform, HOUR_MS);
+  }
+  expect(asked).toBe(1);
+  await pass(platform, 7 * HOUR_MS, 60);
+  expect(asked).toBeGreaterThan(1);
+  expect(first.orders).toHaveLength(1);
+  await stop();
+  keep();
+  await pass(platform, 2 * HOUR_MS);
+  expect(first.orders).toHaveLength(2);
+  await stop();
+});
+
+test("a check after a correction of the records ends the pause, and a check without one shortens it", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, rows, memory, controlPlane, principal } = platform;
+  const check = async () => (await controlPlane.checkDomain(principal(), { domain: DOMAIN }))._unsafeUnwrap();
+  await own();
+  const { records } = await check();
+  memory.dns.remove(DOMAIN);
+  keep();
+  await pass(platform, 2 * HOUR_MS, 200);
+  expect(rows.of(DOMAIN as DomainName).failures).toBeGreaterThan(5);
+  expect((await check()).detail).toContain("has no address");
+  await pass(platform, MINUTE_MS);
+  expect(first.requests).toEqual([]);
+  first.failure = () => refused;
+  memory.dns.add(...records.filter(({ type }) => type !== "TXT"));
+  expect((await check()).detail).toContain("The next attempt begins soon.");
+  await pass(platform, 30_000);
+  expect(first.requests).toHaveLength(1);
+  // Continuous checks must not use up the budget.
+  for (let checks = 0; checks < 3 * 60; checks++) {
+    await check();
+    await pass(platform, MINUTE_MS, 6);
+  }
+  expect(first.requests.length).toBeGreaterThan(12);
+  expect(first.requests.length).toBeLessThan(30);
+  await stop();
+});
+
+test("a check keeps the delay of an authority", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, controlPlane, principal } = platform;
+  await own();
+  first.failure = () => limited(DAY_MS);
+  keep();
+  await pass(platform, MINUTE_MS);
+  (await controlPlane.checkDomain(principal(), { domain: DOMAIN }))._unsafeUnwrap();
+  await pass(platform, 23 * HOUR_MS, 50);
+  expect(first.requests).toHaveLength(1);
+  await stop();
+});
+
+test("a new owner does not inherit the failures of the previous one", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first, rows, memory, owned, controlPlane, principal } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  first.failure = () => refused;
+  await pass(platform, 50 * DAY_MS, 200);
+  expect(rows.of(DOMAIN as DomainName).failures).toBeGreaterThan(2);
+  await deployed(platform, { function_name: "theirs" }, "other");
+  const add = () => controlPlane.addDomain(principal("other"), { domain: DOMAIN, name: "theirs" });
+  const proof = /with '([^']+)'/.exec((await add())._unsafeUnwrapErr().message)?.[1] as string;
+  memory.dns.remove(`_portside.${DOMAIN}`);
+  memory.dns.add({ type: "TXT", name: `_portside.${DOMAIN}`, value: proof });
+  owned.length = 0;
+  (await add())._unsafeUnwrap();
+  expect(rows.of(DOMAIN as DomainName)).toMatchObject({ failures: 0, reason: null, nextAttemptAt: null });
+  expect(rows.served()).toHaveLength(1);
+  await stop();
+});
+
+test("the failure of an order that ends after the account lost the domain is not stored", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first, owned, rows } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  first.failure = () => {
+    owned.length = 0;
+    return refused;
+  };
+  await pass(platform, 50 * DAY_MS, 200);
+  expect(first.requests).toHaveLength(2);
+  expect(rows.of(DOMAIN as DomainName)).toMatchObject({ chain: expect.anything(), failures: 0, reason: null });
+  await stop();
+});
+
+test("a deployment shows why its host has no certificate, and when the next attempt begins", async () => {
+  const platform = await start(1, 10_000, "memory.invalid");
+  const { keep, stop, first, controlPlane, principal, memory } = platform;
+  const get = async () => (await controlPlane.getDeployment(principal(), { name: "app" }))._unsafeUnwrap();
+  const { hostname } = new URL((await get()).url);
+  memory.dns.add({ type: "CNAME", name: hostname, value: "ingress.memory.invalid" });
+  platform.serve("app", principal().account);
+  first.failure = () => limited(DAY_MS);
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect((await get()).certificate_problem).toMatch(
+    /no certificate for '.+' yet\. .+ too many .+ Next attempt at 2026-/,
+  );
+  first.failure = () => undefined;
+  await pass(platform, DAY_MS, 50);
+  expect(await get()).not.toHaveProperty("certificate_problem");
   await stop();
 });

@@ -111,8 +111,28 @@ test("a change keeps the other columns, and orders that are too old are deleted"
   rows.change(host, { failures: 3, reason: "refused" });
   expect(rows.of(host)).toEqual({ ...before, failures: 3, reason: "refused" });
   const order = { account: acme, registeredDomain: "example.com" as DomainName, kind: "new" } as const;
-  for (const at of [1, 2, 3]) rows.addOrder({ ...order, at: instantOfSeconds(at) }, instantOfSeconds(at - 1));
-  expect(rows.orders().map(({ at }) => at)).toEqual([2, 3].map(instantOfSeconds));
+  const begun = { authority: "ca.example", url: "https://ca.example/order/2" };
+  const week = 7 * 24 * 3600;
+  for (const at of [1, 2, week + 2]) rows.startOrder(host, begun, { ...order, at: instantOfSeconds(at) });
+  rows.startOrder(host, begun, null);
+  expect(rows.of(host)).toMatchObject({ nextOrder: begun.url, nextAuthority: begun.authority });
+  expect(rows.orders().map(({ at }) => at)).toEqual([2, week + 2].map(instantOfSeconds));
+});
+
+test("the start of an order is stored with its place in the budget, or not at all", () => {
+  using db = openState(data);
+  const rows = fill(db);
+  const before = rows.of(host);
+  db.exec("ALTER TABLE certificate_orders RENAME TO away");
+  const counted = { account: acme, registeredDomain: host, kind: "new", at: instantOfSeconds(1) } as const;
+  expect(() => rows.startOrder(host, { authority: "ca", url: "https://ca.example/order/2" }, counted)).toThrow();
+  expect(rows.of(host)).toEqual(before);
+});
+
+test("the states contain no chain and no key", () => {
+  using db = openState(data);
+  const { chain: _chain, key: _key, nextKey: _nextKey, ...state } = fill(db).of(host);
+  expect(new CertificateRows(db).states()).toEqual([state]);
 });
 
 test("the state contains no private key in clear text, and a key does not open as that of another host", () => {

@@ -46,6 +46,7 @@ test("fails on demand", async () => {
     kind: "order_failed",
     message: "Too many certificates.",
     retryAfterMs: 60_000,
+    othersMayIssue: true,
   });
   expect(authority.orders).toBe(0);
   authority.refuse(undefined);

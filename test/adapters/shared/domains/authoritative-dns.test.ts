@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createAuthoritativeDns, isPrivateServer } from "../../../../adapters/shared/domains/authoritative-dns.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import { instantOfSeconds } from "../../../../core/domain/wire/instant.ts";
+import type { RateLimited, Unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { contractTests, type DnsSubject, dnsResolverCases, freshNames } from "../../../contracts/index.ts";
 import { type ServedRecord, startDnsServer } from "../../../support/domains/dns-server.ts";
@@ -143,14 +144,13 @@ test("servers may have private addresses only if the operator's resolver has one
   expect(isPublic.filter(isPrivateServer)).toEqual([]);
 });
 
-test("limits the lookups of each registered domain", async () => {
-  const names = Array.from({ length: 320 }, (_, n) => `a${n}.example.com`);
-  const messages: string[] = [];
-  for (const name of names) {
-    const result = await dns.resolve(name, "A");
-    if (result.isErr()) messages.push(result.error.message);
-  }
-  expect(messages).toHaveLength(20);
-  expect(messages[0]).toContain("Too many DNS lookups");
+test("limits the lookups of each registered domain, and keeps a part for reserved ones", async () => {
+  const names = Array.from({ length: 220 }, (_, n) => `a${n}.example.com`);
+  const failures: (Unavailable | RateLimited)[] = [];
+  for (const name of names) (await dns.resolve(name, "A")).mapErr((failure) => failures.push(failure));
+  expect(failures).toHaveLength(20);
+  expect(failures[0]).toMatchObject({ kind: "rate_limited", message: expect.stringContaining("Too many DNS lookups") });
   expect((await dns.resolve("app.other.test", "A")).isOk()).toBe(true);
+  const reserved = await Promise.all(names.map((name) => dns.resolve(name, "A", { isReserved: true })));
+  expect(reserved.filter((one) => one.isOk())).toHaveLength(100);
 });

@@ -4,14 +4,17 @@ import { expect, test } from "vitest";
 import {
   afterAdvice,
   afterFailure,
+  afterOwnerCheck,
+  forNewOwner,
   type HostCertificate,
   isValid,
   orderDueAt,
   withCertificate,
+  withoutCertificate,
 } from "../../../../core/domain/domains/certificate.ts";
 import { domainStatuses } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
-import { renewalTime, retryLimits } from "../../../../core/domain/domains/renewal.ts";
+import { renewableAt, renewalTime, retryLimits } from "../../../../core/domain/domains/renewal.ts";
 import { type Instant, instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
 
 const MINUTE = 60_000;
@@ -25,27 +28,36 @@ const period = fc
   .tuple(fc.integer({ min: -200 * DAY, max: 200 * DAY }), fc.integer({ min: MINUTE, max: 100 * DAY }))
   .map(([start, length]) => ({ start: at(start), end: at(start + length) }));
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const plan = fc.record({ window: period, askAgainAt: moment, random });
+const advice = fc.record({ window: period, askAgainAt: moment });
+const plan = fc.record({ window: fc.option(period), askAgainAt: moment, random });
 
 const certificate: fc.Arbitrary<HostCertificate> = fc.record({
   host: fc.constant(host),
   life: fc.option(period),
-  authority: fc.constant(null),
+  authority: fc.option(fc.constantFrom("ca.test", "staging.test")),
   renewal: fc.option(plan),
   failures: fc.nat(30),
   reason: fc.option(fc.constant("The authority refused.")),
   nextAttemptAt: fc.option(moment),
+  authorityRetryAt: fc.constant(null),
 });
 
-test("an order is due immediately without a valid certificate, else at the renewal, and never before the next attempt", () => {
+const authorities = ["ca.test"];
+
+const max = (one: Instant, other: Instant): Instant => (one > other ? one : other);
+
+test("an order is due immediately without a valid certificate of a present authority, else at the renewal, and never before the next attempt", () => {
   fc.assert(
     fc.property(certificate, (one) => {
-      const due = orderDueAt(one, now);
+      const due = orderDueAt(one, authorities, now);
       if (one.nextAttemptAt !== null) expect(due >= one.nextAttemptAt).toBe(true);
       const without =
-        one.life === null || !isValid(one, now)
+        one.life === null || !isValid(one, now) || one.authority === "staging.test"
           ? now
-          : renewalTime(one.life, one.renewal?.window, one.renewal?.random ?? 0);
+          : max(
+              renewalTime(one.life, one.renewal?.window ?? undefined, one.renewal?.random ?? 0),
+              renewableAt(one.life),
+            );
       if (one.nextAttemptAt === null || one.nextAttemptAt <= without) expect(due).toBe(without);
       else expect(due).toBe(one.nextAttemptAt);
     }),
@@ -67,9 +79,9 @@ test("a failure delays the next attempt by 1 minute to 1 day, or up to a week if
 
 test("the next request for advice follows after 1 minute to 1 day, and the random point changes only with the window", () => {
   fc.assert(
-    fc.property(fc.option(plan), plan, random, fc.boolean(), (known, advice, next, isSame) => {
-      const window = isSame && known !== null ? known.window : advice.window;
-      const after = afterAdvice(known, { window, askAgainAt: advice.askAgainAt }, next, now);
+    fc.property(fc.option(plan), advice, random, fc.boolean(), (known, { window: other, askAgainAt }, next, isSame) => {
+      const window = isSame && known !== null ? known.window : other;
+      const after = afterAdvice(known, { window, askAgainAt }, next, now);
       expect(after.askAgainAt >= at(MINUTE) && after.askAgainAt <= at(DAY)).toBe(true);
       expect(after.window).toEqual(window);
       if (known === null) expect(after.random).toBe(next);
@@ -78,10 +90,40 @@ test("the next request for advice follows after 1 minute to 1 day, and the rando
   );
 });
 
+test("without advice, the plan stays the same, and the next request follows later", () => {
+  fc.assert(
+    fc.property(fc.option(plan), random, (known, next) => {
+      const after = afterAdvice(known, null, next, now);
+      expect(after).toMatchObject({ window: known?.window ?? null, random: known?.random ?? next });
+      expect(after.askAgainAt).toBe(at(6 * 60 * MINUTE));
+    }),
+  );
+});
+
+test("a check by the owner never extends the pause, and a delay that an authority requires remains", () => {
+  fc.assert(
+    fc.property(fc.nat(30), fc.option(fc.nat(30 * DAY)), fc.boolean(), (failures, retryAfterMs, wasCorrected) => {
+      const failed = afterFailure({ failures }, "refused", retryAfterMs, now);
+      const checked = afterOwnerCheck({ ...withoutCertificate(host), ...failed }, wasCorrected);
+      expect(afterOwnerCheck({ ...withoutCertificate(host), ...checked }, false)).toEqual(checked);
+      const [before, after] = [failed.nextAttemptAt as Instant, checked.nextAttemptAt ?? now];
+      expect(after <= before).toBe(true);
+      const own = wasCorrected ? now : at(Math.min(8 * MINUTE, millisOf(before) - millisOf(now)));
+      const required = failed.authorityRetryAt ?? now;
+      if (before > required) expect(after).toBe(max(own, required));
+      else expect(after).toBe(required);
+      expect(forNewOwner({ ...withoutCertificate(host), ...failed })).toEqual({
+        ...{ failures: 0, reason: null, nextAttemptAt: failed.authorityRetryAt },
+        authorityRetryAt: failed.authorityRetryAt,
+      });
+    }),
+  );
+});
+
 test("a domain is active only with correct records and a valid certificate, and the detail has the reason", () => {
   fc.assert(
     fc.property(certificate, fc.constantFrom(...domainStatuses), (one, status) => {
-      const view = withCertificate({ status, detail: "As checked.", domain: host }, one, now);
+      const view = withCertificate({ status, detail: "As checked." }, one, now);
       expect(view.status === "active").toBe(status === "active" && isValid(one, now) && one.reason === null);
       if (status === "pending") expect(view).toEqual({ status, detail: "As checked." });
       else if (one.life === null) expect(view.status).toBe("pending");

@@ -1,0 +1,286 @@
+/**
+ * Orders the certificate of a host: checks its DNS records, reserves an order in the budget, asks the authorities, and
+ * stores the certificate. A failure delays the next attempt.
+ */
+import { afterFailure, type HostCertificate, isValid } from "../../domain/domains/certificate.ts";
+import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
+import type { DomainName } from "../../domain/domains/domain-name.ts";
+import { type Instant, timestampOf } from "../../domain/wire/instant.ts";
+import { type ControlPlaneError, type Unavailable, unavailable } from "../../errors.ts";
+import type { CertificateAuthority, OrderFailed } from "../../ports/certificate-authority.ts";
+import type { BegunOrder, CertificateHost, CertificatePorts } from "../../ports/certificate-store.ts";
+import type { DomainPorts } from "../../ports/domain-store.ts";
+import type { CallOptions } from "../../ports/system.ts";
+import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
+import type { Context } from "../pipeline/context.ts";
+import { checkReachability, checkRecords } from "./check-records.ts";
+import { OrderReservations, type Reservation } from "./order-reservations.ts";
+
+export interface KeeperDeps {
+  readonly context: Context;
+  readonly domains: DomainPorts;
+  readonly certificates: CertificatePorts;
+  /** The signal stops the keeper. */
+  readonly options: CallOptions;
+}
+
+/** Why a host gets no certificate now. */
+interface Refusal {
+  readonly kind: "refused";
+  readonly message: string;
+  /** The milliseconds after which the authority permits another order; null if it does not say. */
+  readonly retryAfterMs: number | null;
+}
+
+type Issued =
+  | { readonly kind: "issued"; readonly authority: string; readonly chain: string }
+  | Refusal
+  /** The account lost the host during the order. */
+  | { readonly kind: "unwanted" };
+
+/** An attempt to get a certificate. */
+interface Attempt {
+  readonly wanted: CertificateHost;
+  /** The present certificate, and its chain. */
+  readonly certificate: HostCertificate;
+  readonly chain: string | null;
+  /** The key of the next certificate. */
+  readonly key: string;
+  /** The order that an earlier attempt has begun. */
+  readonly begun: BegunOrder | null;
+  readonly reservation: Reservation;
+}
+
+const refusal = (message: string, retryAfterMs: number | null = null): Refusal => ({
+  kind: "refused",
+  message,
+  retryAfterMs,
+});
+
+/** Returns why the records of the host do not permit an order. */
+const recordsRefusal = (host: DomainName, outcome: CheckOutcome): Refusal | undefined => {
+  if (outcome.kind === "no_response") return refusal(`The DNS servers of '${host}' did not respond.`);
+  return outcome.problems.length === 0 ? undefined : refusal(outcome.problems.join(" "));
+};
+
+const authorityRefusal = (name: string, error: OrderFailed | Unavailable): Refusal =>
+  error.kind === "unavailable"
+    ? refusal(`The authority ${name} is not available: ${error.message}`)
+    : refusal(`The authority ${name} issued no certificate: ${error.message}`, error.retryAfterMs);
+
+/** Combines the refusals of several authorities. The next attempt may begin when the first of them permits it. */
+const combined = (refused: readonly Refusal[]): Refusal => {
+  const waits = refused.map(({ retryAfterMs }) => retryAfterMs ?? 0);
+  return refusal(refused.map(({ message }) => message).join(" "), Math.min(...waits) || null);
+};
+
+const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
+  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
+  return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
+};
+
+const stopped = (): Unavailable => unavailable("The platform stops.");
+
+export class CertificateOrders {
+  readonly #deps: KeeperDeps;
+  readonly #reservations: OrderReservations;
+
+  constructor(deps: KeeperDeps) {
+    this.#deps = deps;
+    this.#reservations = new OrderReservations(deps.certificates.store);
+  }
+
+  /** Makes one attempt, and stores its result. Fails only if the platform itself has a problem or stops. */
+  order(wanted: CertificateHost, certificate: HostCertificate): ResultAsync<void, ControlPlaneError> {
+    const { host } = wanted;
+    const { store } = this.#deps.certificates;
+    return safeTry(
+      async function* (this: CertificateOrders) {
+        const problem = recordsRefusal(host, yield* await this.#checkDns(wanted));
+        if (problem !== undefined) return this.#fail(wanted, certificate, problem);
+        const { key, order: begun } = yield* await store.next(host);
+        const chain = yield* await store.chain(host);
+        const reservation = this.#newReservation(wanted, certificate);
+        const permittedAt = this.#continues(begun) ? undefined : yield* await this.#reservations.reserve(reservation);
+        if (permittedAt !== undefined) return this.#postpone(wanted, certificate, reservation, permittedAt);
+        try {
+          const issued = yield* await this.#askAuthorities({ wanted, certificate, chain, key, begun, reservation });
+          return issued.kind === "refused" ? this.#fail(wanted, certificate, issued) : this.#complete(wanted, issued);
+        } finally {
+          this.#reservations.release(reservation);
+        }
+      }.bind(this),
+    );
+  }
+
+  get #now(): Instant {
+    return this.#deps.context.ports.clock.now();
+  }
+
+  #isStopped(): boolean {
+    return this.#deps.options.signal?.aborted === true;
+  }
+
+  /** Checks the records again, also before a renewal. Stores the result of an own domain. */
+  #checkDns(wanted: CertificateHost): ResultAsync<CheckOutcome, ControlPlaneError> {
+    const { domains, options } = this.#deps;
+    const reserved = { ...options, isReserved: true };
+    return safeTry(
+      async function* (this: CertificateOrders) {
+        const beganAt = timestampOf(this.#now);
+        const { host, account, isOwn } = wanted;
+        const stored = isOwn ? yield* await domains.store.find(host, options) : null;
+        if (isOwn && stored?.owner !== account)
+          return ok<CheckOutcome>({ kind: "found", problems: [`'${host}' was removed.`] });
+        const outcome = yield* await (stored === null
+          ? checkReachability(domains, host, reserved)
+          : checkRecords(domains, stored, reserved));
+        // Cancelled lookups say nothing about the domain.
+        if (this.#isStopped()) return err(stopped());
+        if (stored === null) return ok(outcome);
+        const written = await domains.store.write(afterCheck(stored, outcome, beganAt), stored, options);
+        // After a concurrent change, the owner may be another account. The next attempt checks the records again.
+        if (written.isErr() && written.error.kind === "conflict")
+          return ok<CheckOutcome>({ kind: "found", problems: [written.error.message] });
+        return written.map(() => outcome);
+      }.bind(this),
+    );
+  }
+
+  #newReservation({ host, account }: CertificateHost, certificate: HostCertificate): Reservation {
+    const registeredDomain = this.#deps.domains.registeredDomain(host) ?? host;
+    const at = this.#now;
+    return { order: { account, registeredDomain, kind: isValid(certificate, at) ? "renewal" : "new", at } };
+  }
+
+  /** Returns whether an authority can continue the order, which the budget contains already. */
+  #continues(begun: BegunOrder | null): boolean {
+    return this.#deps.certificates.authorities.some(({ name }) => name === begun?.authority);
+  }
+
+  #postpone(
+    wanted: CertificateHost,
+    { host, failures, authorityRetryAt }: HostCertificate,
+    { order }: Reservation,
+    permittedAt: Instant,
+  ): ResultAsync<void, ControlPlaneError> {
+    const { context, certificates } = this.#deps;
+    context.ports.logger.warn("no certificate was ordered, because the budget of orders is used up", { host });
+    const reason = budgetMessage(wanted, order.registeredDomain);
+    return certificates.store.noteAttempt(host, { failures, reason, nextAttemptAt: permittedAt, authorityRetryAt });
+  }
+
+  /**
+   * Asks the authorities in the order of preference, until one issues a certificate or finds a problem of the host. The
+   * authority whose order can continue is the first.
+   */
+  #askAuthorities(attempt: Attempt): ResultAsync<Issued, ControlPlaneError> {
+    const { wanted, begun, reservation } = attempt;
+    const continues = ({ name }: CertificateAuthority) => Number(name === begun?.authority);
+    return safeTry(
+      async function* (this: CertificateOrders) {
+        const refused: Refusal[] = [];
+        const authorities = this.#deps.certificates.authorities;
+        for (const authority of authorities.toSorted((one, other) => continues(other) - continues(one))) {
+          if (!(yield* await this.#isWanted(wanted))) return ok<Issued>({ kind: "unwanted" });
+          if (!continues(authority) && (yield* await this.#reservations.reserve(reservation)) !== undefined) {
+            refused.push(refusal(budgetMessage(wanted, reservation.order.registeredDomain)));
+            break;
+          }
+          const chain = await this.#orderFrom(authority, attempt);
+          if (chain.isOk()) return ok<Issued>({ kind: "issued", authority: authority.name, chain: chain.value });
+          refused.push(authorityRefusal(authority.name, chain.error));
+          if (yield* await this.#endsAttempt(wanted, authority, chain.error)) break;
+        }
+        return ok<Issued>(combined(refused));
+      }.bind(this),
+    );
+  }
+
+  /** Returns whether the account still has the host. Another account may have taken the domain over during an order. */
+  #isWanted({ host, account }: CertificateHost): ResultAsync<boolean, Unavailable> {
+    const { store } = this.#deps.certificates;
+    return store.hosts().map((hosts) => hosts.some((one) => one.host === host && one.account === account));
+  }
+
+  #orderFrom(authority: CertificateAuthority, attempt: Attempt): ResultAsync<string, OrderFailed | Unavailable> {
+    const { context, certificates, options } = this.#deps;
+    const { wanted, certificate, chain, key, begun, reservation } = attempt;
+    const { host } = wanted;
+    const order = begun?.authority === authority.name ? begun.url : undefined;
+    const request = {
+      ...{ host, key, order, responder: certificates.responder },
+      // Another authority does not know the certificate.
+      replaces: certificate.authority === authority.name ? (chain ?? undefined) : undefined,
+      started: (url: string) => {
+        const counted = url === order ? null : reservation;
+        return this.#reservations.start(host, { authority: authority.name, url }, counted);
+      },
+    };
+    return authority.order(request, options).mapErr((error) => {
+      context.ports.logger.warn("an authority issued no certificate", {
+        ...{ host, authority: authority.name, reason: error.message },
+      });
+      return error;
+    });
+  }
+
+  /**
+   * Returns whether no other authority may be asked after a failure. Forgets the order if the authority has ended it, but
+   * keeps that of another authority. Fails if the keeper stops.
+   */
+  #endsAttempt(
+    { host }: CertificateHost,
+    { name }: CertificateAuthority,
+    error: OrderFailed | Unavailable,
+  ): ResultAsync<boolean, Unavailable> {
+    const { store } = this.#deps.certificates;
+    if (this.#isStopped()) return errAsync(stopped());
+    if (error.kind === "unavailable") return okAsync(false);
+    return store
+      .next(host)
+      .andThen(({ order }) => (order?.authority === name ? store.endOrder(host) : okAsync(undefined)))
+      .map(() => !error.othersMayIssue);
+  }
+
+  #complete(
+    wanted: CertificateHost,
+    issued: Exclude<Issued, { readonly kind: "refused" }>,
+  ): ResultAsync<void, ControlPlaneError> {
+    const { host } = wanted;
+    const { context, certificates } = this.#deps;
+    const { logger } = context.ports;
+    return safeTry(
+      async function* (this: CertificateOrders) {
+        if (issued.kind === "unwanted" || !(yield* await this.#isWanted(wanted))) {
+          logger.info("ended an order, because the account no longer has the host", { host });
+          return ok(undefined);
+        }
+        const { life } = yield* await certificates.store.complete(host, issued.authority, issued.chain);
+        logger.info("got a certificate", {
+          ...{ host, authority: issued.authority },
+          notAfter: life === null ? undefined : timestampOf(life.end),
+        });
+        return ok(undefined);
+      }.bind(this),
+    );
+  }
+
+  /** Stores the failure, unless another account has the host now. */
+  #fail(
+    wanted: CertificateHost,
+    certificate: HostCertificate,
+    { message, retryAfterMs }: Refusal,
+  ): ResultAsync<void, ControlPlaneError> {
+    const { host } = wanted;
+    const attempt = afterFailure(certificate, message, retryAfterMs, this.#now);
+    this.#deps.context.ports.logger.warn("could not get a certificate", {
+      ...{ host, failures: attempt.failures, reason: message },
+      nextAttemptAt: attempt.nextAttemptAt === null ? undefined : timestampOf(attempt.nextAttemptAt),
+    });
+    const { store } = this.#deps.certificates;
+    return this.#isWanted(wanted).andThen((isWanted) =>
+      isWanted ? store.noteAttempt(host, attempt) : okAsync(undefined),
+    );
+  }
+}

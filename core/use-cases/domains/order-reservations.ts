@@ -1,0 +1,46 @@
+/** The orders of running attempts, which the budget must count before the store contains them. */
+import type { DomainName } from "../../domain/domains/domain-name.ts";
+import { type CertificateOrder, orderLimits, orderPermittedAt } from "../../domain/domains/order-budget.ts";
+import { type Instant, plusMillis } from "../../domain/wire/instant.ts";
+import type { Unavailable } from "../../errors.ts";
+import type { BegunOrder, CertificateStore } from "../../ports/certificate-store.ts";
+import { okAsync, type ResultAsync } from "../../result.ts";
+
+/** The next order of an attempt. */
+export interface Reservation {
+  readonly order: CertificateOrder;
+}
+
+export class OrderReservations {
+  readonly #store: CertificateStore;
+  readonly #open = new Set<Reservation>();
+
+  constructor(store: CertificateStore) {
+    this.#store = store;
+  }
+
+  /** Reserves an order, unless the attempt has one. Returns when the budget permits it; undefined if it is reserved. */
+  reserve(reservation: Reservation): ResultAsync<Instant | undefined, Unavailable> {
+    if (this.#open.has(reservation)) return okAsync(undefined);
+    const { order } = reservation;
+    return this.#store.orders(plusMillis(order.at, -orderLimits.windowMs)).map((earlier) => {
+      const others = [...this.#open].map((one) => one.order);
+      const permittedAt = orderPermittedAt(order, [...earlier, ...others]);
+      if (permittedAt === undefined) this.#open.add(reservation);
+      return permittedAt;
+    });
+  }
+
+  /**
+   * Stores the start of an order. The attempt needs another reservation for its next order.
+   * @param counted null if the store has counted the order already
+   */
+  start(host: DomainName, begun: BegunOrder, counted: Reservation | null): ResultAsync<void, Unavailable> {
+    if (counted === null) return this.#store.startOrder(host, begun, null);
+    return this.#store.startOrder(host, begun, counted.order).map(() => this.release(counted));
+  }
+
+  release(reservation: Reservation): void {
+    this.#open.delete(reservation);
+  }
+}
