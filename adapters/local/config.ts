@@ -57,6 +57,13 @@ export const localConfigSchema = z
         "File with the certificate chain in PEM, such as a wildcard certificate of --domain. Portside reloads it when it changes",
       ),
     tlsKey: z.string().min(1).optional().describe("File with the private key of --tls-cert in PEM"),
+    tlsConnectionsPerSecond: z
+      .int()
+      .min(0)
+      .default(100)
+      .describe(
+        "Maximum TLS connections per second that each client address may open, after a burst of twice as many; 0 for no limit. The addresses of an IPv6 /64 network count as one",
+      ),
     hstsMaxAge: z
       .int()
       .min(0)

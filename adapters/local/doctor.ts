@@ -14,6 +14,8 @@ import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import { nearestExisting } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
+import { addressProblem, type Interfaces, localTarget } from "./domains/settings.ts";
+import { readDomain } from "./ingress/domain.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
@@ -21,10 +23,8 @@ import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";
 import { judgeState } from "./state/judge-state.ts";
 import { readCertificateFiles } from "./tls/certificate-files.ts";
 
-export interface Examined extends Pick<LocalConfig, "host" | "tlsPort" | "httpPort" | "tlsCert" | "tlsKey"> {
-  readonly dataDir: string;
+export interface Examined extends LocalConfig {
   readonly runner: RunnerChoice;
-  readonly uidRange: string;
 }
 
 const isWritable = (folder: string): boolean => {
@@ -156,20 +156,34 @@ const publicPort = async (what: string, setting: string, host: string, port: num
 /** How long before the end of a certificate the check warns, in milliseconds. */
 const EXPIRES_SOON_MS = 14 * 86_400_000;
 
+const RENEW = "Renew the certificate, and replace the files of --tls-cert and --tls-key; the server reloads them";
+
 const operatorCertificate = (cert: string, key: string): Finding => {
   const what = `certificate ${cert}`;
   try {
     const { validToDate } = new X509Certificate(readCertificateFiles({ cert, key }).chain);
     const message = `valid until ${validToDate.toISOString().slice(0, 10)}`;
     const left = validToDate.getTime() - Date.now();
-    if (left <= 0) return fail(what, `expired on ${validToDate.toISOString().slice(0, 10)}`);
-    return left < EXPIRES_SOON_MS ? warn(what, message) : pass(what, message);
+    if (left <= 0) return fail(what, `expired on ${validToDate.toISOString().slice(0, 10)}`, RENEW);
+    return left < EXPIRES_SOON_MS ? warn(what, message, RENEW) : pass(what, message);
   } catch (error) {
     return fail(what, (error as Error).message);
   }
 };
 
-async function* tls({ host, tlsPort, httpPort, tlsCert, tlsKey }: Examined): AsyncGenerator<Finding> {
+/** An authority must reach the machine at the address that the DNS records contain. */
+const publicAddress = (examined: Examined, interfaces?: Interfaces): Finding => {
+  const { domain } = examined;
+  const target = localTarget(examined, domain === undefined ? undefined : readDomain(domain), interfaces);
+  const problem = addressProblem(examined, target);
+  return problem === undefined
+    ? pass("public address", target.addresses.join(", "))
+    : fail("public address", problem, "portside serve --public-address ADDRESS");
+};
+
+async function* tls(examined: Examined, interfaces?: Interfaces): AsyncGenerator<Finding> {
+  const { host, tlsPort, httpPort, tlsCert, tlsKey, acmeEmail } = examined;
+  if (acmeEmail !== undefined) yield publicAddress(examined, interfaces);
   if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", host, tlsPort);
   if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", host, httpPort);
   if (tlsCert !== undefined && tlsKey !== undefined) yield operatorCertificate(tlsCert, tlsKey);
@@ -182,12 +196,16 @@ const sql = (): Finding => {
 };
 
 /** @param environment the server's environment, which locates programs (`PATH`) */
-export async function* diagnoseLocal(examined: Examined, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
+export async function* diagnoseLocal(
+  examined: Examined,
+  environment: NodeJS.ProcessEnv,
+  interfaces?: Interfaces,
+): AsyncGenerator<Finding> {
   yield pass("Node", process.version);
   yield dataFolder(examined.dataDir);
   yield state(examined.dataDir);
   yield await quarantine(examined.dataDir);
-  yield* tls(examined);
+  yield* tls(examined, interfaces);
   const folder = mkdtempSync(join(tmpdir(), "portside-doctor-"));
   try {
     yield* running(examined, join(folder, "sandbox"), environment);

@@ -71,16 +71,29 @@ const authoritiesOf = (directories: readonly string[]): readonly string[] => {
   return known.length === names.length ? [...new Set(known)] : [];
 };
 
-const ownAddresses = (): readonly string[] =>
-  Object.values(networkInterfaces())
+export type Interfaces = ReturnType<typeof networkInterfaces>;
+
+/**
+ * Returns the public addresses of the machine at which clients reach a port on `host`. A loopback address listens only
+ * on this machine, but a program may forward both families to it.
+ */
+const ownAddresses = (host: string, interfaces: Interfaces): readonly string[] => {
+  const found = Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])
     .map(({ address }) => address)
     .filter(isPublicAddress);
+  if (found.includes(host)) return [host];
+  return host === "0.0.0.0" ? found.filter((address) => isIP(address) === 4) : found;
+};
 
 /** Returns where own domains must point. The addresses are empty if they are not known. */
-export const localTarget = (settings: DomainSettings, domain: Domain | undefined): DomainTarget => ({
+export const localTarget = (
+  settings: DomainSettings & { readonly host: string },
+  domain: Domain | undefined,
+  interfaces: Interfaces = networkInterfaces(),
+): DomainTarget => ({
   host: null,
-  addresses: settings.publicAddress.length > 0 ? settings.publicAddress : ownAddresses(),
+  addresses: settings.publicAddress.length > 0 ? settings.publicAddress : ownAddresses(settings.host, interfaces),
   // Names below `localhost` select services, too.
   platformDomains: [...(domain === undefined ? [] : [domain.name]), "localhost"],
   authorities: authoritiesOf(settings.acmeDirectory),
@@ -100,12 +113,22 @@ export const orderedBelow = (
 ): string | undefined =>
   tlsPort === undefined || tlsCert !== undefined || domain?.proxy !== undefined ? undefined : domain?.name;
 
-export const domainsFeature = (settings: DomainSettings, { addresses }: DomainTarget): Feature => {
+/**
+ * Describes why no certificate can be ordered though `--acme-email` is set, or returns undefined. The machines of most
+ * clouds have only private addresses.
+ */
+export const addressProblem = ({ acmeEmail }: DomainSettings, { addresses }: DomainTarget): string | undefined =>
+  acmeEmail === undefined || addresses.length > 0
+    ? undefined
+    : "this machine has no public IP address with the ports open, which an authority requires; start the server with --public-address ADDRESS, the address that the DNS records contain";
+
+export const domainsFeature = (settings: DomainSettings, target: DomainTarget): Feature => {
   if (settings.acmeEmail === undefined)
     return missing(
       "the server gets no certificates; start it with --acme-email, or put a reverse proxy with a certificate in front of the ingress",
     );
-  return addresses.length === 0
-    ? missing("the server does not know its public address; start it with --public-address")
+  const problem = addressProblem(settings, target);
+  return problem !== undefined
+    ? missing(problem)
     : offered(`with certificates from ${settings.acmeDirectory.map((url) => new URL(url).host).join(", ")}`);
 };

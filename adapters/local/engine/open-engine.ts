@@ -33,6 +33,7 @@ import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
 import { CertificateFiles } from "../tls/certificate-files.ts";
 import { Certificates } from "../tls/certificates.ts";
+import { ConnectionLimiter } from "../tls/connection-limiter.ts";
 import { ServedHosts } from "../tls/served-hosts.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
@@ -204,7 +205,7 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
 };
 
 const tlsConfigOf = (
-  { tlsPort, httpPort, hstsMaxAge }: LocalConfig,
+  { tlsPort, httpPort, hstsMaxAge, tlsConnectionsPerSecond: perSecond }: LocalConfig,
   state: StoredState,
   hosts: ServedHosts,
   logger: Logger,
@@ -214,6 +215,7 @@ const tlsConfigOf = (
     https: { port: tlsPort, previous: state.sharedPort("tls_port") },
     http: httpPort === undefined ? undefined : { port: httpPort, previous: state.sharedPort("http_port") },
     certificates: new Certificates(hosts, logger),
+    connections: new ConnectionLimiter({ perSecond, logger }),
     challenges: hosts,
     hstsSeconds: hstsMaxAge,
   };

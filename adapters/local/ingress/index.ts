@@ -3,12 +3,13 @@
  * host name selects the service: `NAME.localhost` or `NAME.DOMAIN`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Server } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
 import { type Certificates, hostOf } from "../tls/certificates.ts";
+import type { ConnectionLimiter } from "../tls/connection-limiter.ts";
 import { type HttpPortDeps, serveHttpPort } from "../tls/http-port.ts";
 import type { ServedHosts } from "../tls/served-hosts.ts";
 import type { TlsAcceptorDeps } from "../tls/tls-acceptor.ts";
@@ -26,7 +27,7 @@ import { serveOverHttp2 } from "./http2.ts";
 import { type Handlers, Listener } from "./listener.ts";
 import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
 import { type ActiveRevision, ServiceRoute } from "./service-route.ts";
-import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
+import { mayUpgrade, refuseUnknownHost, serveUpgrade, type UpgradeHeaders } from "./upgrade.ts";
 
 export interface IngressConfig extends ProxyDeps {
   readonly host: string;
@@ -65,6 +66,7 @@ export interface TlsConfig {
   /** The port that redirects to HTTPS; undefined for none. */
   readonly http: PublicPort | undefined;
   readonly certificates: Pick<Certificates, "find" | "fallback" | "covers">;
+  readonly connections: Pick<ConnectionLimiter, "admit">;
   readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
   /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
   readonly hstsSeconds: number;
@@ -102,8 +104,9 @@ const MAX_KEPT = 128;
 
 const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
 
-const answerStream = (stream: ServerHttp2Stream, answer: ErrorResponse): void => {
-  stream.respond({ ":status": answer.status, "content-type": "application/json" });
+/** @param added headers of every response */
+const answerStream = (stream: ServerHttp2Stream, answer: ErrorResponse, added: OutgoingHttpHeaders = {}): void => {
+  stream.respond({ ...added, ":status": answer.status, "content-type": "application/json" });
   stream.end(errorBody(answer));
 };
 
@@ -421,21 +424,22 @@ export class Ingress {
     return name === undefined ? undefined : this.route(name);
   }
 
-  #sharedHandlers(): Handlers {
-    return this.#handlers((name) => this.#routeOf(name), this.#config.platform);
+  #sharedHandlers(added?: UpgradeHeaders): Handlers {
+    return this.#handlers((name) => this.#routeOf(name), this.#config.platform, added);
   }
 
-  #acceptorDeps({ certificates, challenges }: TlsConfig): TlsAcceptorDeps {
+  #acceptorDeps({ certificates, connections, challenges }: TlsConfig): TlsAcceptorDeps {
     return {
-      certificates,
+      ...{ certificates, connections },
+      hasService: (host) => this.#routeOf(host) !== undefined,
       challengeOf: (host) => challenges.challengeCertificate(host),
       speaksHttp2: (host) => this.#routeOf(host)?.serving?.template.useHttp2 === true,
     };
   }
 
   #tlsHandlers({ hstsSeconds }: TlsConfig): Handlers {
-    const handlers = this.#sharedHandlers();
-    const headers = hstsSeconds === 0 ? {} : { "strict-transport-security": `max-age=${hstsSeconds}` };
+    const headers: UpgradeHeaders = hstsSeconds === 0 ? {} : { "strict-transport-security": `max-age=${hstsSeconds}` };
+    const handlers = this.#sharedHandlers(headers);
     return {
       ...handlers,
       request: (req, res) => {
@@ -451,8 +455,8 @@ export class Ingress {
           !isCovered(plainHost(authority), connection as TLSSocket) ||
           isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined) ||
           (route !== undefined && route.serving?.template.useHttp2 !== true);
-        if (isMisdirected) answerStream(stream, MISDIRECTED);
-        else if (route === undefined) answerStream(stream, UNKNOWN_HOST);
+        if (isMisdirected) answerStream(stream, MISDIRECTED, headers);
+        else if (route === undefined) answerStream(stream, UNKNOWN_HOST, headers);
         else void serveOverHttp2(this.#config, fromStream(stream, received, connection, headers), route);
       },
     };
@@ -488,6 +492,7 @@ export class Ingress {
   #handlers(
     routeOf: (host: string | undefined) => ServiceRoute | undefined,
     platform?: IngressConfig["platform"],
+    added: UpgradeHeaders = {},
   ): Handlers {
     const deps = this.#config;
     const refuse = (req: IncomingMessage, res: ServerResponse) => {
@@ -508,8 +513,8 @@ export class Ingress {
       mayUpgrade,
       upgrade: (req, socket, head) => {
         const route = find(req.headers.host, req.url);
-        if (route === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-        else void serveUpgrade(deps, req, socket, head, route);
+        if (route === undefined) refuseUnknownHost(socket, added, deps.ids.id());
+        else void serveUpgrade({ ...deps, added }, req, socket, head, route);
       },
       stream: (stream, headers, connection) => {
         // The `close` event that follows ends the request.

@@ -14,6 +14,7 @@ import {
   NO_UPGRADE,
   responseToRefusal,
   TIMED_OUT,
+  UNKNOWN_HOST,
 } from "./error-responses.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import { isUnreachable } from "./pooled-instance.ts";
@@ -36,16 +37,26 @@ const headText = (status: number, reason: string, headers: Head): string => {
   return `${[`HTTP/1.1 ${status} ${reason}`, ...lines].join("\r\n")}\r\n\r\n`;
 };
 
-const refuse = (socket: Socket, answer: ErrorResponse, requestId: string): void => {
+/** Headers of every response to an upgrade, unless the service sets them. */
+export type UpgradeHeaders = Readonly<Record<string, string>>;
+
+export interface UpgradeDeps extends ProxyDeps {
+  readonly added: UpgradeHeaders;
+}
+
+const refuse = (socket: Socket, answer: ErrorResponse, requestId: string, added: UpgradeHeaders): void => {
   const body = errorBody(answer);
   const length = { "content-length": String(Buffer.byteLength(body)) };
-  const head = { ...errorHeaders(answer, requestId), ...length, connection: "close" };
+  const head = { ...added, ...errorHeaders(answer, requestId), ...length, connection: "close" };
   socket.write(headText(answer.status, "Refused", head) + body);
   socket.destroySoon();
 };
 
+export const refuseUnknownHost = (socket: Socket, added: UpgradeHeaders, requestId: string): void =>
+  refuse(socket, UNKNOWN_HOST, requestId, added);
+
 export const serveUpgrade = async (
-  deps: ProxyDeps,
+  deps: UpgradeDeps,
   req: IncomingMessage,
   socket: Socket,
   head: Buffer,
@@ -76,7 +87,7 @@ export const serveUpgrade = async (
     );
   };
   const refuseUpgrade = (answer: ErrorResponse) => {
-    refuse(socket, answer, requestId);
+    refuse(socket, answer, requestId, deps.added);
     log(answer.status, route.serving);
   };
   const gone = new AbortController();
@@ -115,12 +126,12 @@ export const serveUpgrade = async (
   const fail = (answer: ErrorResponse) => {
     if (status !== 0 || socket.destroyed) return void socket.destroy();
     status = answer.status;
-    refuse(socket, answer, requestId);
+    refuse(socket, answer, requestId, deps.added);
   };
   const timer = setTimeout(() => fail(TIMED_OUT), serving.template.timeout * 1000);
   const answerHead = (answer: IncomingMessage): Head => {
     status = answer.statusCode ?? 502;
-    return responseHeaders(answer.headers, requestId, cookie);
+    return { ...deps.added, ...responseHeaders(answer.headers, requestId, cookie) };
   };
   socket.setNoDelay(true);
   upstream.on("error", (error: NodeJS.ErrnoException) => {

@@ -17,7 +17,10 @@ const read = (path: string, setting: string): string => {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new Error(`${setting} ${path} cannot be read: ${(cause as Error).message}.`, { cause });
+    throw new Error(
+      `${setting} ${path} cannot be read: ${(cause as Error).message}. Pass the path of a PEM file that this user may read.`,
+      { cause },
+    );
   }
 };
 
@@ -37,7 +40,7 @@ export const readCertificateFiles = ({ cert, key }: CertificatePaths): Certifica
   } catch (cause) {
     const { message } = cause as Error;
     throw new Error(
-      `--tls-cert ${cert} and --tls-key ${key} are not a certificate and its private key in PEM: ${message}.`,
+      `--tls-cert ${cert} and --tls-key ${key} are not a certificate and its private key in PEM: ${message}. Pass the certificate chain and the key of its first certificate.`,
       { cause },
     );
   }
@@ -85,7 +88,10 @@ export class CertificateFiles implements Disposable {
       this.#current = readCertificateFiles(this.#paths);
       this.#logger.info("loaded the changed certificate", { file: this.#paths.cert });
     } catch (cause) {
-      this.#logger.warn("the changed certificate cannot be used; the previous one stays", { cause });
+      this.#logger.warn("the changed certificate cannot be used; the previous one stays", {
+        cause,
+        next: "replace both files with a certificate and its private key",
+      });
     }
   }
 

@@ -16,7 +16,7 @@ export interface CertificateSource {
    * same object until the certificate changes.
    */
   find(host: string): Certificate | undefined;
-  /** The certificate for other host names, and for clients that send no host name. */
+  /** The certificate for the other host names that it contains, and for clients that send no host name. */
   readonly fallback: Certificate | undefined;
 }
 
@@ -76,10 +76,14 @@ export class Certificates {
     return this.#contexts.size;
   }
 
-  /** Returns the context for the host name that a client sent, or undefined if no certificate can be used. */
+  /**
+   * Returns the context for the host name that a client sent, or undefined if no certificate contains the host name. A
+   * client that sent no host name gets the fallback.
+   */
   find(serverName: string | undefined): SecureContext | undefined {
-    const host = serverName === undefined ? undefined : hostOf(serverName);
-    return (host === undefined ? undefined : this.#own(host)) ?? this.#general()?.context;
+    if (serverName === undefined) return this.#general()?.context;
+    const host = hostOf(serverName);
+    return host === undefined ? undefined : (this.#own(host) ?? this.#generalFor(host));
   }
 
   get fallback(): Certificate | undefined {
@@ -90,7 +94,13 @@ export class Certificates {
   covers(name: string): boolean {
     const host = hostOf(name);
     if (host === undefined) return false;
-    return this.#own(host) !== undefined || this.#general()?.leaf.checkHost(host) !== undefined;
+    return this.#own(host) !== undefined || this.#generalFor(host) !== undefined;
+  }
+
+  /** Returns the context of the fallback if its certificate contains the host. */
+  #generalFor(host: string): SecureContext | undefined {
+    const general = this.#general();
+    return general?.leaf.checkHost(host) === undefined ? undefined : general.context;
   }
 
   #own(host: string): SecureContext | undefined {

@@ -1,10 +1,11 @@
 /** Terminates TLS for the connections to one port. */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { createServer, type Server, type TLSSocket } from "node:tls";
+import { createServer, type SecureContext, type Server, type TLSSocket } from "node:tls";
 import { CHALLENGE_PROTOCOL } from "../../shared/domains/challenge-certificate.ts";
 import { type Certificate, type Certificates, contextOf, handshakeSettings, hostOf } from "./certificates.ts";
 import { type ClientHello, readClientHello } from "./client-hello.ts";
+import type { ConnectionLimiter } from "./connection-limiter.ts";
 
 const HANDSHAKE_MS = 10_000;
 
@@ -27,10 +28,15 @@ const sendAlert = (socket: Socket, description: number): void => {
   socket.resume();
 };
 
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
 export interface TlsAcceptorDeps {
   readonly certificates: Pick<Certificates, "find" | "fallback">;
   /** Returns the certificate that answers the validation of a host, or undefined if no validation is pending. */
   readonly challengeOf: (host: string) => Certificate | undefined;
+  readonly connections: Pick<ConnectionLimiter, "admit">;
+  /** Returns true if a service has the host. */
+  readonly hasService: (host: string) => boolean;
   /** Returns true if the service of the host speaks HTTP/2. */
   readonly speaksHttp2: (host: string) => boolean;
 }
@@ -43,24 +49,28 @@ export class TlsAcceptor {
   #ticketKeys = randomBytes(TICKET_KEY_BYTES);
   /** The certificate for clients that send no host name. */
   #nameless: Certificate | undefined;
+  /** Ends the handshakes in the limiter, by the clients' addresses and ports. */
+  readonly #handshakes = new Map<string, () => void>();
 
   /** @param ready receives each connection after its handshake */
   constructor(deps: TlsAcceptorDeps, ready: (socket: TLSSocket) => void) {
     this.#deps = deps;
-    const { certificates } = deps;
     this.#server = createServer(
       {
         ...handshakeSettings,
         handshakeTimeout: HANDSHAKE_MS,
         ticketKeys: this.#ticketKeys,
-        SNICallback: (name, done) => done(null, certificates.find(name)),
+        SNICallback: (name, done) => done(null, this.#contextFor(name)),
         ALPNCallback: ({ servername, protocols }) => {
           // Node passes false if the client sends no host name.
           if (protocols.includes("h2") && deps.speaksHttp2(servername || "")) return "h2";
           return protocols.includes("http/1.1") ? "http/1.1" : undefined;
         },
       },
-      ready,
+      (socket) => {
+        this.#handshakes.get(peerOf(socket))?.();
+        ready(socket);
+      },
     );
     this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
     this.#challenges = createServer(
@@ -84,8 +94,19 @@ export class TlsAcceptor {
     }, TICKET_KEY_MS).unref();
   }
 
-  /** Begins the handshake of a new connection. A client must send its first message, or close, within the time limit. */
+  /**
+   * Begins the handshake of a new connection. A client must send its first message, or close, within the time limit.
+   * Closes the connection with a reset, which costs least, if the client has opened too many.
+   */
   accept(socket: Socket): void {
+    const end = this.#deps.connections.admit(socket.remoteAddress ?? "");
+    if (end === undefined) return void socket.resetAndDestroy();
+    const peer = peerOf(socket);
+    this.#handshakes.set(peer, end);
+    socket.once("close", () => {
+      this.#handshakes.delete(peer);
+      end();
+    });
     const timer = setTimeout(() => socket.destroy(), HANDSHAKE_MS);
     socket.once("close", () => clearTimeout(timer));
     socket.on("error", () => socket.destroy());
@@ -113,9 +134,21 @@ export class TlsAcceptor {
       const host = serverName === undefined ? undefined : hostOf(serverName);
       return host !== undefined && this.#deps.challengeOf(host) !== undefined ? this.#challenges : undefined;
     }
-    if (this.#deps.certificates.find(serverName) === undefined) return undefined;
+    if (this.#contextFor(serverName) === undefined) return undefined;
     if (serverName === undefined) this.#useFallback();
     return this.#server;
+  }
+
+  /**
+   * A service whose certificate does not exist yet gets the fallback, so that its users see a certificate error. An
+   * invented host name gets no certificate, because a handshake for it would only use CPU.
+   */
+  #contextFor(serverName: string | undefined): SecureContext | undefined {
+    const { certificates, hasService } = this.#deps;
+    const context = certificates.find(serverName);
+    if (context !== undefined || serverName === undefined) return context;
+    const host = hostOf(serverName);
+    return host !== undefined && hasService(host) ? certificates.find(undefined) : undefined;
   }
 
   /** Node does not ask for a context if the client sends no host name. */

@@ -10,9 +10,19 @@ export const urlOf = (host: string, port: number): string => {
   return `http://${reached}:${port}`;
 };
 
-/** Returns undefined if there is no such port. */
-export const httpsUrlOf = (host: string, port: number | undefined): string | undefined =>
-  port === undefined ? undefined : urlOf(host, port).replace("http:", "https:");
+/**
+ * Returns the URL of the port with TLS: below the domain, because its certificates contain no addresses. Returns
+ * undefined if there is no such port.
+ */
+export const httpsUrlOf = (
+  { host, domain }: Pick<ServeSettings, "host" | "domain">,
+  port: number | undefined,
+): string | undefined => {
+  if (port === undefined) return undefined;
+  const url = new URL(urlOf(host, port).replace("http:", "https:"));
+  if (domain !== undefined) url.hostname = new URL(domain.includes("://") ? domain : `https://${domain}`).hostname;
+  return url.origin;
+};
 
 export type Listen = (host: string, port: number) => Promise<Listening>;
 

@@ -89,7 +89,7 @@ export const startEngineAndServer = async (
     ...facts,
     url: urlOf(settings.host, apiPort),
     ingress: urlOf(settings.host, engine.ingressPort),
-    https: httpsUrlOf(settings.host, engine.tlsPort),
+    https: httpsUrlOf(settings, engine.tlsPort),
     replaced: upgrades.replaced,
     stop: () => teardown.disposeAsync(),
   };

@@ -16,7 +16,7 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 const announce = (
   io: Io,
   json: boolean,
-  { console = true }: ServeSettings,
+  { console = true, domain }: ServeSettings,
   { url, ingress, https, metrics, apiKey, capabilities }: Serving,
 ): void => {
   if (json) return printJson(io, { event: "ready", url, ingress, https, metrics, api_key: apiKey });
@@ -25,7 +25,8 @@ const announce = (
   if (console) print(io, `  Console   ${url}/console/  (sign in with the API key, or run 'portside console')`);
   if (ingress !== undefined)
     print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
-  if (https !== undefined) print(io, `  HTTPS     ${https}`);
+  if (https !== undefined)
+    print(io, `  HTTPS     ${domain === undefined ? https : https.replace("https://", "https://NAME.")}`);
   if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
   print(io, `  Runner    ${capabilities.runner}`);
   if (apiKey === undefined) return;
@@ -84,7 +85,9 @@ const startNew = async (settings: ServeSettings, input: Input, io: Io, lifeline?
         ? `The platform listens on ${settings.host} without TLS. Set --tls-port, or put a proxy with TLS in front of it.`
         : `The API listens on ${settings.host}:${settings.port} without TLS. Put a proxy with TLS in front of it.`,
     );
-  const { isolation, runs } = serving.capabilities;
+  const { isolation, runs, domains } = serving.capabilities;
+  if (settings.acmeEmail !== undefined && !domains.supported)
+    warn(io, `The server orders no certificates: ${domains.reason}.`);
   if (runs.supported && isolation === "none")
     warn(
       io,

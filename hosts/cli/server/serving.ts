@@ -135,7 +135,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
     ...serving,
     url: urlOf(settings.host, port),
     ingress: ingressPort === undefined ? undefined : urlOf(settings.host, ingressPort),
-    https: httpsUrlOf(settings.host, tlsPort),
+    https: httpsUrlOf(settings, tlsPort),
   };
 };
 

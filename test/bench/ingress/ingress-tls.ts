@@ -66,7 +66,18 @@ const benchOf = ({ name, title, bound, header }: Load): Bench => ({
     mkdirSync(source);
     upstreamSource(source, program);
     const files = writeCertificate(folder);
-    const tls = ["--domain", DOMAIN, "--tls-port", "0", "--tls-cert", files.cert, "--tls-key", files.key];
+    const tls = [
+      "--domain",
+      DOMAIN,
+      "--tls-port",
+      "0",
+      "--tls-connections-per-second",
+      "0",
+      "--tls-cert",
+      files.cert,
+      "--tls-key",
+      files.key,
+    ];
     const server = await startServer("--runner", "process", "--requests-per-minute", "1000000000", ...tls);
     await server.cli("deploy", source, "--name", "upstream");
     const [deployed] = JSON.parse(await server.cli("list", "--json")) as [{ url: string }];

@@ -17,7 +17,7 @@ export interface TlsTarget {
 export const handshake = async (
   { port, ca }: TlsTarget,
   servername: string,
-  options: ConnectionOptions = {},
+  options: ConnectionOptions & { readonly localAddress?: string } = {},
 ): Promise<TLSSocket> => {
   const socket = connect({ host: "127.0.0.1", port, ca, servername, ...options });
   await once(socket, "secureConnect");

@@ -1,6 +1,7 @@
 /** A named ingress with a TLS port and an HTTP port. */
 import type { TlsConfig } from "../../../adapters/local/ingress/index.ts";
 import { type Certificate, Certificates } from "../../../adapters/local/tls/certificates.ts";
+import { ConnectionLimiter } from "../../../adapters/local/tls/connection-limiter.ts";
 import { silentLogger } from "../logs/silent-logger.ts";
 
 export interface TestTls {
@@ -14,7 +15,12 @@ export interface TestTls {
   readonly challengeAnswers: Map<string, string>;
 }
 
-export const testTls = (hosts: Readonly<Record<string, Certificate>>, fallback?: Certificate): TestTls => {
+/** @param perSecond the connections that a client may open per second; 0 for no limit */
+export const testTls = (
+  hosts: Readonly<Record<string, Certificate>>,
+  fallback?: Certificate,
+  perSecond = 0,
+): TestTls => {
   const certificates = new Map(Object.entries(hosts));
   const challengeCertificates = new Map<string, Certificate>();
   const challengeAnswers = new Map<string, string>();
@@ -25,6 +31,7 @@ export const testTls = (hosts: Readonly<Record<string, Certificate>>, fallback?:
       https: { port: 0, previous: undefined },
       http: { port: 0, previous: undefined },
       certificates: served,
+      connections: new ConnectionLimiter({ perSecond, logger: silentLogger }),
       challenges: {
         challengeCertificate: (host) => challengeCertificates.get(host),
         challengeAnswer: (host, token) => challengeAnswers.get(`${host} ${token}`),

@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import type { Ingress, ListeningPort } from "../../../../adapters/local/ingress/index.ts";
 import { startNamedIngress } from "../../../support/handover/named-ingress.ts";
 import { createTestAuthority } from "../../../support/tls/test-authority.ts";
-import { failedHandshake, helloOf, sendTls } from "../../../support/tls/tls-clients.ts";
+import { failedHandshake, handshake, helloOf, sendTls } from "../../../support/tls/tls-clients.ts";
 import { testTls } from "../../../support/tls/tls-ingress.ts";
 
 const authority = createTestAuthority();
@@ -100,6 +100,24 @@ test("closes connections whose clients hold them open: silent, halfway, after an
   await once(validation, "secureConnect");
   await expect.poll(() => connectionsTo(named.ingress)).toBe(0);
   for (const socket of [...held, raw]) socket.destroy();
+});
+
+test("closes the connections of a client that opens too many, and admits the others", async () => {
+  const tls = testTls({ [HOST]: authority.issue(HOST) }, undefined, 5);
+  await using named = await startNamedIngress("one", [], { tls: tls.config });
+  const target = { port: named.ingress.tlsPort as number, ca: authority.ca };
+  const from = (localAddress: string) =>
+    handshake(target, HOST, { localAddress }).then(
+      (socket) => {
+        socket.destroy();
+        return "admitted";
+      },
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+  const results = await Promise.all(Array.from({ length: 40 }, () => from("127.0.0.2")));
+  expect(results.filter((result) => result === "ECONNRESET").length).toBeGreaterThan(20);
+  expect(await from("127.0.0.3")).toBe("admitted");
+  await expect.poll(() => connectionsTo(named.ingress)).toBe(0);
 });
 
 const collectGarbage = (): number => {

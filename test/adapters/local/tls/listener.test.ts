@@ -1,5 +1,7 @@
 /** The TLS port with real clients: certificates by host name, protocols, drains and challenges. */
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
 import { Agent } from "node:https";
 import { expect, test } from "vitest";
 import WebSocket from "ws";
@@ -42,7 +44,9 @@ test("carries WebSockets", async () => {
   const socket = new WebSocket(`wss://127.0.0.1:${one.target.port}`, {
     ...{ ca, servername: "app.localhost", headers: { host: "app.localhost" } },
   });
-  await once(socket, "open");
+  const [answer] = (await once(socket, "upgrade")) as [IncomingMessage];
+  expect(answer.headers["strict-transport-security"]).toBe("max-age=60");
+  if (socket.readyState !== WebSocket.OPEN) await once(socket, "open");
   socket.send("hello");
   expect(String((await once(socket, "message"))[0])).toBe("one hello");
   socket.terminate();
@@ -58,6 +62,22 @@ test("offers HTTP/2 for services that speak it, and HTTP/1.1 for the others", as
   );
 });
 
+const statusAndHsts = async (session: ClientHttp2Session, sent: OutgoingHttpHeaders) => {
+  const { status, headers } = await sendOver(session, sent);
+  return [status, headers["strict-transport-security"]];
+};
+
+test("sends HSTS with the refusal of an upgrade", async () => {
+  await using one = await start();
+  const socket = new WebSocket(`wss://127.0.0.1:${one.target.port}`, {
+    ...{ ca, servername: "app.localhost", headers: { host: "none.localhost" } },
+  });
+  socket.on("error", () => undefined);
+  const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+  expect([answer.statusCode, answer.headers["strict-transport-security"]]).toEqual([404, "max-age=60"]);
+  socket.terminate();
+});
+
 test("answers 421 to a request over HTTP/2 for a host that the connection cannot serve", async () => {
   await using one = await start();
   const session = await openTlsSession(one.target, "rpc.localhost");
@@ -65,8 +85,9 @@ test("answers 421 to a request over HTTP/2 for a host that the connection cannot
   expect([reply.status, reply.text, reply.headers["strict-transport-security"]]).toEqual([200, "one", "max-age=60"]);
   const misdirected = ["app.example.com", "app.localhost"].map((host) => ({ ":path": "/", ":authority": host }));
   for (const headers of [...misdirected, { ":path": "/_portside/x", ":authority": "rpc.localhost" }])
-    expect((await sendOver(session, headers)).status).toBe(421);
-  expect((await sendOver(session, { ":path": "/", ":authority": "none.localhost" })).status).toBe(404);
+    expect(await statusAndHsts(session, headers)).toEqual([421, "max-age=60"]);
+  const unknown = { ":path": "/", ":authority": "none.localhost" };
+  expect(await statusAndHsts(session, unknown)).toEqual([404, "max-age=60"]);
   session.destroy();
 });
 
@@ -85,11 +106,11 @@ test("refuses a host name without a certificate", async () => {
     expect(await failedHandshake(one.target, host)).toContain("unrecognized name");
 });
 
-test("presents the operator's certificate for other host names, and to clients that send none", async () => {
+test("presents the operator's certificate for its host names, for services, and to clients that send no name", async () => {
   const fallback = authority.issue("*.apps.example");
   await using one = await start(testTls({ "app.localhost": authority.issue("app.localhost") }, fallback));
   const options = { checkServerIdentity: () => undefined };
-  for (const host of ["x.apps.example", "other.example", ""]) {
+  for (const host of ["x.apps.example", "rpc.localhost", ""]) {
     const socket = await handshake(one.target, host, options);
     expect(socket.getPeerCertificate().subjectaltname).toBe("DNS:*.apps.example");
     socket.destroy();
@@ -98,6 +119,12 @@ test("presents the operator's certificate for other host names, and to clients t
   const nameless = await handshake(one.target, "", { ...options, ALPNProtocols: ["h2", "http/1.1"] });
   expect(nameless.alpnProtocol).toBe("http/1.1");
   nameless.destroy();
+});
+
+test("refuses other host names, though the operator has a certificate", async () => {
+  await using one = await start(testTls({}, authority.issue("*.apps.example")));
+  for (const host of ["apps.example", "other.example", "none.localhost", "a.x.apps.example", "127.0.0.1"])
+    expect(await failedHandshake(one.target, host)).toContain("unrecognized name");
 });
 
 test("presents a new certificate to new connections, and keeps the open ones", async () => {
