@@ -48,7 +48,7 @@ const slow = [
   "test/examples/shell-snippets.test.ts",
   "test/examples/snippets.test.ts",
   "test/hosts/cli/completion/completion.test.ts",
-  "test/hosts/cli/deploy/{env-file,shell,source-watch}.test.ts",
+  "test/hosts/cli/deploy/{env-file,over-100-mib,shell,source-watch}.test.ts",
   "test/hosts/cli/prove/kills.test.ts",
   "test/hosts/cli/prove/lies.test.ts",
   "test/hosts/cli/prove/local.test.ts",

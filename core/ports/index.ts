@@ -143,7 +143,7 @@ export type {
   RolloutRequest,
   ServicePlatform,
 } from "./service-platform.ts";
-export type { SessionHolder, SessionSecrets, Sessions } from "./sessions.ts";
+export type { CreateSessionOptions, SessionHolder, SessionSecrets, Sessions } from "./sessions.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export {
   isSqlFailure,

@@ -22,6 +22,11 @@ export interface SessionHolder {
   readonly expiresAt: Instant | undefined;
 }
 
+export interface CreateSessionOptions extends CallOptions {
+  /** The id of a session that the caller revokes after the new session has started. */
+  readonly replaces?: string | undefined;
+}
+
 /**
  * Stores sessions and sign-in links. An adapter must store hashes of the secrets, never the secrets. Each secret must
  * have at least 256 random bits.
@@ -47,7 +52,7 @@ export interface Sessions {
    */
   create(
     holder: SessionHolder,
-    options?: CallOptions,
+    options?: CreateSessionOptions,
   ): ResultAsync<{ readonly session: Session; readonly secrets: SessionSecrets }, Unavailable>;
   /**
    * Returns the principal of a session (`principalOfSession`). The secrets are untrusted: the caller may pass any text.

@@ -2,7 +2,7 @@
  * Packs a source into a tar.gz, in a browser and in Node. The same files produce the same bytes, so the digest of an
  * unchanged source stays the same.
  */
-import { archiveLimits } from "../../core/domain/accounts/limits.ts";
+import { sourceObjectBytes } from "../../core/domain/accounts/limits.ts";
 import { ArchiveContents } from "../../core/domain/deploy/archive.ts";
 import { formatMemory } from "../../core/domain/deploy/resources.ts";
 import { MODE_BYTES, packedMode } from "../../core/domain/deploy/source/packing.ts";
@@ -115,21 +115,21 @@ export interface PackProgress {
 }
 
 /** Throws a `PackError` if an archive is larger than the limit. */
-export const checkArchiveSize = (bytes: number): void => {
-  if (bytes > archiveLimits.fileBytes)
-    throw new PackError(
-      `The packed source is larger than the limit of ${formatMemory(archiveLimits.fileBytes)}. ${EXCLUDE} Or upload the tar.gz to a volume, and deploy it with the field source_object.`,
-    );
+export const checkArchiveSize = (bytes: number, maxBytes: number = sourceObjectBytes): void => {
+  if (bytes > maxBytes)
+    throw new PackError(`The packed source is larger than the limit of ${formatMemory(maxBytes)}. ${EXCLUDE}`);
 };
 
 /**
  * Yields the tar.gz of a source. Fails with a `PackError` if the source has no files or exceeds the limits of an
  * archive.
  * @param progress called before the first file and after each file
+ * @param maxBytes the limit of the archive
  */
 export async function* packSource(
   tree: SourceTree,
   progress: (progress: PackProgress) => void = () => {},
+  maxBytes?: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const { files } = await walkSource(tree);
   if (files.length === 0) throw new PackError("The folder has no files to deploy. Check the ignore files.");
@@ -139,7 +139,7 @@ export async function* packSource(
   let bytes = 0;
   for await (const chunk of gzip(inChunks(tar))) {
     bytes += chunk.length;
-    checkArchiveSize(bytes);
+    checkArchiveSize(bytes, maxBytes);
     yield chunk as Uint8Array<ArrayBuffer>;
   }
 }

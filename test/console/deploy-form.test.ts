@@ -1,4 +1,5 @@
 /** Deploying from the console: by drop, by file input and by keyboard, with the settings of the form. */
+import { randomBytes } from "node:crypto";
 import { chmodSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -63,6 +64,47 @@ test("deploys a folder that is dropped on the deployments, with the bytes that t
   const digest = (await newestRelease("packed-by-cli"))?.source_digest;
   expect(digest).toMatch(/[0-9a-f]{64}/);
   expect((await newestRelease("dropped-app"))?.source_digest).toBe(digest);
+});
+
+/** Opens the form with a limit of about 1 KiB for sources in requests. */
+const openWithLowLimit = async (): Promise<ConsolePage> => {
+  const opened = await open("#/");
+  await opened.page.route("**/assets/*.js", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replaceAll("fileBytes:100*", "fileBytes:.001*") });
+  });
+  await opened.page.goto(`${served.url}/console/#/deploy`);
+  await opened.page.reload();
+  return opened;
+};
+
+test("deploys a source over the limit through a volume, and deletes the object", async () => {
+  await using opened = await openWithLowLimit();
+  const { page } = opened;
+  const file = { "server.js": "run()", "random.txt": randomBytes(20_000).toString("base64") };
+  using large = folderWith(file);
+  await page.getByLabel("Folder", { exact: true }).setInputFiles(large.path);
+  await page.getByLabel("Name").fill("large-app");
+  const objects = async () => (await served.client.listObjects({ volume: "portside-sources" })).objects;
+
+  // The storage does not answer, until the user cancels.
+  const storage = (url: URL): boolean => url.origin !== new URL(served.url).origin;
+  await page.route(storage, () => {});
+  await page.getByRole("button", { name: "Deploy", exact: true }).click();
+  await page.getByText("to the volume 'portside-sources'…").waitFor();
+  await page.getByRole("button", { name: "Cancel the deploy" }).click();
+  await page.getByText("The deploy was cancelled. To start over, choose Deploy again.").waitFor();
+  await page.unroute(storage);
+  expect(await objects()).toEqual([]);
+
+  await page.getByRole("button", { name: "Deploy", exact: true }).click();
+  await finished(page, "large-app");
+  await page
+    .getByText(/Fetching the source 'portside-sources\/large-app\/[0-9a-f-]{36}\.tar\.gz'/)
+    .first()
+    .waitFor();
+  await expect.poll(objects).toEqual([]);
+  expect(opened.problems).toEqual([]);
 });
 
 test("deploys a folder and a tar.gz that are chosen by file inputs", async () => {

@@ -76,6 +76,24 @@ test("adds a domain by keyboard, copies its records, checks and removes it", asy
   expect(await served.client.listDomains()).toEqual([]);
 });
 
+test("shows when a certificate expires, in the time zone of the page", async () => {
+  await using opened = await openConsole(browser(), served, { timezoneId: "Asia/Tokyo" });
+  const { page } = opened;
+  const row = await served.client.addDomain({ domain: "secure.example.com", name: "first-site" });
+  const rows = (...dates: string[]) =>
+    dates.map((not_after, at) => ({ ...row, domain: `secure${at}.example.com`, certificate: { not_after } }));
+  await page.route("**/v1/domain/list", (route) =>
+    route.fulfill({ json: rows("2999-06-30T18:00:00+00:00", "2020-01-01T00:00:00+00:00") }),
+  );
+  await opened.open("#/domains");
+  const [valid, expired] = [cardOf(opened, "secure0.example.com"), cardOf(opened, "secure1.example.com")];
+  await valid.getByText("The certificate expires on 2999-07-01 03:00:00.").waitFor();
+  await expired.getByText("The certificate expired on 2020-01-01 09:00:00.").waitFor();
+  await page.getByRole("button", { name: "Local time" }).click();
+  await valid.getByText("The certificate expires on 2999-06-30 18:00:00.").waitFor();
+  await served.client.removeDomain({ domain: "secure.example.com" });
+});
+
 test("shows markup in the detail of a check as text", async () => {
   const { page } = opened;
   const { domain, records } = await served.client.addDomain({ domain: "hostile.example.com", name: "first-site" });

@@ -163,6 +163,21 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
     }),
   },
   {
+    group: "session limits",
+    name: "a session that replaces another at the maximum number ends no third session",
+    run: withSessions(async ({ identity, sessions, account }) => {
+      const holder = await holderOf(identity, account());
+      const made = [];
+      for (let count = 0; count < sessionLimits.perAccount; count++)
+        made.push((await expectOk(sessions.create(holder))).session.id);
+      const replaces = made.at(-1) as string;
+      const { session } = await expectOk(sessions.create(holder, { replaces }));
+      await expectOk(sessions.revoke(holder.account, replaces));
+      const listed = (await expectOk(sessions.list(holder.account))).map(({ id }) => id);
+      expect(new Set(listed)).toEqual(new Set([...made.slice(0, -1), session.id]));
+    }),
+  },
+  {
     group: "sessions of revoked keys",
     name: "the sessions and links of a revoked key end, and those of other keys do not",
     run: withSessions(async ({ identity, sessions, account }) => {

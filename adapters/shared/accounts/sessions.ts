@@ -89,10 +89,10 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
       return ResultAsync.combine(checks).map((all) => all.flat());
     });
 
-  const endSurplus = ({ account, id }: SessionRecord): Promise<unknown> =>
-    records
-      .ofAccount(account)
-      .then((own) => Promise.all(surplusSessions(own, id).map((surplus) => records.remove(account, surplus))));
+  const endSurplus = async ({ account, id }: SessionRecord, replaced: string | undefined): Promise<void> => {
+    const surplus = surplusSessions(await records.ofAccount(account), id, replaced);
+    await Promise.all(surplus.map((one) => records.remove(account, one)));
+  };
 
   /** Called with each new record, so that the store does not grow. */
   const removeExpired = () => records.removeExpired(timestampOf(clock.now()));
@@ -121,7 +121,7 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
         );
       }),
 
-    create: ({ account, credential, expiresAt }) => {
+    create: ({ account, credential, expiresAt }, { replaces } = {}) => {
       const now = clock.now();
       const secrets = { cookie: secret(), requestToken: secret() };
       const record: SessionRecord = {
@@ -137,7 +137,7 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
       const insert = async () => {
         await removeExpired();
         await records.insert(record);
-        await endSurplus(record);
+        await endSurplus(record, replaces);
       };
       return stored(insert()).map(() => ({
         session: listed(record),

@@ -49,12 +49,16 @@ export const sessionExpiry = (now: Instant, credentialExpiry: Instant | undefine
 
 /**
  * Returns the ids of the oldest sessions, which must end so that an account with a new session has at most
- * `sessionLimits.perAccount` sessions.
+ * `sessionLimits.perAccount` sessions. A session that the new one replaces does not count, because it ends anyway.
  *
  * @param sessions the account's sessions including the new one, oldest first
  */
-export const surplusSessions = (sessions: readonly Pick<Session, "id">[], created: string): readonly string[] => {
-  const others = sessions.map(({ id }) => id).filter((id) => id !== created);
+export const surplusSessions = (
+  sessions: readonly Pick<Session, "id">[],
+  created: string,
+  replaced: string | undefined,
+): readonly string[] => {
+  const others = sessions.map(({ id }) => id).filter((id) => id !== created && id !== replaced);
   return others.slice(0, Math.max(0, others.length + 1 - sessionLimits.perAccount));
 };
 

@@ -97,33 +97,37 @@ const principalOfKey = (
       }),
   );
 
-/** Ends the session that a new session replaces, if it has not ended already. */
-const endReplaced = (
+type ReplacedSession = Pick<Session, "account" | "id">;
+
+/** Returns the session that a new session replaces; undefined if it has ended already. */
+const findReplaced = (
   sessions: Sessions,
-  secrets: SessionSecrets,
+  secrets: SessionSecrets | undefined,
   options: CallOptions,
-): ResultAsync<void, ControlPlaneError> =>
-  sessions
-    .authenticate(secrets, options)
-    .andThen(({ account, sessionId }) =>
-      sessionId === undefined ? okAsync(undefined) : sessions.revoke(account, sessionId, options),
-    )
-    .orElse(
-      (error): ResultAsync<void, ControlPlaneError> => (error.kind === "unavailable" ? errAsync(error) : okAsync()),
-    );
+): ResultAsync<ReplacedSession | undefined, ControlPlaneError> =>
+  secrets === undefined
+    ? okAsync(undefined)
+    : sessions
+        .authenticate(secrets, options)
+        .map(({ account, sessionId: id }): ReplacedSession | undefined =>
+          id === undefined ? undefined : { account, id },
+        )
+        .orElse((error) => (error.kind === "unavailable" ? errAsync(error) : okAsync(undefined)));
 
 /** Ends the replaced session. If that fails, also ends the new one, so that the client keeps exactly one session. */
-const replaceSession = (
+const endReplaced = (
   sessions: Sessions,
-  { account, id }: Session,
-  replaced: SessionSecrets,
+  created: Session,
+  replaced: ReplacedSession,
   options: CallOptions,
 ): ResultAsync<void, ControlPlaneError> =>
-  endReplaced(sessions, replaced, options).orElse((error) =>
-    sessions
-      .revoke(account, id, options)
-      .orElse(() => okAsync(undefined))
-      .andThen(() => errAsync(error)),
+  sessions.revoke(replaced.account, replaced.id, options).orElse((error) =>
+    error.kind === "not_found"
+      ? okAsync(undefined)
+      : sessions
+          .revoke(created.account, created.id, options)
+          .orElse(() => okAsync(undefined))
+          .andThen(() => errAsync(error)),
   );
 
 /** The client of a sign-in. */
@@ -150,14 +154,15 @@ export const signIn = (
       });
       const { link, key } = yield* parsed.mapErr(invalidInput);
       const sessions = yield* sessionsOf(context);
+      const replaced = yield* await findReplaced(sessions, replaces, options);
       // A link cannot be guessed, so attempts with links do not count.
       const holder =
         typeof link === "string"
           ? yield* await sessions.useLink(link, options)
           : holderOf(yield* await principalOfKey(context, key ?? "", address, options));
       if (holder === undefined) return err(NO_SESSION);
-      const { session, secrets } = yield* await sessions.create(holder, options);
-      if (replaces !== undefined) yield* await replaceSession(sessions, session, replaces, options);
+      const { session, secrets } = yield* await sessions.create(holder, { ...options, replaces: replaced?.id });
+      if (replaced !== undefined) yield* await endReplaced(sessions, session, replaced, options);
       return ok({
         account: session.account,
         cookie: secrets.cookie,

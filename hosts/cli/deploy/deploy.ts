@@ -5,13 +5,15 @@ import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/source/packing.ts";
 import type { Client } from "../../client/client.ts";
+import { deploySource, isLargeSource, SOURCE_VOLUME } from "../../client/storage/deploy-source.ts";
 import { flag, option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
+import { ProgressBar } from "../volumes/transfer/progress-bar.ts";
 import { followRecords, showPlan } from "./follow.ts";
-import { mebibytes, packFolder, sourceArchive } from "./pack.ts";
+import { mebibytes, packedSource, packFolder } from "./pack.ts";
 import { resetLines } from "./plan.ts";
 import { withSpinner } from "./progress.ts";
 import {
@@ -39,10 +41,25 @@ const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: Plan
 
 const send = async (io: Io, client: Client, deployable: Deployable): Promise<AsyncIterable<DeployEvent>> => {
   await using packed = await withSpinner(io, "Packing", () => packFolder(deployable.folder));
-  const request = { ...requestOf(deployable), source_archive: sourceArchive(packed) };
-  return await withSpinner(io, `Uploading ${pluralize(packed.files, "file")}, ${mebibytes(packed.bytes)}`, () =>
-    client.deploy(request, { signal: io.signal }),
-  );
+  const start = (onUpload: (sentBytes: number) => void) =>
+    deploySource(client, requestOf(deployable), packedSource(packed), { signal: io.signal, onUpload });
+  const files = pluralize(packed.files, "file");
+  if (!isLargeSource(packed.bytes))
+    return await withSpinner(io, `Uploading ${files}, ${mebibytes(packed.bytes)}`, () => start(() => {}));
+  say(io, `The source has ${mebibytes(packed.bytes)}. Uploading it to the volume '${SOURCE_VOLUME}'.`);
+  using bar = new ProgressBar(io, `Uploading ${files}`, packed.bytes);
+  let uploaded = 0;
+  try {
+    return await start((sent) => {
+      bar.move(sent - uploaded);
+      uploaded = sent;
+    });
+  } catch (error) {
+    bar.end();
+    if (io.signal.aborted && uploaded < packed.bytes)
+      say(io, "Interrupted. Nothing was deployed, because the upload was incomplete. Run the command again.");
+    throw error;
+  }
 };
 
 const run = async (input: Input, io: Io): Promise<number> => {

@@ -6,6 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
+import { archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/source/packing.ts";
 import { option } from "../arguments.ts";
 import type { Command, Input } from "../command.ts";
@@ -26,7 +27,7 @@ const principal: Principal = { account: parseAccount("local") as AccountId, cred
 
 /** Packs and deploys the folder's current content. If that fails, the previous revision keeps running. */
 const deployOnce = async (io: Io, controlPlane: ControlPlane, deployable: Deployable): Promise<string | undefined> => {
-  await using packed = await packFolder(deployable.folder);
+  await using packed = await packFolder(deployable.folder, archiveLimits.fileBytes);
   const received = await controlPlane.receiveSource(principal, packed.open());
   if (received.isErr()) throw new CommandError(received.error.message);
   const declaration = { fields: requestOf(deployable), archive: received.value };

@@ -17,6 +17,20 @@ export const openDeploy = async (stream: Stream): Promise<void> => {
   if (value !== undefined) navigate({ page: "deploy", id: value.deploy_id });
 };
 
+const readToEnd = async (stream: Stream): Promise<void> => {
+  for await (const _ of stream);
+};
+
+/**
+ * Opens the page of a deploy of a large source. Reads the stream to its end, so that the uploaded object is deleted. If
+ * the stream fails, a later deploy deletes the object.
+ */
+export const openLargeDeploy = async (stream: Stream): Promise<void> => {
+  const { value } = await stream.next();
+  if (value !== undefined) navigate({ page: "deploy", id: value.deploy_id });
+  void readToEnd(stream).catch(() => {});
+};
+
 interface ActionProps {
   readonly name: string;
   readonly close: () => void;

@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
 import { deploymentNameFrom } from "../../../core/domain/wire/names.ts";
 import { ApiError } from "../../client/index.ts";
+import { deploySource, isLargeSource, type PackedSource, SOURCE_VOLUME } from "../../client/storage/deploy-source.ts";
 import { CopyButton, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { formatBytes } from "../components/format.ts";
@@ -13,7 +14,8 @@ import { cliOf } from "../components/shell-words.ts";
 import { holdPage } from "../shell/hold-page.ts";
 import { location } from "../shell/router.ts";
 import { client } from "../shell/session.ts";
-import { openDeploy } from "./actions.tsx";
+import { blobSource } from "../volumes/send-file.ts";
+import { openDeploy, openLargeDeploy } from "./actions.tsx";
 import { PlanSummary } from "./plan-summary.tsx";
 import {
   fieldsOf,
@@ -49,11 +51,30 @@ const projectFileOf = (name: string, fields: Values): string => JSON.stringify({
 
 const issuesOf = (error: unknown): readonly Issue[] => (error instanceof ApiError ? error.issues : []);
 
+interface SendOptions {
+  readonly report: (progress: string) => void;
+  /** Cancels the deploy until it has started. */
+  readonly signal: AbortSignal;
+}
+
 /** Packs and sends the source, and opens the page of the deploy. */
-const send = async (source: ChosenSource, request: DeployRequest, report: (progress: string) => void) => {
-  const archive = await archiveOfSource(source, ({ done, total }) => report(`Packing ${done} of ${total} files…`));
-  report(`Uploading ${formatBytes(archive.size)}…`);
-  await openDeploy(await client.deploy({ ...request, source_archive: archive }));
+const send = async (source: ChosenSource, request: DeployRequest, { report, signal }: SendOptions) => {
+  const archive = await archiveOfSource(source, ({ done, total }) => {
+    signal.throwIfAborted();
+    report(`Packing ${done} of ${total} files…`);
+  });
+  const size = formatBytes(archive.size);
+  const isLarge = isLargeSource(archive.size);
+  report(`Uploading ${size}…`);
+  const packed: PackedSource = {
+    bytes: archive.size,
+    archive,
+    upload: (onSent) => blobSource(archive, "source.tar.gz", onSent),
+  };
+  const onUpload = (sent: number) =>
+    report(`Uploading ${formatBytes(sent)} of ${size} to the volume '${SOURCE_VOLUME}'…`);
+  const started = await deploySource(client, request, packed, { signal, onUpload });
+  await (isLarge ? openLargeDeploy(started) : openDeploy(started));
 };
 
 interface NameFieldProps {
@@ -136,6 +157,23 @@ interface PlannedDeploy {
   readonly fields: Values;
 }
 
+interface ProgressProps {
+  readonly text: string;
+  /** Undefined if the work cannot be cancelled. */
+  readonly cancel: (() => void) | undefined;
+}
+
+const Progress = ({ text, cancel }: ProgressProps) => (
+  <>
+    <span role="status">{text}</span>
+    {cancel !== undefined && (
+      <button type="button" onClick={cancel}>
+        Cancel the deploy
+      </button>
+    )}
+  </>
+);
+
 export const DeployForm = ({ current }: { readonly current: Details | undefined }) => {
   const chosen = useSignal<Examined | undefined>(undefined);
   const typedName = useSignal("");
@@ -144,6 +182,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
   const error = useSignal<unknown>(undefined);
   const planned = useSignal<PlannedDeploy | undefined>(undefined);
   const progress = useSignal("");
+  const running = useSignal<AbortController | undefined>(undefined);
   const showsSettings = useSignal(false);
   const name = current?.name ?? typedName.value;
   const shown = shownGroups(current);
@@ -177,12 +216,19 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
   const run = async (request: DeployRequest): Promise<void> => {
     if (chosen.value === undefined) throw new Error("Choose a source first.");
     const release = holdPage();
+    const controller = new AbortController();
+    running.value = controller;
+    const report = (text: string) => {
+      progress.value = text;
+    };
     try {
-      await send(chosen.value.source, request, (text) => {
-        progress.value = text;
-      });
+      await send(chosen.value.source, request, { report, signal: controller.signal });
+    } catch (problem) {
+      if (controller.signal.aborted) throw new Error("The deploy was cancelled. To start over, choose Deploy again.");
+      throw problem;
     } finally {
       release();
+      running.value = undefined;
       progress.value = "";
     }
   };
@@ -207,6 +253,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
   };
 
   const isBusy = progress.value !== "";
+  const cancel = running.value && (() => running.value?.abort());
   const settings = (
     <div class="cards">
       {shown.map(([title, names]) => (
@@ -279,7 +326,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
           <button type="submit" class="primary" disabled={isBusy || name === ""}>
             {current === undefined ? "Deploy" : "Show the plan"}
           </button>
-          <span role="status">{progress.value}</span>
+          <Progress text={progress.value} cancel={cancel} />
           {name !== "" && <Commands name={name} fields={readFields()} />}
         </div>
       </form>
@@ -304,7 +351,11 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
               A deploy needs the source of the service. Close this dialog, and choose the folder or the tar.gz first.
             </p>
           )}
-          {progress.value !== "" && <p role="status">{progress.value}</p>}
+          {progress.value !== "" && (
+            <p>
+              <Progress text={progress.value} cancel={cancel} />
+            </p>
+          )}
           <Commands name={name} fields={planned.value.fields} />
         </Confirm>
       )}

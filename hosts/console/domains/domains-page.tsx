@@ -9,7 +9,7 @@ import { cliOf } from "../components/shell-words.ts";
 import { Status } from "../components/status.tsx";
 import { Table } from "../components/table.tsx";
 import { Text } from "../components/text.tsx";
-import { Ago } from "../components/time.tsx";
+import { Ago, Time } from "../components/time.tsx";
 import { fragmentOf } from "../shell/routes.ts";
 import { client } from "../shell/session.ts";
 import "./domains.css";
@@ -153,7 +153,7 @@ interface CardProps {
 }
 
 const DomainCard = ({ row, changed, remove }: CardProps) => {
-  const { domain, name, status, detail, records, checked_at } = row;
+  const { domain, name, status, detail, records, checked_at, certificate } = row;
   const error = useSignal<unknown>(undefined);
   const isChecking = useSignal(false);
   const check = async (): Promise<void> => {
@@ -201,7 +201,14 @@ const DomainCard = ({ row, changed, remove }: CardProps) => {
           "No check has run yet."
         ) : (
           <>
-            Last check: <Ago time={checked_at} />
+            Last check: <Ago time={checked_at} />.
+          </>
+        )}
+        {certificate !== null && (
+          <>
+            {" "}
+            The certificate {Date.parse(certificate.not_after) < Date.now() ? "expired" : "expires"} on{" "}
+            <Time time={certificate.not_after} />.
           </>
         )}
       </p>

@@ -58,7 +58,9 @@ const put = (url: string, blob: Blob, signal: AbortSignal, onLoaded: (bytes: num
   });
 
 /** Returns a file as the source of an upload. */
-export const fileSource = (file: File, onSent: OnSent): UploadSource => ({
+export const fileSource = (file: File, onSent: OnSent): UploadSource => blobSource(file, file.name, onSent);
+
+export const blobSource = (file: Blob, name: string, onSent: OnSent): UploadSource => ({
   size: file.size,
   send: async (url, range, signal) => {
     const { offset, length } = range ?? { offset: 0, length: file.size };
@@ -77,7 +79,7 @@ export const fileSource = (file: File, onSent: OnSent): UploadSource => ({
     } catch (error) {
       report(0);
       if (signal.aborted || (await isReadable(blob))) throw error;
-      throw new Error(`Cannot read '${file.name}': it was changed or moved. Choose the file again.`);
+      throw new Error(`Cannot read '${name}': it was changed or moved. Choose the file again.`);
     }
   },
 });

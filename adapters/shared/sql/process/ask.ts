@@ -15,6 +15,8 @@ const TEXT_MS = 10_000;
 
 const silent = (cause?: unknown): Unavailable => unavailable("The SQL engine does not respond. Try again.", 2, cause);
 
+const cancelled = (): Unavailable => unavailable("The query was cancelled.", 1);
+
 const unreadable: SqlFailure = {
   kind: "invalid_statement",
   message: "the statement is too long or nested too deeply for the parser; shorten it",
@@ -27,28 +29,40 @@ export const failedOf = (error: unknown): Failed => {
   return error instanceof ProcessEnded && error.memory ? outOfMemory : silent(error);
 };
 
-/** Kills the process at the timeout or when the caller aborts. `isOver` is true after the timeout. */
+/**
+ * How long a request may continue after its caller has aborted. Starting a process takes seconds on a busy machine, so
+ * a request that is almost done must not cost its account the process.
+ */
+const ABORT_GRACE_MS = 1000;
+
+/** Kills the process at the timeout, or soon after the caller aborts. `isOver` is true after the timeout. */
 export const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
   let isOver = false;
   const timer = setTimeout(() => {
     isOver = true;
     child.kill();
   }, millis);
-  const abort = () => child.kill();
+  let grace: NodeJS.Timeout | undefined;
+  const abort = () => {
+    grace = setTimeout(() => child.kill(), ABORT_GRACE_MS);
+  };
   signal?.addEventListener("abort", abort);
-  if (signal?.aborted === true) abort();
   return {
     get isOver() {
       return isOver;
     },
     [Symbol.dispose]: () => {
       clearTimeout(timer);
+      clearTimeout(grace);
       signal?.removeEventListener("abort", abort);
     },
   };
 };
 
-/** Runs `work` with a process of the account. Waits up to `timeoutMs` for a free process. */
+/**
+ * Runs `work` with a process of the account. Waits up to `timeoutMs` for a free process. If the caller aborts before
+ * the process has started, the process stays for the next request.
+ */
 export const withProcess = <T>(
   pool: SqlPool,
   { owner }: SqlScope,
@@ -57,7 +71,9 @@ export const withProcess = <T>(
   work: (child: SqlChild) => Promise<Result<T, Failed>>,
 ): ResultAsync<T, Failed> =>
   new ResultAsync(
-    pool.with(owner, { timeoutMs, signal }, work).catch((error: unknown) => err<T, Failed>(failedOf(error))),
+    pool
+      .with(owner, { timeoutMs, signal }, async (child) => (signal?.aborted === true ? err(cancelled()) : work(child)))
+      .catch((error: unknown) => err<T, Failed>(failedOf(error))),
   );
 
 export const askAboutText = (

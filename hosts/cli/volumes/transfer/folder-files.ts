@@ -12,7 +12,8 @@ import type { PlannedUpload, SizedSource } from "./source.ts";
 
 const PIECE = 1 << 18;
 
-const sizedSource = (
+/** Returns a source of a known size. `read` yields the bytes from `start` to `end`, inclusive. */
+export const sizedSource = (
   name: string,
   size: number,
   read: (bytes: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>,

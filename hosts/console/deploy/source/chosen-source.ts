@@ -94,13 +94,24 @@ export const examine = async (source: ChosenSource): Promise<SourceFacts & { rea
   return { source: { ...source, tree }, files: files.length, ...(project === undefined ? {} : { project }) };
 };
 
+/** Chunks are combined into a `Blob` at this size, because the browser can store a `Blob` on disk. */
+const BLOB_BYTES = 16 * 1024 * 1024;
+
 /** Packs the source if necessary. */
 export const archiveOfSource = async (
   source: ChosenSource,
   progress: (progress: PackProgress) => void,
 ): Promise<Blob> => {
   if (source.kind === "archive") return source.file;
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of packSource(source.tree, progress)) chunks.push(chunk);
-  return new Blob(chunks, { type: "application/gzip" });
+  const parts: Blob[] = [];
+  let chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of packSource(source.tree, progress)) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes < BLOB_BYTES) continue;
+    parts.push(new Blob(chunks));
+    [chunks, bytes] = [[], 0];
+  }
+  return new Blob([...parts, ...chunks], { type: "application/gzip" });
 };

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
 import { accountOf } from "../../../../core/domain/accounts/account.ts";
+import { sessionLimits } from "../../../../core/domain/accounts/limits.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import type { Authenticator } from "../../../../core/ports/authenticator.ts";
 import type { Sessions } from "../../../../core/ports/sessions.ts";
@@ -86,6 +87,23 @@ test("a platform without sessions rejects every call with unsupported, and has n
     controlPlane.authenticate({ session: { cookie: "a", requestToken: "b" } }),
   ]);
   expect(answers.map((answer) => answer._unsafeUnwrapErr().kind)).toEqual(Array(6).fill("unsupported"));
+});
+
+test("a sign-in that replaces a session of a full account ends only that session", async () => {
+  const { controlPlane, key, principal } = await start();
+  const signIn = async (replaces?: { cookie: string; requestToken: string }) =>
+    (await controlPlane.signIn({ key }, "::1", { replaces }))._unsafeUnwrap();
+  const idsOf = async () => {
+    const { sessions } = (await controlPlane.listSessions(principal))._unsafeUnwrap();
+    return sessions.map(({ id }) => id);
+  };
+  let newest = await signIn();
+  for (let count = 2; count < sessionLimits.perAccount; count++) newest = await signIn();
+  const before = await idsOf();
+  await signIn({ cookie: newest.cookie, requestToken: newest.request_token });
+  const after = await idsOf();
+  expect(after).toHaveLength(sessionLimits.perAccount);
+  expect(before.filter((id) => !after.includes(id))).toHaveLength(1);
 });
 
 test("a user of the embedding application cannot create a link", async () => {
