@@ -108,7 +108,7 @@ test("a certificate that appears late, and counts as used after its removal, cau
 });
 
 test("a refused certificate shows the reason, and is replaced after a pause", async () => {
-  const { fakes, clock, deployed, add, check } = await open();
+  const { fakes, clock, deployed, add, check } = await open({ times: 10 });
   await deployed();
   const { records } = await expectOk(add());
   fakes.dns.add(...records);
@@ -117,12 +117,14 @@ test("a refused certificate shows the reason, and is replaced after a pause", as
   const failed = await check();
   expect(failed.status).toBe("pending");
   expect(failed.detail).toContain(`Add the record CAA '0 issue "amazon.com"'.`);
+  expect(await check()).toMatchObject({ status: "pending", detail: failed.detail });
   expect(fakes.acm.latest(DOMAIN).arn).toBe(refused);
   await clock.sleep(61_000);
   await check();
   expect(fakes.acm.latest(DOMAIN).arn).not.toBe(refused);
   fakes.acm.issue(DOMAIN);
   expect((await check()).status).toBe("active");
+  await clock.sleep(121_000);
   await eventually(() => expect(fakes.acm.certificates.has(refused)).toBe(false));
 });
 
