@@ -5,6 +5,7 @@ import type { AwsConfig } from "./config.ts";
 import { fargateSizes } from "./deploy/fargate-sizes.ts";
 import { healthRanges } from "./deploy/render.ts";
 import { instanceLimits } from "./deploy/rollout/scaling.ts";
+import { awsDomainsFeature } from "./domains/capabilities.ts";
 import { awsLogCapabilities } from "./logs/capabilities.ts";
 import { awsCron } from "./schedules/capabilities.ts";
 import { awsSqlQueries, sqlLagSeconds } from "./sql/index.ts";
@@ -59,9 +60,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   names: { remembers_freed: offered() },
   secrets: offered("in Secrets Manager, in the region of the services"),
   releases: offered(`with the images of the last ${config.releasesKept} releases of a deployment`),
-  domains: missing(
-    "on AWS, add a certificate of Certificate Manager to the listener of the load balancer, and a listener rule for the host name",
-  ),
+  domains: awsDomainsFeature(config),
   volumes: awsVolumes,
   cron: awsCron,
   logs: awsLogCapabilities(config),

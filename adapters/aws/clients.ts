@@ -2,6 +2,7 @@
  * AWS SDK clients. Each package loads at first use, so importing this adapter loads none of them. Embedders may pass
  * their own clients.
  */
+import type { ACMClient } from "@aws-sdk/client-acm";
 import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import type { AthenaClient } from "@aws-sdk/client-athena";
 import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
@@ -23,6 +24,7 @@ import { needPackages } from "../shared/runtime/optional-package.ts";
 export interface AwsClients {
   readonly ecs: ECSClient;
   readonly balancer: ElasticLoadBalancingV2Client;
+  readonly certificates: ACMClient;
   readonly scaling: ApplicationAutoScalingClient;
   readonly builds: CodeBuildClient;
   readonly registry: ECRClient;
@@ -46,6 +48,7 @@ export interface AwsClients {
 interface Sdks {
   readonly ecs: typeof import("@aws-sdk/client-ecs");
   readonly balancer: typeof import("@aws-sdk/client-elastic-load-balancing-v2");
+  readonly certificates: typeof import("@aws-sdk/client-acm");
   readonly scaling: typeof import("@aws-sdk/client-application-auto-scaling");
   readonly builds: typeof import("@aws-sdk/client-codebuild");
   readonly registry: typeof import("@aws-sdk/client-ecr");
@@ -99,6 +102,11 @@ const sdks: { readonly [K in keyof AwsClients]: SdkPackage<Sdks[K], AwsClients[K
     "@aws-sdk/client-elastic-load-balancing-v2",
     () => import("@aws-sdk/client-elastic-load-balancing-v2"),
     (module) => module.ElasticLoadBalancingV2Client,
+  ),
+  certificates: sdk(
+    "@aws-sdk/client-acm",
+    () => import("@aws-sdk/client-acm"),
+    (module) => module.ACMClient,
   ),
   scaling: sdk(
     "@aws-sdk/client-application-auto-scaling",

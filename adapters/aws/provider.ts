@@ -7,22 +7,23 @@ import { checkStart } from "../cloud/start-refused.ts";
 import { createDiskSpool } from "../shared/archives/disk-spool.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { createIdentities } from "./accounts/identities.ts";
-import { type AwsRuntimeDeps, awsCalls } from "./call-policy.ts";
+import { awsCalls } from "./call-policy.ts";
 import { awsCapabilities } from "./capabilities.ts";
-import { clientSource } from "./clients.ts";
-import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
+import { type ClientSource, clientSource } from "./clients.ts";
+import { type AwsConfig, type AwsConfigInput, awsSettingsOf } from "./config.ts";
 import { createCodeBuilder } from "./deploy/build/builder.ts";
 import { s3Spool } from "./deploy/build/spool-bucket.ts";
 import { createImageRetention } from "./deploy/images/image-retention.ts";
 import { createEcsPlatform } from "./deploy/platform.ts";
 import { createRecords } from "./deploy/records/records.ts";
 import { diagnoseAws } from "./doctor.ts";
+import { type AwsDomains, createAwsDomains, type DomainRuntime } from "./domains/domains.ts";
 import { createAwsLogs } from "./logs/store.ts";
 import { createAwsScheduler } from "./schedules/scheduler.ts";
 import { createAwsSecrets } from "./secrets/secret-store.ts";
 import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
-import { stateBucket } from "./state-bucket.ts";
+import { type StateBucket, stateBucket } from "./state-bucket.ts";
 import { createAwsMetrics } from "./usage/metrics.ts";
 import { createAwsVolumes } from "./volumes/volume-store.ts";
 
@@ -33,11 +34,26 @@ export interface AwsProvider {
   close(): Promise<void>;
 }
 
+/** Throws if the load balancers cannot be read. */
+const openDomains = async (
+  config: AwsConfig,
+  clients: ClientSource,
+  deps: DomainRuntime,
+  bucket: StateBucket,
+): Promise<AwsDomains> => {
+  const opened = await createAwsDomains(config, clients, deps, bucket);
+  if (opened.isErr()) throw new Error(opened.error.message, { cause: opened.error.cause });
+  const swept = await opened.value.sweep();
+  if (swept.isErr())
+    deps.logger.warn("the deletion of unused certificates failed; the next start retries it", { error: swept.error });
+  return opened.value;
+};
+
 /**
  * Checks the AWS account and creates the provider. Throws `StartRefused` if the account lacks something that the
  * platform requires; the error's message states how to fix it.
  */
-export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeDeps): Promise<AwsProvider> => {
+export const createAwsProvider = async (input: AwsConfigInput, deps: DomainRuntime): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);
   const { environment = process.env } = deps;
   const clients = clientSource(settings.region, input.clients);
@@ -61,6 +77,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   });
   const records = stateBucket(config.shared.stateBucket, clients, awsCalls(deps));
   const images = createImageRetention(config, clients, deps);
+  const domains = config.shared.scheme === "https" ? await openDomains(config, clients, deps, records) : undefined;
   // The sweep may take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
     () => undefined,
@@ -80,6 +97,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     sql,
     metrics: createAwsMetrics(config, clients, deps, createRecords(records)),
     secrets,
+    ...(domains && { domains: domains.ports }),
     spool:
       waiting.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)
@@ -90,6 +108,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     provider,
     close: async () => {
       await sweeping;
+      await domains?.close();
       await images.idle();
       await volumes.idle();
       await sql.close();

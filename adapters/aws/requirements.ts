@@ -82,6 +82,19 @@ export const needs: Readonly<Record<string, Need>> = {
       ModifyRuleCommand: ["elasticloadbalancing:ModifyRule"],
       DeleteRuleCommand: ["elasticloadbalancing:DeleteRule"],
       DescribeRulesCommand: ["elasticloadbalancing:DescribeRules"],
+      DescribeLoadBalancersCommand: ["elasticloadbalancing:DescribeLoadBalancers"],
+      AddListenerCertificatesCommand: ["elasticloadbalancing:AddListenerCertificates"],
+      RemoveListenerCertificatesCommand: ["elasticloadbalancing:RemoveListenerCertificates"],
+    },
+  },
+  // "To tag a certificate when you request it, you must also have acm:AddTagsToCertificate" (userguide, tags.html).
+  acm: {
+    why: "the certificates of own domains are issued there",
+    policy: "platformStoragePolicyArn",
+    calls: {
+      RequestCertificateCommand: ["acm:RequestCertificate", "acm:AddTagsToCertificate"],
+      DescribeCertificateCommand: ["acm:DescribeCertificate"],
+      DeleteCertificateCommand: ["acm:DeleteCertificate"],
     },
   },
   // Application Auto Scaling checks its caller's permissions on ECS and CloudWatch, and creates a missing

@@ -4,8 +4,9 @@
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { DomainTarget } from "../domain/domains/dns-records.ts";
-import type { OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
+import type { DomainLimits, OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
 import type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
+import type { ManagedCertificate } from "../domain/domains/managed-certificate.ts";
 import type { Conflict, RateLimited, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CertificatePorts } from "./certificate-store.ts";
@@ -78,6 +79,22 @@ export interface DnsResolver {
   ): ResultAsync<readonly string[], Unavailable | RateLimited>;
 }
 
+/** The certificates and routes of a provider whose cloud issues and renews certificates. */
+export interface ManagedDomains {
+  /** Returns the host name to which the domain must point, because deployments may have different ones. */
+  hostFor(domain: OwnDomain, options?: CallOptions): ResultAsync<string, Unavailable>;
+
+  /** Returns the last known state of the certificate. Must be fast, because it is called for each domain of a list. */
+  find(domain: OwnDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
+
+  /**
+   * Performs the next steps towards a served certificate, and returns the state afterwards. Requests a certificate if
+   * the domain has none, and serves an issued one unless the domain is `pending`. May be called at any time; does not
+   * wait for the validation.
+   */
+  advance(domain: OwnDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
+}
+
 /** The ports of a provider that supports the domains of accounts. */
 export interface DomainPorts {
   readonly store: DomainStore;
@@ -87,4 +104,8 @@ export interface DomainPorts {
   readonly registeredDomain: RegisteredDomain;
   /** Absent if the provider gets no certificates. A domain is then active if its DNS records are correct. */
   readonly certificates?: CertificatePorts | undefined;
+  /** Present if the cloud gets the certificates. `certificates` is then absent. */
+  readonly managed?: ManagedDomains;
+  /** Absent if the provider has no limits of its own. */
+  readonly limits?: DomainLimits;
 }

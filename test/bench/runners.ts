@@ -205,7 +205,8 @@ const callsAboutLogs = async (server: Server, path: string, body: unknown): Prom
     });
     const answer = await response.text();
     // A query may run to its time limit.
-    if (!response.ok && !answer.includes("took longer than")) throw new Error(`${path} returned ${response.status}: ${answer}`);
+    if (!response.ok && !answer.includes("took longer than"))
+      throw new Error(`${path} returned ${response.status}: ${answer}`);
   };
   await call(AbortSignal.timeout(120_000));
   let stop = async () => {};

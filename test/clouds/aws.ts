@@ -6,11 +6,12 @@ import type { Cloud } from "./cloud.ts";
 
 export const awsWith = (
   mean: Mean,
-  options: Pick<FakeCloudOptions, "scheme" | "balancers"> = {},
+  options: Pick<FakeCloudOptions, "scheme" | "balancers" | "maxCertificates"> = {},
 ): Cloud<Awaited<ReturnType<typeof startFakeCloud>>> => ({
   name: "aws",
   start: (services, clock) => startFakeCloud(services, { ...options, mean, ...(clock && { clock }) }),
-  provide: (fakes, dataDir, deps, settings) => createAwsProvider({ ...fakes.config(dataDir), ...settings }, deps),
+  provide: (fakes, dataDir, deps, settings) =>
+    createAwsProvider({ ...fakes.config(dataDir), ...settings }, { ...deps, dns: fakes.dns.resolver }),
 });
 
 export const aws = awsWith(friendly);

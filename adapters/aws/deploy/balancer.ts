@@ -42,11 +42,25 @@ export interface Balancer {
   createRule(rule: NewRule, retry?: RetryOptions): Called<ForwardRule | undefined>;
   /** Fails with `not_found` if the rule or one of the groups does not exist. */
   forward(rule: string, targets: ForwardRule["targets"], retry?: RetryOptions): Called<void>;
+  /** Replaces the hosts of a rule, and keeps its groups. Fails with `not_found` if the rule does not exist. */
+  setHosts(rule: string, hosts: readonly string[], retry?: RetryOptions): Called<void>;
   deleteRule(rule: string, retry?: RetryOptions): Called<void>;
+  /** Adds a certificate that the listener presents for its domain. Succeeds if the listener has the certificate. */
+  addCertificate(certificate: string, retry?: RetryOptions): Called<void>;
+  /** Succeeds if the listener does not have the certificate. */
+  removeCertificate(certificate: string, retry?: RetryOptions): Called<void>;
   /** Fails with `changed` if a rule still references the group. Succeeds if the group does not exist. */
   deleteGroup(group: string, retry?: RetryOptions): Called<void>;
   health(group: string, retry?: RetryOptions): Called<readonly TargetHealthDescription[]>;
 }
+
+/** A rule can have five values in its conditions (load-balancer-limits, "Condition Values per Rule"). */
+export const HOSTS_PER_RULE = 5;
+
+const hostCondition = (hosts: readonly string[]) => ({
+  Field: "host-header",
+  HostHeaderConfig: { Values: [...hosts] },
+});
 
 /** Maximum page size of DescribeRules. */
 const RULES_PAGE_SIZE = 400;
@@ -89,6 +103,28 @@ const ruleOf = (rule: Rule): ForwardRule => ({
   targets: targetsOf(rule),
 });
 
+/** The ARN of a listener is `...:listener/app/NAME/ID/LISTENER`. */
+const balancerIn = (listener: string): string =>
+  listener.replace(":listener/", ":loadbalancer/").split("/").slice(0, -1).join("/");
+
+/** Returns the DNS name of each listener's load balancer. */
+export const balancerHosts = (
+  listeners: readonly string[],
+  clients: ClientSource,
+  call: ProviderCall,
+): Called<ReadonlyMap<string, string>> => {
+  const LoadBalancerArns = [...new Set(listeners.map(balancerIn))];
+  return commandSender(
+    "balancer",
+    "elbv2",
+    clients,
+    call,
+  )("DescribeLoadBalancersCommand", { LoadBalancerArns }).map(({ LoadBalancers = [] }) => {
+    const hosts = new Map(LoadBalancers.map(({ LoadBalancerArn, DNSName = "" }) => [LoadBalancerArn, DNSName]));
+    return new Map(listeners.map((listener) => [listener, (hosts.get(balancerIn(listener)) ?? "").toLowerCase()]));
+  });
+};
+
 export const createBalancer = (listener: string, clients: ClientSource, call: ProviderCall): Balancer => {
   const send = commandSender("balancer", "elbv2", clients, call);
 
@@ -128,7 +164,7 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
       const input = {
         ListenerArn: listener,
         Priority: priority,
-        Conditions: [{ Field: "host-header", HostHeaderConfig: { Values: [host] } }],
+        Conditions: [hostCondition([host])],
         Actions: [forwardTo([{ group, weight: 1 }])],
         Tags: tags.map(([Key, Value]) => ({ Key, Value })),
       };
@@ -141,6 +177,21 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
 
     forward: (rule, targets, retry) =>
       send("ModifyRuleCommand", { RuleArn: rule, Actions: [forwardTo(targets)] }, retry).map(() => undefined),
+
+    setHosts: (rule, hosts, retry) =>
+      send("ModifyRuleCommand", { RuleArn: rule, Conditions: [hostCondition(hosts)] }, retry).map(() => undefined),
+
+    addCertificate: (certificate, retry) => {
+      const input = { ListenerArn: listener, Certificates: [{ CertificateArn: certificate }] };
+      return send("AddListenerCertificatesCommand", input, retry).map(() => undefined);
+    },
+
+    removeCertificate: (certificate, retry) => {
+      const input = { ListenerArn: listener, Certificates: [{ CertificateArn: certificate }] };
+      return send("RemoveListenerCertificatesCommand", input, retry)
+        .map(() => undefined)
+        .orElse(missingAsOk);
+    },
 
     deleteRule: (rule, retry) =>
       send("DeleteRuleCommand", { RuleArn: rule }, retry)

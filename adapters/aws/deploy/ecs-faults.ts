@@ -12,6 +12,7 @@ const faults: ReadonlyMap<string, CallFault> = new Map([
   ["ServiceNotActiveException", state("not_found")],
   ["TargetGroupNotFoundException", state("not_found")],
   ["RuleNotFoundException", state("not_found")],
+  ["CertificateNotFoundException", state("not_found")],
   ["ObjectNotFoundException", state("not_found")],
   ["PriorityInUseException", state("exists")],
   ["DuplicateTargetGroupNameException", state("exists")],
@@ -31,6 +32,7 @@ const limits: ReadonlySet<string> = new Set([
   "TooManyUniqueTargetGroupsPerLoadBalancerException",
   "TargetGroupAssociationLimitException",
   "TooManyTargetsException",
+  "TooManyCertificatesException",
   "LimitExceededException",
 ]);
 

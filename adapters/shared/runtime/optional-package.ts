@@ -11,6 +11,7 @@ import semver from "semver";
  * not use them.
  */
 export const peerVersions: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  "@aws-sdk/client-acm": ["3"],
   "@aws-sdk/client-application-auto-scaling": ["3"],
   "@aws-sdk/client-athena": ["3"],
   "@aws-sdk/client-cloudformation": ["3"],

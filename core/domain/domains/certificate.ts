@@ -126,6 +126,12 @@ const advicePause = { minMs: 60_000, maxMs: 24 * 60 * 60_000 } as const;
 /** When to ask again if the authority gave no advice, in milliseconds. */
 const ADVICE_RETRY_MS = 6 * 60 * 60_000;
 
+const between = (time: Instant, first: Instant, last: Instant): Instant => {
+  if (time < first) return first;
+  if (time > last) return last;
+  return time;
+};
+
 /**
  * Returns the plan after the authority's advice. Keeps the random point if the window is the same.
  * @param advice null if the authority gave none; the window then remains
@@ -141,7 +147,7 @@ export const afterAdvice = (
   const [soonest, latest] = [plusMillis(now, advicePause.minMs), plusMillis(now, advicePause.maxMs)];
   return {
     window,
-    askAgainAt: askAgainAt < soonest ? soonest : askAgainAt > latest ? latest : askAgainAt,
+    askAgainAt: between(askAgainAt, soonest, latest),
     random: known !== null && isSame(known.window, window) ? known.random : random,
   };
 };

@@ -41,8 +41,10 @@ const recordSchema = z.object({
   }),
   name: z.string().meta({ description: "The full name of the record.", examples: ["app.example.com"] }),
   value: z.string().meta({ description: "The value of the record.", examples: [DNS_EXAMPLE] }),
-  purpose: z.enum(["ownership", "address"]).meta({
-    description: "`ownership`: proves that you control the domain. `address`: sends requests to the platform.",
+  purpose: z.enum(["ownership", "address", "certificate"]).meta({
+    description:
+      "`ownership`: proves that you control the domain. `address`: sends requests to the platform. `certificate`: " +
+      "permits the provider to issue the certificate and to renew it.",
   }),
 });
 
@@ -108,6 +110,30 @@ export const domainRowOf = (
   created_at: stored.createdAt,
   checked_at: stored.checkedAt,
 });
+
+/** The limits of a provider for own domains. */
+export interface DomainLimits {
+  /** The maximum number of characters of a domain. */
+  readonly chars: number;
+  /** The maximum number of domains of a deployment. */
+  readonly perDeployment: number;
+}
+
+/** Returns a message if the domain is too long for the provider. */
+export const domainLengthProblem = (domain: DomainName, { chars }: Pick<DomainLimits, "chars">): string | undefined =>
+  domain.length > chars
+    ? `must have at most ${chars} characters with this provider; this has ${domain.length}`
+    : undefined;
+
+/** Returns a message if the deployment has no room for another domain. */
+export const deploymentQuotaProblem = (
+  own: readonly Pick<OwnDomain, "name">[],
+  name: DeploymentName,
+  { perDeployment }: Pick<DomainLimits, "perDeployment">,
+): string | undefined =>
+  own.filter((one) => one.name === name).length >= perDeployment
+    ? `the deployment '${name}' may have at most ${perDeployment} domains with this provider; remove one first`
+    : undefined;
 
 /** Returns a message if an account with `count` domains would exceed the quota. */
 export const domainQuotaProblem = (count: number, max: number): string | undefined =>

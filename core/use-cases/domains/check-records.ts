@@ -1,5 +1,6 @@
 /** Reads the DNS records of a domain, and compares them with the expected ones. */
 import {
+  type DomainTarget,
   type ExpectedRecords,
   type FoundRecords,
   ownershipName,
@@ -12,7 +13,8 @@ import type { CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
 import { type RateLimited, type Unavailable, unavailable } from "../../errors.ts";
 import type { DomainPorts, LookupOptions } from "../../ports/domain-store.ts";
-import { err, ok, type ResultAsync, safeTry } from "../../result.ts";
+import type { CallOptions } from "../../ports/system.ts";
+import { err, ok, okAsync, type ResultAsync, safeTry } from "../../result.ts";
 
 type LookupFailure = Unavailable | RateLimited;
 
@@ -81,19 +83,29 @@ export const checkReachability = (
         : { kind: "found", problems: reachabilityProblems(host, read.found, read.expected) },
   );
 
+/** Returns where a domain must point. */
+export const targetOf = (
+  { target, managed }: DomainPorts,
+  domain: OwnDomain,
+  options: CallOptions,
+): ResultAsync<DomainTarget, Unavailable> =>
+  managed === undefined ? okAsync(target) : managed.hostFor(domain, options).map((host) => ({ ...target, host }));
+
 /**
  * Fails if the platform cannot find its own addresses, or has too many lookups. DNS servers of the domain that do not
  * respond are an outcome.
  */
 export const checkRecords = (
   ports: DomainPorts,
-  { domain, owner }: OwnDomain,
+  stored: OwnDomain,
   options: LookupOptions,
 ): ResultAsync<CheckOutcome, LookupFailure> =>
   safeTry(async function* () {
+    const { domain, owner } = stored;
     const proof = yield* await ports.store.proof(owner, domain, options);
+    const target = yield* await targetOf(ports, stored, options);
     const [read, ownership] = await Promise.all([
-      readReachability(ports, domain, options),
+      readReachability({ ...ports, target }, domain, options),
       nullIfSilent(ports.dns.resolve(ownershipName(domain), "TXT", options)),
     ]);
     const [reachability, found] = [yield* read, yield* ownership];

@@ -8,7 +8,10 @@ import {
 } from "../../domain/domains/certificate.ts";
 import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
+  type DomainRecord,
   type DomainRow,
+  deploymentQuotaProblem,
+  domainLengthProblem,
   domainQuotaProblem,
   domainRowOf,
   newDomain,
@@ -17,6 +20,7 @@ import {
 } from "../../domain/domains/domain.ts";
 import { afterCheck, mapTo, mayTakeOver } from "../../domain/domains/domain-check.ts";
 import { type DomainName, domainProblem } from "../../domain/domains/domain-name.ts";
+import { withManagedCertificate } from "../../domain/domains/managed-certificate.ts";
 import type { Capabilities, Feature } from "../../domain/wire/capabilities.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
 import { issue } from "../../domain/wire/issue.ts";
@@ -24,11 +28,12 @@ import type { DeploymentName } from "../../domain/wire/names.ts";
 import { addDomainFields, domainFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, conflict, internal, invalidInput, notFound } from "../../errors.ts";
 import type { DomainPorts } from "../../ports/domain-store.ts";
+import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../result.ts";
 import { ownService } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
-import { checkRecords } from "./check-records.ts";
+import { checkRecords, targetOf } from "./check-records.ts";
 
 type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 
@@ -41,15 +46,35 @@ const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> =>
     : ok(domains);
 };
 
-const rowOf = (caller: Caller, ports: DomainPorts, stored: OwnDomain): Outcome<DomainRow> =>
+/** Returns the records that prove the ownership and send requests to the platform. */
+const recordsOf = (ports: DomainPorts, stored: OwnDomain, options: CallOptions): Outcome<readonly DomainRecord[]> =>
+  safeTry(async function* () {
+    const { domain, owner } = stored;
+    const isApex = ports.registeredDomain(domain) === domain;
+    const proof = yield* await ports.store.proof(owner, domain, options);
+    const target = yield* await targetOf(ports, stored, options);
+    return ok([ownershipRecord(domain, proof), ...addressRecords(domain, isApex, target)]);
+  });
+
+/** @param step how to get the state of a managed certificate: `advance` after a change or a check */
+const rowOf = (
+  caller: Caller,
+  ports: DomainPorts,
+  stored: OwnDomain,
+  step: "find" | "advance" = "find",
+): Outcome<DomainRow> =>
   safeTry(async function* () {
     const { domain } = stored;
-    const isApex = ports.registeredDomain(domain) === domain;
-    const proof = yield* await ports.store.proof(stored.owner, domain, caller.options);
-    const records = [ownershipRecord(domain, proof), ...addressRecords(domain, isApex, ports.target)];
+    const records = yield* await recordsOf(ports, stored, caller.options);
+    const now = caller.context.ports.clock.now();
+    if (ports.managed !== undefined) {
+      const managed = yield* await ports.managed[step](stored, caller.options);
+      const seen = { ...stored, ...withManagedCertificate(stored, managed, now) };
+      return ok(domainRowOf(seen, [...records, ...managed.records], managed.notAfter));
+    }
     if (ports.certificates === undefined) return ok(domainRowOf(stored, records, null));
     const certificate = yield* await ports.certificates.store.find(domain);
-    const view = withCertificate(stored, certificate, caller.context.ports.clock.now());
+    const view = withCertificate(stored, certificate, now);
     const notAfter = certificate.life === null ? null : timestampOf(certificate.life.end);
     return ok(domainRowOf({ ...stored, ...view }, records, notAfter));
   });
@@ -98,11 +123,22 @@ const changeFailures = (
           found.reason === null ? okAsync(undefined) : certificates.store.noteAttempt(domain, change(found)),
         );
 
+const quotaExceeded = (problem: string | undefined): Result<void, ControlPlaneError> =>
+  problem === undefined ? ok(undefined) : err(invalidInput([issue(["domain"], problem, "quota_exceeded")]));
+
+/** Fails if the deployment has no room for another domain. */
+const checkRoom = ({ principal, options }: Caller, ports: DomainPorts, name: DeploymentName): Outcome<void> => {
+  const { store, limits } = ports;
+  if (limits === undefined) return okAsync(undefined);
+  return store
+    .list(principal.account, options)
+    .andThen((own) => quotaExceeded(deploymentQuotaProblem(own, name, limits)));
+};
+
 const checkQuota = ({ context, principal, options }: Caller, { store }: DomainPorts): Outcome<void> =>
-  store.list(principal.account, options).andThen((own) => {
-    const problem = domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains);
-    return problem === undefined ? ok(undefined) : err(invalidInput([issue(["domain"], problem, "quota_exceeded")]));
-  });
+  store
+    .list(principal.account, options)
+    .andThen((own) => quotaExceeded(domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains)));
 
 /** Fails with `conflict` unless DNS shows that the account, and not the present owner, controls the domain. */
 const checkTakeOver = (
@@ -131,18 +167,20 @@ const add = (caller: Caller, domain: DomainName, name: DeploymentName): Outcome<
     const { context, principal, options } = caller;
     const service = yield* await ownService(caller, name);
     const stored = yield* await ports.store.find(domain, options);
+    const isMapped = stored?.owner === principal.account && stored.name === service.name;
+    if (!isMapped) yield* await checkRoom(caller, ports, service.name);
     if (stored?.owner === principal.account) {
       const mapped = yield* await changeOwn(caller, ports, domain, (own) =>
         own.name === service.name ? okAsync(own) : ports.store.write(mapTo(own, service.name), own, options),
       );
-      return rowOf(caller, ports, mapped);
+      return rowOf(caller, ports, mapped, "advance");
     }
     yield* await checkQuota(caller, ports);
     if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     const created = newDomain(domain, principal.account, service.name, timestampOf(context.ports.clock.now()));
     const written = yield* await ports.store.write(created, stored ?? "absent", options);
     yield* await changeFailures(ports, domain, forNewOwner);
-    return rowOf(caller, ports, written);
+    return rowOf(caller, ports, written, "advance");
   });
 
 export const addDomain = useCase({
@@ -150,8 +188,10 @@ export const addDomain = useCase({
   check: ({ domain }, { ports: { provider } }: Context) => {
     if (domain === undefined) return err([]);
     if (provider.domains === undefined) return ok({});
-    const { target, registeredDomain } = provider.domains;
-    const problem = domainProblem(domain, platformDomainsOf(target), registeredDomain);
+    const { target, registeredDomain, limits } = provider.domains;
+    const problem =
+      domainProblem(domain, platformDomainsOf(target), registeredDomain) ??
+      (limits === undefined ? undefined : domainLengthProblem(domain, limits));
     return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
   },
   requires: ownDomains,
@@ -188,7 +228,7 @@ export const checkDomain = useCase({
       );
       if (outcome.kind === "found" && outcome.problems.length === 0)
         yield* await changeFailures(ports, stored.domain, (one) => afterOwnerCheck(one, stored.status !== "active"));
-      return rowOf(call, ports, checked);
+      return rowOf(call, ports, checked, "advance");
     }),
 });
 

@@ -29,7 +29,7 @@ const forPeople = ["balancerName", ...policyOutputs, "athenaWorkgroup", "logTabl
 
 /**
  * Actions without a resource type, according to the service reference: list_amazonelasticcontainerservice.html,
- * list_awselasticloadbalancingv2.html, list_amazons3files.html, list_amazonec2.html, list_servicequotas.html and
+ * list_awselasticloadbalancingv2.html, list_awscertificatemanager.html, list_amazons3files.html, list_amazonec2.html, list_servicequotas.html and
  * list_awsidentityandaccessmanagementiam.html
  * below https://docs.aws.amazon.com/service-authorization/latest/reference/.
  */
@@ -41,6 +41,8 @@ const withoutResources = [
   "elasticloadbalancing:DescribeTargetHealth",
   "elasticloadbalancing:DescribeRules",
   "elasticloadbalancing:DescribeListeners",
+  "elasticloadbalancing:DescribeLoadBalancers",
+  "acm:RequestCertificate",
   "cloudwatch:GetMetricData",
   "cloudwatch:ListMetrics",
   "s3files:CreateFileSystem",

@@ -12,6 +12,8 @@ import { simulatedBuild } from "../engine/builds.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { fakeAccount } from "./account.ts";
+import { createFakeDns } from "./acm/dns.ts";
+import { startFakeAcm } from "./acm/server.ts";
 import { startFakeAthena } from "./athena/server.ts";
 import { startFakeCloudWatchMetrics } from "./cloudwatch/server.ts";
 import { BUILD_LOGS, startFakeCodeBuild } from "./codebuild/codebuild.ts";
@@ -42,12 +44,20 @@ export interface FakeCloudOptions {
   readonly scheme?: SharedResources["scheme"];
   /** The number of load balancers; defaults to 1. */
   readonly balancers?: number;
+  /** The limit of certificates of each load balancer; defaults to 25. */
+  readonly maxCertificates?: number;
 }
 
 /** @param services whether services run as local processes or are simulated */
 export const startFakeCloud = async (
   services: "real" | "simulated" = "real",
-  { clock = createSystemClock(), mean = friendly, scheme = "http", balancers = 1 }: FakeCloudOptions = {},
+  {
+    clock = createSystemClock(),
+    mean = friendly,
+    scheme = "http",
+    balancers = 1,
+    maxCertificates = 25,
+  }: FakeCloudOptions = {},
 ) => {
   const now = () => millisOf(clock.now());
   const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
@@ -64,8 +74,12 @@ export const startFakeCloud = async (
   const scaling = await startFakeScaling();
   const metrics = await startFakeCloudWatchMetrics(clock);
   let ecs: FakeEcs | undefined;
+  const dns = createFakeDns(balancers);
+  const acm = await startFakeAcm({ mean, now, usersOf: (arn) => balancer.usersOf(arn) });
   const balancer = await startFakeBalancer({
     balancers,
+    certificates: maxCertificates,
+    isIssued: acm.isIssued,
     clock,
     mean,
     target: async (group) => {
@@ -129,6 +143,7 @@ export const startFakeCloud = async (
     ...account.clients,
     ecs: ecs.client,
     balancer: balancer.client,
+    certificates: acm.client,
     scaling: scaling.client,
     builds: builds.client,
     registry: registry.client,
@@ -163,6 +178,9 @@ export const startFakeCloud = async (
   return {
     config,
     account,
+    acm,
+    dns,
+    balancer,
     secrets: secrets.secrets,
     storage: s3.world,
     /** Calls that exceeded a rate. */
@@ -176,6 +194,7 @@ export const startFakeCloud = async (
     faults: {
       ecs: ecs.faults,
       balancer: balancer.faults,
+      certificates: acm.faults,
       scaling: scaling.faults,
       builds: builds.faults,
       registry: registry.faults,
@@ -191,7 +210,7 @@ export const startFakeCloud = async (
     close: async () => {
       endDns();
       await scheduler.close();
-      for (const one of [ecs, balancer, scaling, registry, builds]) await one?.close();
+      for (const one of [ecs, balancer, acm, scaling, registry, builds]) await one?.close();
       await made?.close();
       await Promise.all([logs.close(), metrics.close(), athena.close(), s3.close(), files.close(), iam.close()]);
       await secrets.close();

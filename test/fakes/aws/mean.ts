@@ -47,6 +47,16 @@ export const meanSwitches = {
    * linked role. Please verify that the ECS service linked role exists."
    */
   linked_role_late: "ECS cannot assume its service-linked role for 30 seconds after the first service",
+  /**
+   * https://docs.aws.amazon.com/acm/latest/APIReference/API_RequestCertificate.html: "there is a delay of several
+   * seconds before you can retrieve information about the new certificate".
+   */
+  certificate_late: "a new certificate has no CNAME record for two seconds",
+  /**
+   * https://github.com/hashicorp/terraform-provider-aws/issues/3866: "the certificate is still seen as in use by a load
+   * balancer that was just deleted".
+   */
+  certificate_in_use: "a certificate counts as used for a minute after its removal from a listener",
   /** The pages in `call-rates.ts`. */
   call_rates: "ECS and the load balancer throttle calls beyond their documented rates",
 } as const;
@@ -63,6 +73,12 @@ export const ROLE_LATE_MS = 30_000;
 
 /** How long a new role cannot read secrets, in milliseconds. */
 export const SECRET_ROLE_LATE_MS = 60_000;
+
+/** How long a new certificate has no CNAME record, in milliseconds. */
+export const CERTIFICATE_LATE_MS = 2000;
+
+/** How long a removed certificate counts as used, in milliseconds. */
+export const CERTIFICATE_IN_USE_MS = 60_000;
 
 /** The quota of FilterLogEvents in the regions with the lowest one. */
 export const LOG_READS_PER_SECOND = 5;

@@ -25,6 +25,10 @@ export const listenerAt = (index: number): string =>
   `${ARN}:listener/app/portside${index === 0 ? "" : `-${index + 1}`}/50dc6c495c0c9188/f2f7dc8efc522ab2`;
 export const LISTENER = listenerAt(0);
 
+/** The DNS name of a load balancer; the first has the index 0. */
+export const balancerHostAt = (index: number): string =>
+  `portside${index === 0 ? "" : `-${index + 1}`}-1234567890.${REGION}.elb.amazonaws.com`;
+
 const balancerOf = (listener: string): string =>
   listener.replace(":listener/", ":loadbalancer/").split("/").slice(0, -1).join("/");
 
@@ -84,6 +88,10 @@ export interface FakeBalancerOptions {
   readonly rules?: number;
   /** The limit of target groups for each. */
   readonly targetGroups?: number;
+  /** The limit of certificates for each, besides the default one. */
+  readonly certificates?: number;
+  /** Whether a certificate exists and is issued, by ARN. */
+  readonly isIssued?: (certificate: string) => boolean;
   /** A target of the group as `HOST:PORT`; undefined: it does not answer. */
   readonly target?: (group: string, id: string) => Promise<string | undefined>;
   readonly mean?: Mean;
@@ -95,6 +103,8 @@ export const startFakeBalancer = async ({
   balancers = 1,
   rules: maxRules = 100,
   targetGroups: maxGroups = 100,
+  certificates: maxCertificates = 25,
+  isIssued = () => false,
   target = async () => undefined,
   mean = friendly,
   clock,
@@ -111,6 +121,8 @@ export const startFakeBalancer = async ({
   const settings = { deletionsInUse: 0, looksUntilVisible: 0 };
 
   const listeners = Array.from({ length: balancers }, (_, index) => listenerAt(index));
+  /** The certificates of each listener besides the default one. */
+  const certificates = new Map<string, Set<string>>();
   const checkListener = (arn: string): void => {
     if (!listeners.includes(arn)) throw notFound("Listener");
   };
@@ -254,6 +266,31 @@ export const startFakeBalancer = async ({
       if (!rules.delete(RuleArn)) throw notFound("Rule");
       return {};
     },
+    DescribeLoadBalancers: ({ LoadBalancerArns }: Message) => {
+      const known = new Map(listeners.map((listener, index) => [balancerOf(listener), balancerHostAt(index)]));
+      if (!LoadBalancerArns.every((one: string) => known.has(one))) throw notFound("LoadBalancer");
+      const LoadBalancers = LoadBalancerArns.map((one: string) => ({ LoadBalancerArn: one, DNSName: known.get(one) }));
+      return { LoadBalancers };
+    },
+    // "If the certificate in already in the certificate list, the call is successful but the certificate is not added
+    // again."
+    AddListenerCertificates: ({ ListenerArn, Certificates: [{ CertificateArn }] }: Message) => {
+      checkListener(ListenerArn);
+      if (!isIssued(CertificateArn))
+        throw new AwsError("CertificateNotFound", `Certificate '${CertificateArn}' not found`);
+      const own = certificates.get(ListenerArn) ?? new Set();
+      if (!own.has(CertificateArn) && own.size >= maxCertificates)
+        throw new AwsError("TooManyCertificates", "The maximum number of certificates has been reached");
+      certificates.set(ListenerArn, own.add(CertificateArn));
+      return { Certificates: [{ CertificateArn, IsDefault: false }] };
+    },
+    RemoveListenerCertificates: ({ ListenerArn, Certificates: [{ CertificateArn }] }: Message) => {
+      checkListener(ListenerArn);
+      // https://github.com/hashicorp/terraform-provider-aws/issues/35403
+      if (!certificates.get(ListenerArn)?.delete(CertificateArn))
+        throw new AwsError("CertificateNotFound", `Certificate '${CertificateArn}' not found`);
+      return {};
+    },
     DescribeListeners: ({ ListenerArns = listeners }: Message) => {
       for (const one of ListenerArns) checkListener(one);
       return { Listeners: ListenerArns.map((ListenerArn: string) => ({ ListenerArn, Protocol: "HTTP" })) };
@@ -342,6 +379,11 @@ export const startFakeBalancer = async ({
     groups: (): readonly Message[] =>
       [...groups.values()].map((one) => ({ ...groupView(one), Tags: one.input.Tags, attributes: one.attributes })),
     groupFor,
+    /** The certificates of a listener besides the default one. */
+    certificatesOf: (listener: string): readonly string[] => [...(certificates.get(listener) ?? [])],
+    /** The ARNs of the load balancers that use a certificate. */
+    usersOf: (certificate: string): readonly string[] =>
+      [...certificates].flatMap(([listener, own]) => (own.has(certificate) ? [balancerOf(listener)] : [])),
     /** ECS accepts a group only if a load balancer references it. */
     isAssociated: (arn: string): boolean => groups.has(arn) && isNamed(arn),
     isHttp2: (arn: string): boolean => groups.get(arn)?.input.ProtocolVersion === "HTTP2",

@@ -57,6 +57,9 @@ export const checkRule = (conditions: readonly Message[], actions: readonly Mess
   for (const { HostHeaderConfig, Values } of conditions)
     for (const host of HostHeaderConfig?.Values ?? Values ?? [])
       if (!HOST.test(host)) invalid(`Condition value '${host}' contains a character that is not valid`);
+  // "Condition Values per Rule: 5", not adjustable (load-balancer-limits).
+  const values = conditions.flatMap(({ HostHeaderConfig, Values }) => HostHeaderConfig?.Values ?? Values ?? []);
+  if (values.length > 5) throw new AwsError("ValidationError", "A rule can only have '5' condition values");
   const [action] = actions;
   const groups: Message[] = action?.ForwardConfig?.TargetGroups ?? [];
   // "Target groups per action per Application Load Balancer: 5" (load-balancer-limits).

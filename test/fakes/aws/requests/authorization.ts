@@ -4,6 +4,7 @@
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  * Pure.
  */
+import { CERTIFICATE_TAG } from "../../../../adapters/aws/domains/certificates.ts";
 import { awsConfig } from "../test-config.ts";
 import { calledByAws } from "./called-by-aws.ts";
 import { arn, ask, type Check, type Input } from "./check.ts";
@@ -38,6 +39,10 @@ const fileSystem = (id = "*") => arn("s3files", `file-system/${idOf(id)}`);
 
 // ELB: "list_awselasticloadbalancingv2.html". A new rule's ARN begins with its listener's.
 const ruleOf = (listener: string) => `${listener.replace(":listener/", ":listener-rule/")}/*`;
+
+// ACM: "list_awscertificatemanager.html". `aws:RequestTag` and `aws:ResourceTag` have the tag's key.
+const tagContext = (kind: string, tags: readonly Input[] = []): Check["context"] =>
+  Object.fromEntries(tags.map(({ Key, Value }) => [`${kind}/${Key}`, Value]));
 
 // CloudWatch Logs: "Use the second version, with the trailing :*, ... in IAM policies for all other API actions",
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/iam-access-control-overview-cwl.html
@@ -115,6 +120,17 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   DeleteRule: ({ RuleArn }) => ask("elasticloadbalancing:DeleteRule", RuleArn),
   DescribeRules: () => ask("elasticloadbalancing:DescribeRules"),
   DescribeListeners: () => ask("elasticloadbalancing:DescribeListeners"),
+  DescribeLoadBalancers: () => ask("elasticloadbalancing:DescribeLoadBalancers"),
+  AddListenerCertificates: ({ ListenerArn }) => ask("elasticloadbalancing:AddListenerCertificates", ListenerArn),
+  RemoveListenerCertificates: ({ ListenerArn }) => ask("elasticloadbalancing:RemoveListenerCertificates", ListenerArn),
+
+  RequestCertificate: ({ Tags }) => [
+    ...ask("acm:RequestCertificate", "*", tagContext("aws:RequestTag", Tags)),
+    ...ask("acm:AddTagsToCertificate", arn("acm", "certificate/*"), tagContext("aws:RequestTag", Tags)),
+  ],
+  DescribeCertificate: ({ CertificateArn }) => ask("acm:DescribeCertificate", CertificateArn),
+  DeleteCertificate: ({ CertificateArn }) =>
+    ask("acm:DeleteCertificate", CertificateArn, tagContext("aws:ResourceTag", [CERTIFICATE_TAG])),
 
   RegisterScalableTarget: (input) => ask("application-autoscaling:RegisterScalableTarget", ...target(input)),
   DeregisterScalableTarget: (input) => ask("application-autoscaling:DeregisterScalableTarget", ...target(input)),

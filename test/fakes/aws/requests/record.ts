@@ -8,6 +8,7 @@ export type RecordedClient = keyof AwsClients | "quotas";
 export const botocoreServices: Readonly<Record<RecordedClient, string>> = {
   ecs: "ecs",
   balancer: "elbv2",
+  certificates: "acm",
   scaling: "application-autoscaling",
   builds: "codebuild",
   registry: "ecr",

@@ -1,0 +1,96 @@
+/**
+ * Deletes the certificates of removed domains, and the failed ones. A load balancer may use a certificate for some time
+ * after it was removed from the listener, so a deletion can fail and is tried again.
+ */
+import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import { ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { backoff } from "../../cloud/calls/backoff.ts";
+import { type AwsRuntimeDeps, isState, type RetryOptions, throwState } from "../call-policy.ts";
+import { claimed, GRACE_MS, isObsolete } from "./domain-object.ts";
+import { applyRoutes } from "./routes.ts";
+import { detach, type ServeDeps } from "./serve-domain.ts";
+
+export interface Leftovers {
+  /** Deletes the certificates of a domain in the background, as soon as they may be deleted. */
+  start(domain: DomainName): void;
+  /** Does the same for all domains with leftovers. Runs at start. */
+  startAll(options?: RetryOptions): ResultAsync<void, Unavailable>;
+  /** Stops waiting, and resolves when all work has ended. The next start continues it. */
+  close(): Promise<void>;
+}
+
+/** Attempts of one process. The next start continues. */
+const TRIES = 6;
+const MAX_PAUSE_MS = 30 * 60_000;
+const PAUSE_GROWTH = 2;
+
+/** Deletes what may be deleted now. Returns whether nothing is left. */
+export const clearLeftovers = (
+  deps: ServeDeps,
+  domain: DomainName,
+  retry: RetryOptions = {},
+): ResultAsync<boolean, Unavailable> =>
+  safeTry(async function* () {
+    const { objects, certificates, clock } = deps;
+    const claim = (found: Parameters<typeof claimed>[0] | null) =>
+      ok(found === null ? null : claimed(found, clock.now()));
+    const object = yield* await objects.update<never>(domain, claim, retry);
+    if (object === null) return objects.unmark(domain, retry).map(() => true);
+    // An earlier removal may have stored its result, and failed to change the rule.
+    if (object.removedAt !== null) yield* await applyRoutes(deps, object.domain, retry);
+    const deleted = new Set<string>();
+    for (const { arn, listeners } of object.leftovers) {
+      yield* await detach(deps, arn, listeners, retry);
+      const removed = await certificates.remove(arn, retry);
+      if (isState(removed, "changed")) continue;
+      yield* removed.mapErr(throwState);
+      deleted.add(arn);
+    }
+    const forget = (found: typeof object | null) =>
+      ok(
+        found === null || deleted.size === 0
+          ? found
+          : { ...found, leftovers: found.leftovers.filter(({ arn }) => !deleted.has(arn)) },
+      );
+    const left = yield* await objects.update<never>(domain, forget, retry);
+    const isDone = left === null || isObsolete(left) || (left.removedAt === null && left.leftovers.length === 0);
+    return isDone ? objects.unmark(domain, retry).map(() => true) : ok(false);
+  });
+
+export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDeps): Leftovers => {
+  const ending = new AbortController();
+  const running = new Map<DomainName, Promise<void>>();
+
+  const work = async (domain: DomainName): Promise<void> => {
+    const { signal } = ending;
+    let tries = 0;
+    for (const pause of backoff(GRACE_MS, MAX_PAUSE_MS, PAUSE_GROWTH)) {
+      await clock.sleep(pause, signal);
+      if (signal.aborted) return;
+      const cleared = await clearLeftovers(deps, domain, { signal });
+      if (cleared.isOk() && cleared.value) return;
+      tries += 1;
+      if (tries < TRIES) continue;
+      logger.warn("a certificate of a domain was not deleted; the next start retries it", { domain });
+      return;
+    }
+  };
+
+  const start = (domain: DomainName): void => {
+    if (running.has(domain) || ending.signal.aborted) return;
+    running.set(
+      domain,
+      work(domain).finally(() => running.delete(domain)),
+    );
+  };
+
+  return {
+    start,
+    startAll: (options) => deps.objects.marked(options).map((domains) => domains.forEach(start)),
+    close: async () => {
+      ending.abort();
+      await Promise.all(running.values());
+    },
+  };
+};

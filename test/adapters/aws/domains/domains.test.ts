@@ -1,0 +1,214 @@
+/** Own domains on AWS: certificates, listeners and rules from `add` to `remove`. */
+import { afterEach, expect, test } from "vitest";
+import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import { aws } from "../../../clouds/aws.ts";
+import { openPlatform } from "../../../clouds/cloud.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/balancer.ts";
+import type { MeanSwitch } from "../../../fakes/aws/mean.ts";
+import { principalOf } from "../../../support/providers/local-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+import { DOMAIN, type DomainPlatformOptions, openDomainPlatform } from "./platform.ts";
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+});
+
+const open = async (options: DomainPlatformOptions = {}) => {
+  const platform = await openDomainPlatform(options);
+  opened.push(platform);
+  return platform;
+};
+
+const HOST = "app.apps.portside.test";
+
+test("a domain becomes active, its requests reach the service, and its removal leaves nothing", async () => {
+  const { fakes, deployed, add, check, remove, list, requested, hostsOf } = await open();
+  await deployed();
+  const added = await expectOk(add());
+  expect(added).toMatchObject({ domain: DOMAIN, name: "app", status: "pending", certificate: null });
+  expect(added.records).toEqual([
+    { type: "TXT", name: `_portside.${DOMAIN}`, value: expect.any(String), purpose: "ownership" },
+    { type: "CNAME", name: DOMAIN, value: balancerHostAt(0), purpose: "address" },
+    {
+      type: "CNAME",
+      name: expect.stringMatching(/^_[0-9a-f]{32}\.app\.example\.com$/),
+      value: expect.stringMatching(/\.acm-validations\.aws$/),
+      purpose: "certificate",
+    },
+  ]);
+  fakes.dns.add(...added.records);
+  expect(await check()).toMatchObject({
+    status: "pending",
+    detail: expect.stringContaining("AWS Certificate Manager has not validated the domain yet."),
+  });
+  expect(await requested()).toBe(404);
+
+  fakes.acm.issue(DOMAIN);
+  const active = await check();
+  expect(active).toMatchObject({ status: "active", detail: `Requests to '${DOMAIN}' reach 'app'.` });
+  expect(active.certificate).not.toBeNull();
+  expect(await list()).toEqual([active]);
+  expect(await requested()).toBe(200);
+  expect(await requested(HOST)).toBe(200);
+  expect(fakes.balancer.certificatesOf(LISTENER)).toEqual([fakes.acm.latest(DOMAIN).arn]);
+
+  await expectOk(remove());
+  expect(await requested()).toBe(404);
+  expect(hostsOf(HOST)).toEqual([HOST]);
+  expect(await list()).toEqual([]);
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+  expect(fakes.balancer.certificatesOf(LISTENER)).toEqual([]);
+});
+
+test("a redeploy keeps the domain, and its requests move to the new revision", async () => {
+  const { fakes, deployed, activate, requested } = await open();
+  await deployed();
+  await activate();
+  const before = fakes.balancer.groupFor(DOMAIN);
+  await deployed();
+  const after = fakes.balancer.groupFor(DOMAIN);
+  expect(after).not.toBe(before);
+  expect(after).toBe(fakes.balancer.groupFor(HOST));
+  expect(await requested()).toBe(200);
+});
+
+test("a removed domain that is added again keeps its certificate", async () => {
+  const { fakes, deployed, activate, remove, add, check, requested } = await open({ times: 10 });
+  await deployed();
+  await activate();
+  const { arn } = fakes.acm.latest(DOMAIN);
+  await expectOk(remove());
+  expect((await expectOk(add())).status).toBe("pending");
+  expect(await requested()).toBe(404);
+  expect((await check()).status).toBe("active");
+  expect(await requested()).toBe(200);
+  expect([...fakes.acm.certificates.keys()]).toEqual([arn]);
+});
+
+test("the deletion of a deployment removes its domains with their certificates", async () => {
+  const { fakes, deployed, activate, removeDeployment, list } = await open();
+  await deployed();
+  await activate();
+  expect((await removeDeployment("app")).isOk()).toBe(true);
+  expect(await list()).toEqual([]);
+  expect(fakes.balancer.rules()).toEqual([]);
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+});
+
+test("a certificate that appears late, and counts as used after its removal, causes no failure", async () => {
+  const mean = new Set<MeanSwitch>(["certificate_late", "certificate_in_use"]);
+  const { fakes, deployed, add, activate, remove } = await open({ mean });
+  await deployed();
+  expect((await expectOk(add())).records.map(({ purpose }) => purpose)).toContain("certificate");
+  expect((await activate()).status).toBe("active");
+  await expectOk(remove());
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+});
+
+test("a refused certificate shows the reason, and is replaced after a pause", async () => {
+  const { fakes, clock, deployed, add, check } = await open({ times: 10 });
+  await deployed();
+  const { records } = await expectOk(add());
+  fakes.dns.add(...records);
+  const refused = fakes.acm.latest(DOMAIN).arn;
+  fakes.acm.fail(DOMAIN, "CAA_ERROR");
+  const failed = await check();
+  expect(failed.status).toBe("pending");
+  expect(failed.detail).toContain(`Add the record CAA '0 issue "amazon.com"'.`);
+  expect(await check()).toMatchObject({ status: "pending", detail: failed.detail });
+  expect(fakes.acm.latest(DOMAIN).arn).toBe(refused);
+  await clock.sleep(61_000);
+  await check();
+  expect(fakes.acm.latest(DOMAIN).arn).not.toBe(refused);
+  fakes.acm.issue(DOMAIN);
+  expect((await check()).status).toBe("active");
+  await clock.sleep(121_000);
+  await eventually(() => expect(fakes.acm.certificates.has(refused)).toBe(false));
+});
+
+test("a certificate that cannot be renewed makes the domain failing, and requests still reach the service", async () => {
+  const { fakes, deployed, activate, check, requested } = await open();
+  await deployed();
+  await activate();
+  fakes.acm.latest(DOMAIN).renewal = { RenewalStatus: "PENDING_VALIDATION" };
+  expect(await check()).toMatchObject({
+    status: "failing",
+    detail: expect.stringMatching(/cannot renew the certificate. Create the record CNAME/),
+  });
+  expect(await requested()).toBe(200);
+});
+
+test("a deployment can have four domains, because a rule can have five hosts", async () => {
+  const { deployed, activate, add, hostsOf } = await open();
+  await deployed();
+  const domains = ["a", "b", "c", "d"].map((label) => `${label}.example.com`);
+  for (const domain of domains) expect((await activate("app", domain)).status).toBe("active");
+  expect([...hostsOf(HOST)].sort()).toEqual([...domains, HOST].sort());
+  const refused = await expectError(add("app", "e.example.com"));
+  expect(JSON.stringify(refused)).toContain("may have at most 4 domains");
+  const long = await expectError(add("app", `${"x".repeat(60)}.example.com`));
+  expect(JSON.stringify(long)).toContain("must have at most 64 characters");
+});
+
+test("concurrent checks of two domains leave both in the rule", async () => {
+  const { fakes, deployed, add, check, hostsOf } = await open();
+  await deployed();
+  const domains = ["a.example.com", "b.example.com"];
+  for (const domain of domains) {
+    fakes.dns.add(...(await expectOk(add("app", domain))).records);
+    fakes.acm.issue(domain);
+  }
+  await Promise.all(domains.map((domain) => check(domain)));
+  expect([...hostsOf(HOST)].sort()).toEqual([...domains, HOST].sort());
+});
+
+test("a domain moves to a deployment on another load balancer", async () => {
+  const { fakes, deployed, activate, add, hostsOf } = await open({ balancers: 2 });
+  await deployed();
+  await activate();
+  fakes.balancer.occupy(0, 50);
+  await deployed("other");
+  const moved = await expectOk(add("other"));
+  expect(moved.records).toContainEqual(expect.objectContaining({ type: "CNAME", value: balancerHostAt(1) }));
+  expect(hostsOf("other.2.apps.portside.test")).toEqual(["other.2.apps.portside.test", DOMAIN]);
+  expect(hostsOf(HOST)).toEqual([HOST]);
+  expect(fakes.balancer.certificatesOf(LISTENER)).toEqual([]);
+  expect(fakes.balancer.certificatesOf(listenerAt(1))).toEqual([fakes.acm.latest(DOMAIN).arn]);
+});
+
+test("requests do not reach the earlier owner after another account has taken the domain over", async () => {
+  const { fakes, controlPlane, ports, deployed, activate, requested, list } = await open();
+  await deployed();
+  await activate();
+  const other = principalOf("other");
+  const { domains } = ports.provider;
+  if (domains === undefined) throw new Error("no domains");
+  const stored = await expectOk(domains.store.find(DOMAIN as DomainName));
+  if (stored === null) throw new Error("no domain");
+  await expectOk(domains.store.write({ ...stored, owner: other.account, status: "pending" }, stored));
+  expect(await requested()).toBe(404);
+  expect(await list()).toEqual([]);
+  expect(await expectOk(controlPlane.listDomains(other))).toHaveLength(1);
+  expect(fakes.acm.certificates.size).toBe(1);
+});
+
+test("an exhausted quota of certificates keeps the domain pending, with the next step for the operator", async () => {
+  const { deployed, activate, requested } = await open({ maxCertificates: 1 });
+  await deployed();
+  await activate("app", "first.example.com");
+  expect(await activate()).toMatchObject({
+    status: "pending",
+    detail: expect.stringContaining("The load balancer's quota of certificates is exhausted."),
+  });
+  expect(await requested("first.example.com")).toBe(200);
+});
+
+test("without an HTTPS listener, own domains are unsupported, and the message states the parameter to set", async () => {
+  const platform = await openPlatform(aws, "simulated");
+  opened.push(platform);
+  const refused = await expectError(platform.controlPlane.listDomains(principalOf("acme")));
+  expect(refused.kind).toBe("unsupported");
+  expect(refused.message).toContain("CertificateArn");
+});

@@ -1,0 +1,65 @@
+/** A platform on AWS fakes with an HTTPS listener, for tests of own domains. */
+import { request } from "node:http";
+import { setDefaultCACertificates } from "node:tls";
+import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
+import { awsWith } from "../../../clouds/aws.ts";
+import { openPlatform } from "../../../clouds/cloud.ts";
+import { first, stepsOn } from "../../../clouds/deploy-steps.ts";
+import { runtimeDeps } from "../../../clouds/subject.ts";
+import { expectOk } from "../../../contracts/support.ts";
+import type { FakeCloudOptions } from "../../../fakes/aws/cloud.ts";
+import { certificate } from "../../../fakes/aws/elbv2/certificate.ts";
+import { friendly, type Mean } from "../../../fakes/aws/mean.ts";
+import { createFastClock } from "../../../support/clocks/fast-clock.ts";
+import { principalOf } from "../../../support/providers/local-platform.ts";
+
+export const DOMAIN = "app.example.com";
+
+export interface DomainPlatformOptions extends Pick<FakeCloudOptions, "balancers" | "maxCertificates"> {
+  readonly mean?: Mean;
+  /** How many times faster than the machine's the clock is; defaults to 50. */
+  readonly times?: number;
+}
+
+export const openDomainPlatform = async ({ mean = friendly, times = 50, ...options }: DomainPlatformOptions = {}) => {
+  setDefaultCACertificates([certificate]);
+  const cloud = awsWith(mean, { scheme: "https", ...options });
+  const clock = createFastClock(times);
+  const platform = await openPlatform(cloud, "simulated", { ...runtimeDeps(), clock });
+  const { controlPlane, fakes } = platform;
+  const steps = stepsOn(controlPlane, () => principalOf("acme"));
+  const add = (name = "app", domain = DOMAIN, account = "acme") =>
+    controlPlane.addDomain(principalOf(account), { domain, name });
+  const check = (domain = DOMAIN, account = "acme"): Promise<DomainRow> =>
+    expectOk(controlPlane.checkDomain(principalOf(account), { domain }));
+  const remove = (domain = DOMAIN) => controlPlane.removeDomain(principalOf("acme"), { domain });
+  return {
+    ...platform,
+    ...{ clock, add, check, remove },
+    deployed: (name = "app") => steps.deployed(name, first),
+    removeDeployment: steps.remove,
+    list: (account = "acme") => expectOk(controlPlane.listDomains(principalOf(account))),
+    /** Adds the domain, creates its records, and lets Certificate Manager issue the certificate. */
+    activate: async (name = "app", domain = DOMAIN): Promise<DomainRow> => {
+      const { records } = await expectOk(add(name, domain));
+      fakes.dns.add(...records);
+      fakes.acm.issue(domain);
+      return check(domain);
+    },
+    /** The status of a request for a host at the load balancer. */
+    requested: (host = DOMAIN): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const sent = request({ port: fakes.balancer.port, headers: { host }, agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        sent.on("error", reject).end();
+      }),
+    /** The hosts of the rule that has a host. */
+    hostsOf: (host: string): readonly string[] =>
+      fakes.balancer
+        .rules()
+        .map(({ Conditions }) => Conditions[0].HostHeaderConfig.Values as string[])
+        .find((hosts) => hosts.includes(host)) ?? [],
+  };
+};

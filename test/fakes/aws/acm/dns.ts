@@ -1,0 +1,34 @@
+/** A simulated DNS with the hosts of the fake load balancers. */
+import type { DnsResolver } from "../../../../core/ports/domain-store.ts";
+import { okAsync } from "../../../../core/result.ts";
+import { balancerHostAt } from "../elbv2/balancer.ts";
+
+interface FakeRecord {
+  readonly type: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** @param balancers the number of load balancers */
+export const createFakeDns = (balancers: number) => {
+  const records: FakeRecord[] = Array.from({ length: balancers }, (_, index) => ({
+    ...{ type: "A", name: balancerHostAt(index) },
+    value: `192.0.2.${index + 1}`,
+  }));
+  const resolve = (name: string, type: string): readonly string[] => {
+    const own = records.filter((one) => one.name === name);
+    const alias = own.find((one) => one.type === "CNAME" || (one.type === "ALIAS" && /^A/.test(type)));
+    if (alias !== undefined) return resolve(alias.value, type);
+    return own.filter((one) => one.type === type).map(({ value }) => value);
+  };
+  const resolver: DnsResolver = { resolve: (name, type) => okAsync(resolve(name, type)) };
+  return {
+    resolver,
+    /** Adds records, such as the `records` of a domain. */
+    add: (...added: readonly FakeRecord[]): void => void records.push(...added),
+    /** Removes the records of a name. */
+    remove: (name: string): void => {
+      for (let at = records.length - 1; at >= 0; at--) if (records[at]?.name === name) records.splice(at, 1);
+    },
+  };
+};
