@@ -106,6 +106,6 @@ export interface DomainPorts {
   readonly certificates?: CertificatePorts | undefined;
   /** Present if the cloud gets the certificates. `certificates` is then absent. */
   readonly managed?: ManagedDomains;
-  /** Absent if the provider has no limits of its own. */
+  /** Absent if the provider sets no additional limits. */
   readonly limits?: DomainLimits;
 }
