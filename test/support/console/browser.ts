@@ -25,7 +25,8 @@ export const openSignIn = async (
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> => {
   const context = await browser.newContext({ locale: "en-GB", timezoneId: "Europe/Berlin", ...options });
-  context.setDefaultTimeout(15_000);
+  // Like the other timeouts, this one only ends hung tests.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(String(error)));
