@@ -25,7 +25,7 @@ export interface Certificates {
    * Fails with `invalid` if a quota is exhausted.
    */
   request(domain: DomainName, id: string, retry?: RetryOptions): Called<string>;
-  /** Returns undefined if the certificate does not exist, or is only some seconds old. */
+  /** Returns undefined if the certificate does not exist, or is only a few seconds old. */
   describe(arn: string, domain: DomainName, retry?: RetryOptions): Called<Described | undefined>;
   /** Fails with `changed` while a load balancer uses the certificate. Succeeds if it does not exist. */
   remove(arn: string, retry?: RetryOptions): Called<void>;
