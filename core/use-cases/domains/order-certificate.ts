@@ -75,7 +75,7 @@ const combined = (refused: readonly Refusal[]): Refusal => {
 };
 
 const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
-  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
+  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its share of the limit.`;
   return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
 };
 
