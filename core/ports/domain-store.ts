@@ -81,7 +81,7 @@ export interface DnsResolver {
 
 /** The certificates and routes of a provider whose cloud issues and renews certificates. */
 export interface ManagedDomains {
-  /** Returns the host name to which the domain must point, because deployments may have different ones. */
+  /** Returns the host name to which the domain must point. It may depend on the deployment. */
   hostFor(domain: OwnDomain, options?: CallOptions): ResultAsync<string, Unavailable>;
 
   /** Returns the last known state of the certificate. Must be fast, because it is called for each domain of a list. */

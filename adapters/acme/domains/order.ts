@@ -55,7 +55,7 @@ interface Placed {
   readonly order: Order;
 }
 
-/** The statuses after which the next step was done, and how to wait for the authority. */
+/** The statuses of the order to which Portside has already responded, and how to wait for the next one. */
 interface Progress {
   readonly taken: Set<Order["status"]>;
   readonly wait: Wait;

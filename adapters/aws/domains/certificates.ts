@@ -25,7 +25,7 @@ export interface Certificates {
    * Fails with `invalid` if a quota is exhausted.
    */
   request(domain: DomainName, id: string, retry?: RetryOptions): Called<string>;
-  /** Returns undefined if the certificate does not exist, or is only some seconds old. */
+  /** Returns undefined if the certificate does not exist, or is only a few seconds old. */
   describe(arn: string, domain: DomainName, retry?: RetryOptions): Called<Described | undefined>;
   /** Fails with `changed` while a load balancer uses the certificate. Succeeds if it does not exist. */
   remove(arn: string, retry?: RetryOptions): Called<void>;
@@ -64,7 +64,7 @@ const createCname = (record: Certificate["record"]): string =>
 const pendingProblem = (record: Certificate["record"]): string =>
   record === null
     ? "AWS Certificate Manager has not chosen the CNAME record yet. Check the domain again in a minute."
-    : `AWS Certificate Manager has not validated the domain yet. This can take some minutes after you create the record CNAME '${record.name}' with the value '${record.value}'.`;
+    : `AWS Certificate Manager has not validated the domain yet. This can take a few minutes after you create the record CNAME '${record.name}' with the value '${record.value}'.`;
 
 const renewalProblem = ({ RenewalSummary }: CertificateDetail, record: Certificate["record"]): string | null => {
   const { RenewalStatus, RenewalStatusReason } = RenewalSummary ?? {};

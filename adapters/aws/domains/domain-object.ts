@@ -89,7 +89,7 @@ export const parseObject = (text: string): DomainObject | undefined => {
 export const storedOf = ({ domain, write, removedAt }: DomainObject): StoredDomain | null =>
   removedAt === null ? { ...domain, etag: write } : null;
 
-/** Returns the object after a write of the port. The certificate stays with the domain, also for another owner. */
+/** Returns the object after a write of the port. The certificate stays with the domain even if its owner changes. */
 export const afterWrite = (found: DomainObject | null, domain: OwnDomain, write: string): DomainObject => {
   const base = found ?? { certificate: null, failures: 0, failedAt: 0, leftovers: [] };
   const isSame = found?.removedAt === null && found.domain.owner === domain.owner && found.domain.name === domain.name;

@@ -1,6 +1,6 @@
 /**
  * Deletes the certificates of removed domains, and the failed ones. A load balancer may use a certificate for some time
- * after it was removed from the listener, so a deletion can fail and is tried again.
+ * after it was removed from the listener, so a deletion can fail and is retried.
  */
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { Unavailable } from "../../../core/errors.ts";

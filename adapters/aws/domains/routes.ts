@@ -49,7 +49,7 @@ export const balancerOf = (
     return held === undefined || held.attempted.owner !== owner ? undefined : balancers[held.balancer];
   });
 
-/** Returns the domains that the rule must have: the oldest ones, because a rule has room for a few only. */
+/** Returns the domains that the rule must have: the oldest ones, because a rule has room for only a few. */
 const routedDomains = (
   { objects }: RouteDeps,
   { owner, name }: Deployment,
@@ -84,8 +84,8 @@ const setRuleHosts = (
 
 /**
  * Makes the deployment's rule have exactly the domains that it must have, and returns them. Returns none if the
- * deployment does not exist or has never served. Reads the domains again after each change, so that of several
- * concurrent calls the last one leaves the right hosts.
+ * deployment does not exist or has never served. Reads the domains again after each change, so that the rule
+ * is correct after concurrent calls.
  */
 export const applyRoutes = (
   deps: RouteDeps,

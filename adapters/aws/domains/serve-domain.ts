@@ -98,7 +98,7 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     return ok({ object: yield* await objects.update<never>(domain, change, retry), problem: null });
   });
 
-/** Reads the state of the certificate. Waits some seconds for the CNAME record of a new one. */
+/** Reads the state of the certificate. Waits a few seconds for the CNAME record of a new one. */
 const refresh = (deps: ServeDeps, object: DomainObject, retry: RetryOptions): Step<DomainObject | null> =>
   safeTry(async function* () {
     const { certificates, clock } = deps;

@@ -16,7 +16,7 @@ export const installationDigits = ({ shared }: Pick<AwsConfig, "shared">): strin
 
 const folderOf = (config: SecretsConfig): string => `portside/${installationDigits(config)}/`;
 
-/** The secret with the key of the digests. */
+/** The secret that stores the HMAC key for digests. */
 export const digestKeyId = (config: SecretsConfig): string => `${folderOf(config)}digest-key`;
 
 /** The common prefix of the names of an account's secrets. */

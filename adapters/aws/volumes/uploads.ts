@@ -28,7 +28,7 @@ const s3Limits: Pick<UploadsInParts, "above" | "maxBytes" | "bounds"> = {
 
 const noVolume = ({ name }: StoredVolume) => notFound(`The volume '${name}' does not exist.`);
 
-/** @param callOf returns the call of a volume's account */
+/** @param callOf returns a call that acts for the account of the volume */
 export const s3Uploads = (
   callOf: (volume: StoredVolume, options?: CallOptions) => VolumeCall,
   signer: Signer,

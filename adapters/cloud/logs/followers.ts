@@ -56,8 +56,8 @@ const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Reads of further logs are searches. */
 const MAX_LOGS = 2000;
 /**
- * Maximum age, in milliseconds, of a range that may answer reads before the next call. If two cycles take longer, their
- * time is the maximum.
+ * Maximum age, in milliseconds, of a range that may answer reads before the next call. If two cycles take longer than
+ * this, their duration is the maximum.
  */
 const FRESH_MS = 10_000;
 /**

@@ -94,7 +94,7 @@ export const createSessions = ({ records, keys, clock, ids, logger }: SessionDep
     await Promise.all(surplus.map((one) => records.remove(account, one)));
   };
 
-  /** Called with each new record, so that the store does not grow. */
+  /** Runs whenever a record is added, so that expired records do not accumulate. */
   const removeExpired = () => records.removeExpired(timestampOf(clock.now()));
 
   return {

@@ -32,7 +32,7 @@ const TYPES = {
 
 /**
  * The program must not contain single quotes, dollar signs or comments, because it is one word of a shell command. It
- * does not serve portside.json, which may contain the service's environment, or paths with a part that begins with a
+ * serves neither portside.json, which may contain the service's environment, nor paths with a part that begins with a
  * dot, except `/.well-known`. It keeps idle connections open for longer than AWS's load balancer does (4000 s).
  */
 const PROGRAM = `

@@ -35,7 +35,7 @@ export interface HostCertificate {
   readonly reason: string | null;
   /** No order begins earlier; null if nothing delays it. */
   readonly nextAttemptAt: Instant | null;
-  /** The part of `nextAttemptAt` that an authority requires; null if none does. */
+  /** The earliest next attempt that an authority permits; null if none requires a delay. */
   readonly authorityRetryAt: Instant | null;
 }
 

@@ -35,7 +35,7 @@ export const renewalTime = (life: Period, suggested: Period | undefined, random:
 /** The longest pause between a certificate and its renewal, in milliseconds. */
 const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
 
-/** Returns when a certificate may be renewed. Bad advice of the authority must not use up the budget of orders. */
+/** Returns when a certificate may be renewed. Bad advice from the authority must not use up the budget of orders. */
 export const renewableAt = (life: Period): Instant =>
   plusMillis(life.start, Math.min(RENEWAL_PAUSE_MS, millisIn(life) / 3));
 

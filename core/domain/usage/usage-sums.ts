@@ -8,7 +8,7 @@ export interface UsageSum {
   readonly output: bigint;
   readonly cached: bigint;
   readonly cost: Decimal;
-  /** Turns without a cost. */
+  /** The number of turns whose cost is unknown. */
   readonly unpriced: number;
 }
 

@@ -75,7 +75,7 @@ const combined = (refused: readonly Refusal[]): Refusal => {
 };
 
 const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
-  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its part of the limit.`;
+  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its share of the limit.`;
   return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
 };
 
@@ -121,7 +121,7 @@ export class CertificateOrders {
     return this.#deps.options.signal?.aborted === true;
   }
 
-  /** Checks the records again, also before a renewal. Stores the result of an own domain. */
+  /** Checks the records again, even before a renewal. Stores the result of an own domain. */
   #checkDns(wanted: CertificateHost): ResultAsync<CheckOutcome, ControlPlaneError> {
     const { domains, options } = this.#deps;
     const reserved = { ...options, isReserved: true };
@@ -171,8 +171,8 @@ export class CertificateOrders {
   }
 
   /**
-   * Asks the authorities in the order of preference, until one issues a certificate or finds a problem of the host. The
-   * authority whose order can continue is the first.
+   * Asks the authorities in order of preference, until one issues a certificate or finds a problem with the host.
+   * Starts with the authority whose order can continue.
    */
   #askAuthorities(attempt: Attempt): ResultAsync<Issued, ControlPlaneError> {
     const { wanted, begun, reservation } = attempt;

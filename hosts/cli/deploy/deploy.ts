@@ -46,7 +46,7 @@ const send = async (io: Io, client: Client, deployable: Deployable): Promise<Asy
   const files = pluralize(packed.files, "file");
   if (!isLargeSource(packed.bytes))
     return await withSpinner(io, `Uploading ${files}, ${mebibytes(packed.bytes)}`, () => start(() => {}));
-  say(io, `The source has ${mebibytes(packed.bytes)}. Uploading it to the volume '${SOURCE_VOLUME}'.`);
+  say(io, `The packed source is ${mebibytes(packed.bytes)}. Uploading it to the volume '${SOURCE_VOLUME}'.`);
   using bar = new ProgressBar(io, `Uploading ${files}`, packed.bytes);
   let uploaded = 0;
   try {

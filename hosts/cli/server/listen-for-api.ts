@@ -11,8 +11,8 @@ export const urlOf = (host: string, port: number): string => {
 };
 
 /**
- * Returns the URL of the port with TLS: below the domain, because its certificates contain no addresses. Returns
- * undefined if there is no such port.
+ * Returns the URL of the TLS port, or undefined if there is none. The host of the URL is the domain, because its
+ * certificates contain no IP addresses.
  */
 export const httpsUrlOf = (
   { host, domain }: Pick<ServeSettings, "host" | "domain">,

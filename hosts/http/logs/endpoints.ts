@@ -23,7 +23,7 @@ export const logEndpoints = [
     description:
       "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. In descending order, " +
       "pass it as the next `until`. Without `since`, a page has the newest entries. With `wait`, the response waits " +
-      "until an entry matches. New entries may take some seconds to appear.",
+      "until an entry matches. New entries may take a few seconds to appear.",
     fields: logsFields,
     response: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),

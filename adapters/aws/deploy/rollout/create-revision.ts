@@ -156,7 +156,7 @@ const register = (
   );
 
 /**
- * For some seconds after Portside creates the rule, ECS may not yet see that the target group has a load balancer. ECS
+ * For a few seconds after Portside creates the rule, ECS may not yet see that the target group has a load balancer. ECS
  * then throws InvalidParameterException. https://github.com/hashicorp/terraform-provider-aws also retries in this case.
  * The client token makes retries idempotent.
  */

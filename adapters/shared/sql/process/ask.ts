@@ -31,7 +31,7 @@ export const failedOf = (error: unknown): Failed => {
 
 /**
  * How long a request may continue after its caller has aborted. Starting a process takes seconds on a busy machine, so
- * a request that is almost done must not cost its account the process.
+ * a cancelled request that is almost done must not end the account's process.
  */
 const ABORT_GRACE_MS = 1000;
 

@@ -16,7 +16,7 @@ type Request = Parameters<typeof client.setEnvironment>[0];
 
 const DESCRIPTION = "Variables with a new value. The other variables keep their values.";
 
-/** Returns the commands of the command line. It sets secrets with a deploy, so a change with a secret has none. */
+/** Returns the equivalent commands. The change must not contain a secret, because `portside env` cannot set one. */
 const commandsOf = (name: string, set: Values, unset: readonly string[]): string => {
   const pairs = Object.entries(set).map(([key, value]) => `${key}=${String(value)}`);
   return [

@@ -41,7 +41,7 @@ test.each(["memory", "local"] as const)("deploys through a volume, and deletes t
   const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
   for (let round = 0; round < 2; round++) {
     const { code, stdout, stderr } = await portside(["deploy", folder.path], { env });
-    expect(stderr).toMatch(/The source has 0\.0 MiB\. Uploading it to the volume 'portside-sources'\./);
+    expect(stderr).toMatch(/The packed source is 0\.0 MiB\. Uploading it to the volume 'portside-sources'\./);
     expect(stdout).toMatch(/Fetching the source 'portside-sources\/large\/[0-9a-f-]{36}\.tar\.gz'/);
     expect(code).toBe(0);
     expect(await storedIn(api)).toEqual([]);

@@ -29,7 +29,7 @@ test("deploys 105 MiB that cannot be compressed, and deletes the uploaded object
   const key = await api.key();
   const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: key };
   const { code, stdout, stderr } = await portside(["deploy", folder.path, "--name", "large"], { env });
-  expect(stderr).toContain("The source has 105.1 MiB. Uploading it to the volume 'portside-sources'.");
+  expect(stderr).toContain("The packed source is 105.1 MiB. Uploading it to the volume 'portside-sources'.");
   expect(code).toBe(0);
   const url = stdout.trim().split("\n").at(-1) as string;
   expect(await (await fetch(url)).text()).toBe(String(random.length));
