@@ -47,6 +47,8 @@ const objectSchema = z.object({
   failedAt: z.number(),
   /** The certificates to delete. They are never used again. */
   leftovers: z.array(z.object({ arn: z.string(), listeners: z.array(z.string()) })),
+  /** Former deployments whose rules may still have the domain. Written together with the change that left them. */
+  formerRoutes: z.array(z.object({ owner: z.string(), name: z.string() })),
 });
 
 export type Certificate = Readonly<z.output<typeof certificateSchema>>;
@@ -56,6 +58,9 @@ export interface Leftover {
   readonly listeners: readonly string[];
 }
 
+/** A deployment of an account. */
+export type Deployment = Pick<OwnDomain, "owner" | "name">;
+
 export interface DomainObject {
   readonly domain: OwnDomain;
   readonly write: string;
@@ -64,6 +69,7 @@ export interface DomainObject {
   readonly failures: number;
   readonly failedAt: number;
   readonly leftovers: readonly Leftover[];
+  readonly formerRoutes: readonly Deployment[];
 }
 
 export const renderObject = ({ domain, ...rest }: DomainObject): string =>
@@ -73,7 +79,7 @@ export const renderObject = ({ domain, ...rest }: DomainObject): string =>
 export const parseObject = (text: string): DomainObject | undefined => {
   const parsed = objectSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
-  const { version: _, domain, owner, name, status, detail, createdAt, checkedAt, ...rest } = parsed.data;
+  const { version: _, domain, owner, name, status, detail, createdAt, checkedAt, formerRoutes, ...rest } = parsed.data;
   const own: OwnDomain = {
     domain: domain as DomainName,
     owner: owner as AccountId,
@@ -82,22 +88,44 @@ export const parseObject = (text: string): DomainObject | undefined => {
     createdAt: createdAt as Timestamp,
     checkedAt: checkedAt as Timestamp | null,
   };
-  return { domain: own, ...rest };
+  return { domain: own, ...rest, formerRoutes: formerRoutes as unknown as readonly Deployment[] };
 };
 
 /** Returns the domain as the port returns it, or null if it was removed. */
 export const storedOf = ({ domain, write, removedAt }: DomainObject): StoredDomain | null =>
   removedAt === null ? { ...domain, etag: write } : null;
 
+export const isSameDeployment = (one: Deployment, other: Deployment): boolean =>
+  one.owner === other.owner && one.name === other.name;
+
+/** Returns whether the rule of the present deployment may have the domain, and must not have it after the change. */
+export const leavesRule = ({ domain, removedAt }: DomainObject, next: OwnDomain | null): boolean =>
+  removedAt === null &&
+  domain.status !== "pending" &&
+  (next === null || next.status === "pending" || !isSameDeployment(domain, next));
+
+const formerAfter = (found: DomainObject, next: OwnDomain | null): readonly Deployment[] => {
+  const { owner, name } = found.domain;
+  const others = found.formerRoutes.filter((one) => !isSameDeployment(one, found.domain));
+  return leavesRule(found, next) ? [...others, { owner, name }] : found.formerRoutes;
+};
+
 /** Returns the object after a write of the port. The certificate stays with the domain even if its owner changes. */
 export const afterWrite = (found: DomainObject | null, domain: OwnDomain, write: string): DomainObject => {
-  const base = found ?? { certificate: null, failures: 0, failedAt: 0, leftovers: [] };
-  const isSame = found?.removedAt === null && found.domain.owner === domain.owner && found.domain.name === domain.name;
+  const base = found ?? { certificate: null, failures: 0, failedAt: 0, leftovers: [], formerRoutes: [] };
+  const isSame = found?.removedAt === null && isSameDeployment(found.domain, domain);
   const isServed = isSame && domain.status !== "pending" && base.certificate?.isServed === true;
   const { failures, failedAt, leftovers } = base;
   const certificate = base.certificate === null ? null : { ...base.certificate, isServed };
-  return { ...{ domain, write, certificate, failures, failedAt, leftovers }, removedAt: null };
+  const formerRoutes = found === null ? base.formerRoutes : formerAfter(found, domain);
+  return { ...{ domain, write, certificate, failures, failedAt, leftovers, formerRoutes }, removedAt: null };
 };
+
+/** Returns the object after the domain was removed. */
+export const afterRemoval = (found: DomainObject, write: string, now: Instant): DomainObject => ({
+  ...found,
+  ...{ write, removedAt: millisOf(now), formerRoutes: formerAfter(found, null) },
+});
 
 /** How long a removed domain keeps its certificate, so that it can return, in milliseconds. */
 export const GRACE_MS = 2 * 60_000;
@@ -141,5 +169,9 @@ export const isRouted = ({ domain, removedAt, certificate }: DomainObject): bool
   removedAt === null && domain.status !== "pending" && certificate?.state === "issued";
 
 /** Returns whether nothing refers to the object any more. */
-export const isObsolete = ({ removedAt, certificate, leftovers }: DomainObject): boolean =>
-  removedAt !== null && certificate === null && leftovers.length === 0;
+export const isObsolete = (object: DomainObject): boolean =>
+  object.removedAt !== null && object.certificate === null && !hasLeftovers(object);
+
+/** Returns whether certificates must be deleted, or rules may still have the domain. */
+export const hasLeftovers = ({ leftovers, formerRoutes }: DomainObject): boolean =>
+  leftovers.length > 0 || formerRoutes.length > 0;

@@ -2,7 +2,6 @@
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { OwnDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
-import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
 import type { DomainStore } from "../../../core/ports/domain-store.ts";
 import type { Ids } from "../../../core/ports/system.ts";
@@ -10,9 +9,17 @@ import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/r
 import { ownershipProof } from "../../shared/domains/ownership-proof.ts";
 import type { RetryOptions } from "../call-policy.ts";
 import type { DigestKey } from "../deploy/records/digest-key.ts";
-import { afterWrite, type DomainObject, isRouted, storedOf } from "./domain-object.ts";
+import {
+  afterRemoval,
+  afterWrite,
+  type DomainObject,
+  isRouted,
+  isSameDeployment,
+  leavesRule,
+  storedOf,
+} from "./domain-object.ts";
 import type { Leftovers } from "./leftovers.ts";
-import { applyRoutes } from "./routes.ts";
+import { clearFormerRoutes } from "./routes.ts";
 import { type ServeDeps, serveDomain } from "./serve-domain.ts";
 
 export interface DomainStoreDeps extends ServeDeps {
@@ -63,12 +70,10 @@ const moveRoutes = (
   retry: RetryOptions,
 ): ResultAsync<void, Unavailable> =>
   safeTry(async function* () {
-    const wasRouted = before !== null && isRouted(before);
-    const isNow = after !== null && isRouted(after);
-    const isSame =
-      wasRouted && isNow && before.domain.name === after.domain.name && before.domain.owner === after.domain.owner;
-    if (isNow && !isSame) yield* await serveDomain(deps, after, retry);
-    if (wasRouted && !isSame) yield* await applyRoutes(deps, before.domain, retry);
+    if (after === null) return ok(undefined);
+    const isSame = before !== null && isRouted(before) && isSameDeployment(before.domain, after.domain);
+    if (isRouted(after) && !isSame) yield* await serveDomain(deps, after, retry);
+    yield* await clearFormerRoutes(deps, after, retry);
     return ok(undefined);
   });
 
@@ -86,8 +91,13 @@ export const createAwsDomainStore = (deps: DomainStoreDeps): DomainStore => {
       const own: OwnDomain = { domain: domain.domain, owner, name, status, detail, createdAt, checkedAt };
       const etag = ids.id();
       yield* await objects.addToIndex(owner, domain.domain, retry);
+      const present = yield* await objects.read(domain.domain, retry);
+      // After a kill, the next start removes the domain from the rule of the former deployment.
+      const leaves = present !== null && leavesRule(present, own);
+      if (leaves) yield* await objects.mark(domain.domain, retry);
       const change = (found: DomainObject | null) => afterWrite(found, own, etag);
       const written = yield* await writeObject(deps, domain.domain, expected, etag, change, retry);
+      if (leaves) leftovers.start(domain.domain);
       yield* await moveRoutes(deps, written, retry);
       return ok({ ...own, etag });
     });
@@ -100,8 +110,7 @@ export const createAwsDomainStore = (deps: DomainStoreDeps): DomainStore => {
     safeTry(async function* () {
       const removal = ids.id();
       yield* await objects.mark(domain, retry);
-      const change = (found: DomainObject | null) =>
-        found === null ? null : { ...found, write: removal, removedAt: millisOf(clock.now()) };
+      const change = (found: DomainObject | null) => found && afterRemoval(found, removal, clock.now());
       const written = yield* await writeObject(deps, domain, expected, removal, change, retry);
       leftovers.start(domain);
       return moveRoutes(deps, written, retry);

@@ -18,7 +18,7 @@ import { createDigestKey } from "../deploy/records/digest-key.ts";
 import { createRecords } from "../deploy/records/records.ts";
 import type { StateBucket } from "../state-bucket.ts";
 import { amazonAuthorities, createCertificates, MAX_DOMAIN_CHARS } from "./certificates.ts";
-import type { DomainObject } from "./domain-object.ts";
+import { type DomainObject, hasLeftovers } from "./domain-object.ts";
 import { createDomainObjects } from "./domain-objects.ts";
 import { createAwsDomainStore } from "./domain-store.ts";
 import { createLeftovers } from "./leftovers.ts";
@@ -64,7 +64,7 @@ const createManaged = (
 
   advance: (domain, options = {}) =>
     advanceDomain(deps, domain, options).map((advanced) => {
-      if ((advanced.object?.leftovers.length ?? 0) > 0) startLeftovers(domain.domain);
+      if (advanced.object !== null && hasLeftovers(advanced.object)) startLeftovers(domain.domain);
       return managedOf(advanced);
     }),
 });

@@ -1,14 +1,15 @@
 /**
  * Deletes the certificates of removed domains, and the failed ones. A load balancer may use a certificate for some time
- * after it was removed from the listener, so a deletion can fail and is retried.
+ * after it was removed from the listener, so a deletion can fail and is retried. Also removes domains from the rules of
+ * former deployments if that failed before.
  */
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { backoff } from "../../cloud/calls/backoff.ts";
 import { type AwsRuntimeDeps, isState, type RetryOptions, throwState } from "../call-policy.ts";
-import { claimed, GRACE_MS, isObsolete } from "./domain-object.ts";
-import { applyRoutes } from "./routes.ts";
+import { claimed, GRACE_MS, hasLeftovers } from "./domain-object.ts";
+import { clearFormerRoutes } from "./routes.ts";
 import { detach, type ServeDeps } from "./serve-domain.ts";
 
 export interface Leftovers {
@@ -37,8 +38,7 @@ export const clearLeftovers = (
       ok(found === null ? null : claimed(found, clock.now()));
     const object = yield* await objects.update<never>(domain, claim, retry);
     if (object === null) return objects.unmark(domain, retry).map(() => true);
-    // An earlier removal may have stored its result, and failed to change the rule.
-    if (object.removedAt !== null) yield* await applyRoutes(deps, object.domain, retry);
+    yield* await clearFormerRoutes(deps, object, retry);
     const deleted = new Set<string>();
     for (const { arn, listeners } of object.leftovers) {
       yield* await detach(deps, arn, listeners, retry);
@@ -54,13 +54,15 @@ export const clearLeftovers = (
           : { ...found, leftovers: found.leftovers.filter(({ arn }) => !deleted.has(arn)) },
       );
     const left = yield* await objects.update<never>(domain, forget, retry);
-    const isDone = left === null || isObsolete(left) || (left.removedAt === null && left.leftovers.length === 0);
+    const isDone = left === null || (!hasLeftovers(left) && (left.removedAt === null || left.certificate === null));
     return isDone ? objects.unmark(domain, retry).map(() => true) : ok(false);
   });
 
 export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDeps): Leftovers => {
   const ending = new AbortController();
   const running = new Map<DomainName, Promise<void>>();
+  /** The domains that another removal has started again while their work was running. */
+  const restarted = new Set<DomainName>();
 
   const work = async (domain: DomainName): Promise<void> => {
     const { signal } = ending;
@@ -78,11 +80,18 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
   };
 
   const start = (domain: DomainName): void => {
-    if (running.has(domain) || ending.signal.aborted) return;
-    running.set(
-      domain,
-      work(domain).finally(() => running.delete(domain)),
-    );
+    if (ending.signal.aborted) return;
+    if (running.has(domain)) {
+      restarted.add(domain);
+      return;
+    }
+    const done = work(domain)
+      .catch((error: unknown) => logger.error("the deletion of unused certificates failed", { domain, error }))
+      .finally(() => {
+        running.delete(domain);
+        if (restarted.delete(domain)) start(domain);
+      });
+    running.set(domain, done);
   };
 
   return {

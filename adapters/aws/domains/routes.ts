@@ -2,7 +2,6 @@
  * Routes domains to deployments. The rule that forwards the host of a deployment also has its domains, so a rollout
  * moves the requests for all of them with one change, and needs no other rule.
  */
-import type { OwnDomain } from "../../../core/domain/domains/domain.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
@@ -12,7 +11,7 @@ import { type Balancer, HOSTS_PER_RULE } from "../deploy/balancer.ts";
 import { hostOf } from "../deploy/records/names.ts";
 import type { Records } from "../deploy/records/records.ts";
 import { heldIn } from "../deploy/records/writes.ts";
-import { isRouted } from "./domain-object.ts";
+import { type Deployment, type DomainObject, isRouted, isSameDeployment } from "./domain-object.ts";
 import type { DomainObjects } from "./domain-objects.ts";
 
 /** The maximum number of domains of a deployment. Its rule also has the deployment's own host. */
@@ -32,8 +31,6 @@ export interface RouteDeps {
   readonly balancers: readonly [DomainBalancer, ...DomainBalancer[]];
   readonly clock: Clock;
 }
-
-type Deployment = Pick<OwnDomain, "owner" | "name">;
 
 const TRIES = 5;
 const PAUSE_MS = 200;
@@ -106,4 +103,20 @@ export const applyRoutes = (
       await deps.clock.sleep(PAUSE_MS * tries, retry.signal);
     }
     return err(unavailable(`Too many calls change the domains of '${deployment.name}'. Try again.`, 5));
+  });
+
+/** Removes the domain from the rules of its former deployments. */
+export const clearFormerRoutes = (
+  deps: RouteDeps,
+  object: DomainObject,
+  retry: RetryOptions = {},
+): ResultAsync<DomainObject | null, Unavailable> =>
+  safeTry(async function* () {
+    const { domain, formerRoutes } = object;
+    if (formerRoutes.length === 0) return ok(object);
+    for (const former of formerRoutes) yield* await applyRoutes(deps, former, retry);
+    const isCleared = (one: Deployment): boolean => formerRoutes.some((former) => isSameDeployment(former, one));
+    const change = (found: DomainObject | null) =>
+      ok(found && { ...found, formerRoutes: found.formerRoutes.filter((one) => !isCleared(one)) });
+    return deps.objects.update<never>(domain.domain, change, retry);
   });

@@ -12,10 +12,11 @@ import {
   type Certificate,
   type DomainObject,
   isRouted,
+  isSameDeployment,
   mayRequest,
   withoutCertificate,
 } from "./domain-object.ts";
-import { applyRoutes, balancerOf, DOMAINS_PER_DEPLOYMENT, type RouteDeps } from "./routes.ts";
+import { applyRoutes, balancerOf, clearFormerRoutes, DOMAINS_PER_DEPLOYMENT, type RouteDeps } from "./routes.ts";
 
 export interface ServeDeps extends RouteDeps {
   readonly certificates: Certificates;
@@ -40,20 +41,20 @@ const QUOTA = "The operator must ask AWS for a higher quota of certificates, or 
 const isPresent = (found: DomainObject | null, { owner }: OwnDomain): found is DomainObject =>
   found !== null && found.removedAt === null && found.domain.owner === owner;
 
-/** Changes the object, unless another call has replaced its certificate. */
+/** Returns whether another call has neither replaced the certificate nor moved the domain. */
+const isUnmoved = (object: DomainObject, found: DomainObject | null): found is DomainObject =>
+  found !== null && found.certificate?.arn === object.certificate?.arn && isSameDeployment(found.domain, object.domain);
+
+/** Changes the object, unless another call has replaced the certificate or moved the domain. */
 const updateObject = (
   { objects }: ServeDeps,
-  { domain, certificate }: DomainObject,
+  object: DomainObject,
   change: (found: DomainObject) => DomainObject,
   retry: RetryOptions,
 ): Step<DomainObject | null> =>
-  objects.update<never>(
-    domain.domain,
-    (found) => ok(found === null || found.certificate?.arn !== certificate?.arn ? found : change(found)),
-    retry,
-  );
+  objects.update<never>(object.domain.domain, (found) => ok(isUnmoved(object, found) ? change(found) : found), retry);
 
-/** Changes the certificate, unless another call has replaced it. */
+/** Changes the certificate, under the same condition. */
 const updateCertificate = (
   deps: ServeDeps,
   object: DomainObject,
@@ -95,7 +96,30 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     };
     const change = (found: DomainObject | null) =>
       ok(found?.certificate === null && found.removedAt === null ? { ...found, certificate: requested } : found);
-    return ok({ object: yield* await objects.update<never>(domain, change, retry), problem: null });
+    const updated = yield* await objects.update<never>(domain, change, retry);
+    return ok({ object: yield* await keepTrack(deps, updated, arn.value, retry), problem: null });
+  });
+
+/** Adds the certificate to the leftovers if the domain was removed, or got another certificate, meanwhile. */
+const keepTrack = (
+  { objects }: ServeDeps,
+  object: DomainObject | null,
+  arn: string,
+  retry: RetryOptions,
+): Step<DomainObject | null> =>
+  safeTry(async function* () {
+    const isKnown = ({ certificate, leftovers }: DomainObject): boolean =>
+      certificate?.arn === arn || leftovers.some((one) => one.arn === arn);
+    if (object === null || isKnown(object)) return ok(object);
+    const { domain } = object.domain;
+    yield* await objects.mark(domain, retry);
+    const change = (found: DomainObject | null) =>
+      ok(
+        found === null || isKnown(found)
+          ? found
+          : { ...found, leftovers: [...found.leftovers, { arn, listeners: [] }] },
+      );
+    return objects.update<never>(domain, change, retry);
   });
 
 /** Reads the state of the certificate. Waits a few seconds for the CNAME record of a new one. */
@@ -131,7 +155,9 @@ export const serveDomain = (deps: ServeDeps, object: DomainObject, retry: RetryO
     const { listenerArn } = own.shared;
     if (!certificate.listeners.includes(listenerArn)) {
       const noted = ({ listeners }: Certificate) => ({ listeners: [...new Set([...listeners, listenerArn])] });
-      yield* await updateCertificate(deps, object, noted, retry);
+      const now = yield* await updateCertificate(deps, object, noted, retry);
+      // A listener that the object does not have would keep the certificate in use.
+      if (!isUnmoved(object, now)) return ok({ object: now, problem: null });
     }
     const added = await own.balancer.addCertificate(certificate.arn, retry);
     if (added.isErr() && isCallState(added.error)) {
@@ -187,6 +213,8 @@ export const advanceDomain = (deps: ServeDeps, domain: OwnDomain, retry: RetryOp
   safeTry(async function* () {
     const { objects, clock } = deps;
     let object = yield* await objects.read(domain.domain, retry);
+    if (!isPresent(object, domain)) return ok({ object: null, problem: null });
+    object = yield* await clearFormerRoutes(deps, object, retry);
     if (!isPresent(object, domain)) return ok({ object: null, problem: null });
     if (object.certificate?.state === "failed" && domain.status !== "pending" && mayRequest(object, clock.now()))
       object = yield* await discardCertificate(deps, object, retry);

@@ -177,6 +177,7 @@ export const startFakeCloud = async (
   });
   return {
     config,
+    clients,
     account,
     acm,
     dns,

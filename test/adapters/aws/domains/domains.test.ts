@@ -8,7 +8,7 @@ import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/b
 import type { MeanSwitch } from "../../../fakes/aws/mean.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
-import { DOMAIN, type DomainPlatformOptions, openDomainPlatform } from "./platform.ts";
+import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform } from "./platform.ts";
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -162,6 +162,61 @@ test("concurrent checks of two domains leave both in the rule", async () => {
   }
   await Promise.all(domains.map((domain) => check(domain)));
   expect([...hostsOf(HOST)].sort()).toEqual([...domains, HOST].sort());
+});
+
+test("a check that overtakes another one loses no domain", async () => {
+  const { fakes, clients, deployed, add, check, hostsOf } = await open();
+  await deployed();
+  for (const domain of ["a.example.com", "b.example.com"]) {
+    fakes.dns.add(...(await expectOk(add("app", domain))).records);
+    fakes.acm.issue(domain);
+  }
+  onceAround(clients.balancer, "ModifyRuleCommand", { before: async () => void (await check("b.example.com")) });
+  await check("a.example.com");
+  expect([...hostsOf(HOST)].sort()).toEqual(["a.example.com", "b.example.com", HOST].sort());
+});
+
+test("a domain that is served during a redeploy stays in the rule", async () => {
+  const { fakes, clients, deployed, add, check, requested } = await open();
+  await deployed();
+  fakes.dns.add(...(await expectOk(add())).records);
+  fakes.acm.issue(DOMAIN);
+  onceAround(clients.balancer, "ModifyRuleCommand", { before: async () => void (await check()) });
+  await deployed();
+  expect(fakes.balancer.groupFor(DOMAIN)).toBe(fakes.balancer.groupFor(HOST));
+  expect(await requested()).toBe(200);
+});
+
+test("a check removes the domain from the rule of its former deployment, if the move failed to", async () => {
+  const { fakes, deployed, activate, add, check, hostsOf } = await open({ times: 1 });
+  await deployed();
+  await activate();
+  await deployed("other");
+  fakes.faults.balancer.inject({ method: "ModifyRule", nth: 2, kind: "permission_denied" });
+  expect((await add("other")).isErr()).toBe(true);
+  expect(hostsOf(HOST)).toEqual([HOST, DOMAIN]);
+  expect((await check()).status).toBe("active");
+  expect(hostsOf(HOST)).toEqual([HOST]);
+  expect(hostsOf("other.apps.portside.test")).toEqual(["other.apps.portside.test", DOMAIN]);
+});
+
+test("a failed removal is completed in the background", async () => {
+  const { fakes, deployed, activate, remove, hostsOf } = await open();
+  await deployed();
+  await activate();
+  fakes.faults.balancer.inject({ method: "ModifyRule", nth: 1, kind: "permission_denied" });
+  expect((await remove()).isErr()).toBe(true);
+  await eventually(() => expect(hostsOf(HOST)).toEqual([HOST]));
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+});
+
+test("a certificate is deleted if the domain was removed during the request for it", async () => {
+  const { fakes, clients, deployed, add, remove } = await open();
+  await deployed();
+  onceAround(clients.certificates, "RequestCertificateCommand", { after: async () => void (await expectOk(remove())) });
+  await expectOk(add());
+  expect(fakes.acm.certificates.size).toBe(1);
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
 });
 
 test("a domain moves to a deployment on another load balancer", async () => {

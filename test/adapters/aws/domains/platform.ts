@@ -1,6 +1,7 @@
 /** A platform on AWS fakes with an HTTPS listener, for tests of own domains. */
 import { request } from "node:http";
 import { setDefaultCACertificates } from "node:tls";
+import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import { awsWith } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
@@ -21,12 +22,40 @@ export interface DomainPlatformOptions extends Pick<FakeCloudOptions, "balancers
   readonly times?: number;
 }
 
+interface AroundCall {
+  readonly before?: () => Promise<void>;
+  readonly after?: () => Promise<void>;
+}
+
+/** The part of an AWS client that adds a middleware. */
+interface Middlewares {
+  readonly middlewareStack: Pick<AwsClients["balancer"]["middlewareStack"], "add">;
+}
+
+/** Runs functions before and after the next call of a command. */
+export const onceAround = (client: unknown, command: string, { before, after }: AroundCall): void => {
+  let isWaiting = true;
+  (client as Middlewares).middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (!isWaiting || commandName !== command) return next(args);
+        isWaiting = false;
+        await before?.();
+        const output = await next(args);
+        await after?.();
+        return output;
+      },
+    { step: "initialize" },
+  );
+};
+
 export const openDomainPlatform = async ({ mean = friendly, times = 50, ...options }: DomainPlatformOptions = {}) => {
   setDefaultCACertificates([certificate]);
   const cloud = awsWith(mean, { scheme: "https", ...options });
   const clock = createFastClock(times);
   const platform = await openPlatform(cloud, "simulated", { ...runtimeDeps(), clock });
   const { controlPlane, fakes } = platform;
+  const { clients } = fakes;
   const steps = stepsOn(controlPlane, () => principalOf("acme"));
   const add = (name = "app", domain = DOMAIN, account = "acme") =>
     controlPlane.addDomain(principalOf(account), { domain, name });
@@ -36,6 +65,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
   return {
     ...platform,
     ...{ clock, add, check, remove },
+    clients,
     deployed: (name = "app") => steps.deployed(name, first),
     removeDeployment: steps.remove,
     list: (account = "acme") => expectOk(controlPlane.listDomains(principalOf(account))),
