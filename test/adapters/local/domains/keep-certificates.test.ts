@@ -561,6 +561,26 @@ test("a check keeps the delay of an authority", async () => {
   await stop();
 });
 
+test("a check during an attempt ends the failures before it", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, rows } = platform;
+  await own();
+  first.failure = () => refused;
+  keep();
+  await pass(platform, 2 * HOUR_MS, 200);
+  expect(rows.of(DOMAIN as DomainName).failures).toBeGreaterThan(4);
+  first.failure = () => {
+    rows.change(DOMAIN as DomainName, { failures: 0, reason: null, nextAttemptAt: null });
+    first.failure = () => refused;
+    return refused;
+  };
+  const asked = first.requests.length;
+  for (let minutes = 0; first.requests.length === asked && minutes < 6 * 60; minutes++)
+    await pass(platform, MINUTE_MS, 6);
+  expect(rows.of(DOMAIN as DomainName)).toMatchObject({ failures: 1, reason: expect.stringContaining("validate") });
+  await stop();
+});
+
 test("a new owner does not inherit the failures of the previous one", async () => {
   const platform = await start(1, HOUR_MS);
   const { own, keep, stop, first, rows, memory, owned, controlPlane, principal } = platform;
