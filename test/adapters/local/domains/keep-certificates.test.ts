@@ -581,6 +581,20 @@ test("a check during an attempt ends the failures before it", async () => {
   await stop();
 });
 
+test("the certificate of a removed host stays until it expires", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, owned, rows } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  owned.length = 0;
+  await pass(platform, 50 * DAY_MS, 100);
+  expect(rows.served()).toHaveLength(1);
+  await pass(platform, 50 * DAY_MS, 100);
+  expect(rows.all()).toEqual([]);
+  await stop();
+});
+
 test("a new owner does not inherit the failures of the previous one", async () => {
   const platform = await start(1, HOUR_MS);
   const { own, keep, stop, first, rows, memory, owned, controlPlane, principal } = platform;
