@@ -520,6 +520,23 @@ test("a restart neither asks for advice again nor renews a new certificate", asy
   await stop();
 });
 
+test("a restart does not ask again for advice that the authority could not give", async () => {
+  const platform = await start(1, 10 * MINUTE_MS);
+  const { own, keep, stop, first } = platform;
+  await own();
+  let asked = 0;
+  first.advice = () => {
+    asked++;
+    return errAsync(unavailable("no advice"));
+  };
+  for (let restarts = 0; restarts < 3; restarts++) {
+    keep();
+    await pass(platform, HOUR_MS);
+    await stop();
+  }
+  expect(asked).toBe(1);
+});
+
 test("a check after a correction of the records ends the pause, and a check without one shortens it", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, rows, memory, controlPlane, principal } = platform;
