@@ -11,8 +11,8 @@ export const urlOf = (host: string, port: number): string => {
 };
 
 /**
- * Returns the pattern of the URLs on the port with TLS, or undefined if there is no such port. NAME stands for a
- * deployment, and DOMAIN for an own domain: the port serves neither the address nor the domain of the platform.
+ * Returns the pattern of the URLs on the port with TLS, or undefined if there is no such port. NAME is the name of a
+ * deployment, and DOMAIN is an own domain. The port does not serve the domain of the platform itself.
  */
 export const httpsUrlOf = ({ domain }: Pick<ServeSettings, "domain">, port: number | undefined): string | undefined => {
   if (port === undefined) return undefined;
