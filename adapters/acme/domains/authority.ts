@@ -1,10 +1,10 @@
 /** A certificate authority that speaks ACME: RFC 8555. */
+import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../../core/ports/certificate-authority.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { Account, type AccountSettings, type AccountStore } from "./account.ts";
-import { isAuthorityUrl } from "./authority-url.ts";
 import { leafOf } from "./certificate-chain.ts";
 import { directoryReader } from "./directory.ts";
 import { createAcmeHttp, retryAfterOf } from "./http.ts";
@@ -52,7 +52,7 @@ const ofPort = <T>(result: ResultAsync<T, AcmeFailure>): ResultAsync<T, OrderFai
 
 /** Throws if the URL of the directory does not use HTTPS. */
 export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, logger }: AcmeDeps): AcmeAuthority => {
-  if (!isAuthorityUrl(settings.directory))
+  if (!isSafeOrigin(settings.directory))
     throw new Error(`The directory '${settings.directory}' is not an HTTPS URL. Pass the URL of an ACME directory.`);
   const name = new URL(settings.directory).host;
   const http = createAcmeHttp(name, settings.ca);

@@ -1,10 +1,10 @@
 /** HTTP to an authority: bounded in time and size, over TLS. */
 import { Agent, request } from "undici";
+import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
-import { isAuthorityUrl } from "./authority-url.ts";
 
 /** Authorities respond within seconds, also while they sign. */
 const CALL_TIMEOUT_MS = 30_000;
@@ -70,7 +70,7 @@ export const createAcmeHttp = (authority: string, ca: string | undefined): AcmeH
   };
   return {
     send: (method, url, body, options) =>
-      isAuthorityUrl(url)
+      isSafeOrigin(url)
         ? ResultAsync.fromPromise(exchange(method, url, body, options), (cause) =>
             unavailable(`The certificate authority ${authority} did not respond.`, 60, cause),
           )

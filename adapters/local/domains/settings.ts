@@ -3,10 +3,10 @@
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { z } from "zod";
+import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import type { DomainTarget } from "../../../core/domain/domains/dns-records.ts";
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
-import { isAuthorityUrl } from "../../acme/domains/authority-url.ts";
 import { isPublicAddress } from "../../shared/domains/public-address.ts";
 import type { Domain } from "../ingress/domain.ts";
 
@@ -28,7 +28,7 @@ export const domainSettings = {
       "Get certificates for own domains by ACME. The certificate authority sends messages about the account to this address. You accept the terms of service of the authority. Requires --tls-port",
     ),
   acmeDirectory: z
-    .array(z.string().refine(isAuthorityUrl, "must be an HTTPS URL, such as https://acme.example.com/directory"))
+    .array(z.string().refine(isSafeOrigin, "must be an HTTPS URL, such as https://acme.example.com/directory"))
     .min(1)
     .default([LETS_ENCRYPT])
     .describe(

@@ -1,10 +1,13 @@
-/** Where a browser may send a key or a session: over TLS, or without leaving its machine. */
+/** Where keys, sessions and requests to certificate authorities may go: over TLS, or without leaving the machine. */
 
-/** Returns whether only programs on the machine of the browser can answer for the host. */
+/** Returns whether only programs on the same machine can answer for the host. */
 export const isLoopbackHost = (hostname: string): boolean =>
   hostname.toLowerCase() === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
 
-/** Returns whether users may sign in to the console at a URL. Returns false if the text is not a URL. */
+/**
+ * Returns whether users may sign in to the console at a URL, and whether a certificate authority may have it. RFC 8555,
+ * section 6.1, requires HTTPS. Returns false if the text is not a URL.
+ */
 export const isSafeOrigin = (url: string): boolean => {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

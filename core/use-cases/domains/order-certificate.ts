@@ -97,7 +97,7 @@ export class CertificateOrders {
     return safeTry(
       async function* (this: CertificateOrders) {
         const problem = recordsRefusal(host, yield* await this.#checkDns(wanted));
-        if (problem !== undefined) return this.#fail(wanted, certificate, problem);
+        if (problem !== undefined) return this.#fail(wanted, problem);
         const { key, order: begun } = yield* await store.next(host);
         const chain = yield* await store.chain(host);
         const reservation = this.#newReservation(wanted, certificate);
@@ -105,7 +105,7 @@ export class CertificateOrders {
         if (permittedAt !== undefined) return this.#postpone(wanted, certificate, reservation, permittedAt);
         try {
           const issued = yield* await this.#askAuthorities({ wanted, certificate, chain, key, begun, reservation });
-          return issued.kind === "refused" ? this.#fail(wanted, certificate, issued) : this.#complete(wanted, issued);
+          return issued.kind === "refused" ? this.#fail(wanted, issued) : this.#complete(wanted, issued);
         } finally {
           this.#reservations.release(reservation);
         }
@@ -266,21 +266,24 @@ export class CertificateOrders {
     );
   }
 
-  /** Stores the failure, unless another account has the host now. */
-  #fail(
-    wanted: CertificateHost,
-    certificate: HostCertificate,
-    { message, retryAfterMs }: Refusal,
-  ): ResultAsync<void, ControlPlaneError> {
+  /**
+   * Stores the failure, unless another account has the host now. Counts it from the stored state, because a check by the
+   * owner may have ended the earlier failures during the attempt.
+   */
+  #fail(wanted: CertificateHost, { message, retryAfterMs }: Refusal): ResultAsync<void, ControlPlaneError> {
     const { host } = wanted;
-    const attempt = afterFailure(certificate, message, retryAfterMs, this.#now);
-    this.#deps.context.ports.logger.warn("could not get a certificate", {
-      ...{ host, failures: attempt.failures, reason: message },
-      nextAttemptAt: attempt.nextAttemptAt === null ? undefined : timestampOf(attempt.nextAttemptAt),
-    });
-    const { store } = this.#deps.certificates;
-    return this.#isWanted(wanted).andThen((isWanted) =>
-      isWanted ? store.noteAttempt(host, attempt) : okAsync(undefined),
+    const { context, certificates } = this.#deps;
+    return safeTry(
+      async function* (this: CertificateOrders) {
+        if (!(yield* await this.#isWanted(wanted))) return ok(undefined);
+        const present = yield* await certificates.store.find(host);
+        const attempt = afterFailure(present, message, retryAfterMs, this.#now);
+        context.ports.logger.warn("could not get a certificate", {
+          ...{ host, failures: attempt.failures, reason: message },
+          nextAttemptAt: attempt.nextAttemptAt === null ? undefined : timestampOf(attempt.nextAttemptAt),
+        });
+        return certificates.store.noteAttempt(host, attempt);
+      }.bind(this),
     );
   }
 }

@@ -11,17 +11,15 @@ export const urlOf = (host: string, port: number): string => {
 };
 
 /**
- * Returns the URL of the TLS port, or undefined if there is none. The host of the URL is the domain, because its
- * certificates contain no IP addresses.
+ * Returns the pattern of the URLs on the port with TLS, or undefined if there is no such port. NAME is the name of a
+ * deployment, and DOMAIN is an own domain. The port does not serve the domain of the platform itself.
  */
-export const httpsUrlOf = (
-  { host, domain }: Pick<ServeSettings, "host" | "domain">,
-  port: number | undefined,
-): string | undefined => {
+export const httpsUrlOf = ({ domain }: Pick<ServeSettings, "domain">, port: number | undefined): string | undefined => {
   if (port === undefined) return undefined;
-  const url = new URL(urlOf(host, port).replace("http:", "https:"));
-  if (domain !== undefined) url.hostname = new URL(domain.includes("://") ? domain : `https://${domain}`).hostname;
-  return url.origin;
+  const suffix = port === 443 ? "" : `:${port}`;
+  if (domain === undefined) return `https://DOMAIN${suffix}`;
+  const { hostname } = new URL(domain.includes("://") ? domain : `https://${domain}`);
+  return `https://NAME.${hostname}${suffix}`;
 };
 
 export type Listen = (host: string, port: number) => Promise<Listening>;

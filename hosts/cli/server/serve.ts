@@ -16,7 +16,7 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 const announce = (
   io: Io,
   json: boolean,
-  { console = true, domain }: ServeSettings,
+  { console = true }: ServeSettings,
   { url, ingress, https, metrics, apiKey, capabilities }: Serving,
 ): void => {
   if (json) return printJson(io, { event: "ready", url, ingress, https, metrics, api_key: apiKey });
@@ -25,8 +25,7 @@ const announce = (
   if (console) print(io, `  Console   ${url}/console/  (sign in with the API key, or run 'portside console')`);
   if (ingress !== undefined)
     print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
-  if (https !== undefined)
-    print(io, `  HTTPS     ${domain === undefined ? https : https.replace("https://", "https://NAME.")}`);
+  if (https !== undefined) print(io, `  HTTPS     ${https}`);
   if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
   print(io, `  Runner    ${capabilities.runner}`);
   if (apiKey === undefined) return;
@@ -72,27 +71,28 @@ const reportTo = (
   { replaced }: Pick<Serving, "replaced">,
 ): void => lifeline?.report({ kind: "ready", pid: process.pid, logLevel, canUpgrade: replaced !== undefined });
 
+/** Returns the risks and gaps of the settings, which the command reports after the start. */
+export function* startWarnings(
+  { host, port, acmeEmail }: Pick<ServeSettings, "host" | "port" | "acmeEmail">,
+  { https, capabilities }: Pick<Serving, "https" | "capabilities">,
+): Generator<string> {
+  const { isolation, runs, domains } = capabilities;
+  if (!isLoopback(host))
+    yield https === undefined
+      ? `The platform listens on ${host} without TLS. Set --tls-port, or put a proxy with TLS in front of it.`
+      : `The API listens on ${host}:${port} without TLS. Put a proxy with TLS in front of it.`;
+  if (acmeEmail !== undefined && !domains.supported) yield `The server orders no certificates: ${domains.reason}.`;
+  if (runs.supported && isolation === "none")
+    yield "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.";
+}
+
 /** Starts the platform and prints how to reach it. */
 const startNew = async (settings: ServeSettings, input: Input, io: Io, lifeline?: Lifeline): Promise<Serving> => {
   const serving = await start(settings, lifeline !== undefined);
   // Notify the supervisor before printing.
   reportTo(lifeline, settings, serving);
   announce(io, input.flag("json"), settings, serving);
-  if (!isLoopback(settings.host))
-    warn(
-      io,
-      serving.https === undefined
-        ? `The platform listens on ${settings.host} without TLS. Set --tls-port, or put a proxy with TLS in front of it.`
-        : `The API listens on ${settings.host}:${settings.port} without TLS. Put a proxy with TLS in front of it.`,
-    );
-  const { isolation, runs, domains } = serving.capabilities;
-  if (settings.acmeEmail !== undefined && !domains.supported)
-    warn(io, `The server orders no certificates: ${domains.reason}.`);
-  if (runs.supported && isolation === "none")
-    warn(
-      io,
-      "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.",
-    );
+  for (const message of startWarnings(settings, serving)) warn(io, message);
   return serving;
 };
 

@@ -31,7 +31,7 @@ export interface Serving extends ServingFacts {
   readonly url: string;
   /** The URL of the port that routes to services by host name; undefined if the provider has none. */
   readonly ingress: string | undefined;
-  /** The URL of the port that does the same with TLS; undefined if the provider does not terminate TLS itself. */
+  /** The pattern of the URLs that serve with TLS; undefined if the provider does not terminate TLS itself. */
   readonly https: string | undefined;
   /** Resolves when a new process has taken over. This process must then call `stop` and exit. */
   readonly replaced?: Promise<void>;

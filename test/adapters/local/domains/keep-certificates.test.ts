@@ -520,6 +520,23 @@ test("a restart neither asks for advice again nor renews a new certificate", asy
   await stop();
 });
 
+test("a restart does not ask again for advice that the authority could not give", async () => {
+  const platform = await start(1, 10 * MINUTE_MS);
+  const { own, keep, stop, first } = platform;
+  await own();
+  let asked = 0;
+  first.advice = () => {
+    asked++;
+    return errAsync(unavailable("no advice"));
+  };
+  for (let restarts = 0; restarts < 3; restarts++) {
+    keep();
+    await pass(platform, HOUR_MS);
+    await stop();
+  }
+  expect(asked).toBe(1);
+});
+
 test("a check after a correction of the records ends the pause, and a check without one shortens it", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, rows, memory, controlPlane, principal } = platform;
@@ -558,6 +575,40 @@ test("a check keeps the delay of an authority", async () => {
   (await controlPlane.checkDomain(principal(), { domain: DOMAIN }))._unsafeUnwrap();
   await pass(platform, 23 * HOUR_MS, 50);
   expect(first.requests).toHaveLength(1);
+  await stop();
+});
+
+test("a check during an attempt ends the failures before it", async () => {
+  const platform = await start(1);
+  const { own, keep, stop, first, rows } = platform;
+  await own();
+  first.failure = () => refused;
+  keep();
+  await pass(platform, 2 * HOUR_MS, 200);
+  expect(rows.of(DOMAIN as DomainName).failures).toBeGreaterThan(4);
+  first.failure = () => {
+    rows.change(DOMAIN as DomainName, { failures: 0, reason: null, nextAttemptAt: null });
+    first.failure = () => refused;
+    return refused;
+  };
+  const asked = first.requests.length;
+  for (let minutes = 0; first.requests.length === asked && minutes < 6 * 60; minutes++)
+    await pass(platform, MINUTE_MS, 6);
+  expect(rows.of(DOMAIN as DomainName)).toMatchObject({ failures: 1, reason: expect.stringContaining("validate") });
+  await stop();
+});
+
+test("the certificate of a removed host stays until it expires", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, owned, rows } = platform;
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  owned.length = 0;
+  await pass(platform, 50 * DAY_MS, 100);
+  expect(rows.served()).toHaveLength(1);
+  await pass(platform, 50 * DAY_MS, 100);
+  expect(rows.all()).toEqual([]);
   await stop();
 });
 

@@ -79,13 +79,13 @@ test("the doctor fails for a machine without a public address that shall order c
 });
 
 test.each([
-  [{ host: "0.0.0.0" }, 443, "https://127.0.0.1"],
-  [{ host: "::" }, 8443, "https://[::1]:8443"],
-  [{ host: "0.0.0.0", domain: "apps.example.com" }, 443, "https://apps.example.com"],
-  [{ host: "127.0.0.1", domain: "apps.example.com" }, 8443, "https://apps.example.com:8443"],
-  [{ host: "127.0.0.1", domain: "https://apps.example.com" }, undefined, undefined],
-])("with %j and the port %s, serve prints %s", (settings, port, url) => {
-  expect(httpsUrlOf({ domain: undefined, ...settings }, port)).toBe(url);
+  [undefined, 443, "https://DOMAIN"],
+  [undefined, 8443, "https://DOMAIN:8443"],
+  ["apps.example.com", 443, "https://NAME.apps.example.com"],
+  ["https://apps.example.com", 8443, "https://NAME.apps.example.com:8443"],
+  ["apps.example.com", undefined, undefined],
+])("with the domain %s and the port %s, serve prints %s", (domain, port, url) => {
+  expect(httpsUrlOf({ domain }, port)).toBe(url);
 });
 
 test("without the HTTP port, authorities validate over TLS", () => {
