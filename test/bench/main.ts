@@ -9,6 +9,7 @@ import { cronLateness } from "./cron.ts";
 import { deploy, rollback } from "./deploy.ts";
 import { ingress } from "./ingress/ingress.ts";
 import { ingressTls } from "./ingress/ingress-tls.ts";
+import { hostileNames } from "./ingress/neighbour-sni.ts";
 import { list } from "./list.ts";
 import { logDelay, logFollow, logHttp, logIngest, logWait } from "./logs-live.ts";
 import { filterParse, logFilters, logHistogram, logPages, logPatterns } from "./logs-store.ts";
@@ -33,6 +34,7 @@ const benches: readonly Bench[] = [
   containerDeploy,
   ingress,
   ...ingressTls,
+  ...hostileNames,
   ingressRunners,
   ...neighbours,
   list,

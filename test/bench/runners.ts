@@ -12,9 +12,9 @@ import { has } from "../support/vitest/machine.ts";
 import { type Bench, type Contender, skipped } from "./bench.ts";
 import { canPin, installed, pin, type Server, startServer, wrk } from "./processes.ts";
 
-const hello = `require("node:http").createServer((q, r) => r.end("hello world\\n")).listen(process.env.PORT);`;
+export const hello = `require("node:http").createServer((q, r) => r.end("hello world\\n")).listen(process.env.PORT);`;
 
-const sourceOf = (name: string, server: string, declared: Readonly<Record<string, unknown>> = {}) => {
+export const sourceOf = (name: string, server: string, declared: Readonly<Record<string, unknown>> = {}) => {
   const path = mkdtempSync(join(tmpdir(), "portside-bench-runners-"));
   writeFileSync(join(path, "package.json"), JSON.stringify({ scripts: { start: "node server.js" } }));
   writeFileSync(join(path, "server.js"), server);
@@ -22,7 +22,7 @@ const sourceOf = (name: string, server: string, declared: Readonly<Record<string
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-const urlOf = async (server: Server, name: string): Promise<string> => {
+export const urlOf = async (server: Server, name: string): Promise<string> => {
   const deployments = JSON.parse(await server.cli("list", "--json")) as { name: string; url: string }[];
   return deployments.find((one) => one.name === name)?.url as string;
 };
@@ -76,7 +76,7 @@ interface Latency {
 }
 
 /** The durations of a service's responses in milliseconds, one request after the other. */
-const latencyOf = async (url: string, agent: Agent, requests: number): Promise<Latency> => {
+export const latencyOf = async (url: string, agent: Agent, requests: number): Promise<Latency> => {
   const took: number[] = [];
   for (let n = 0; n < requests; n++) {
     const begun = performance.now();

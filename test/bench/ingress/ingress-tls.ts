@@ -11,14 +11,14 @@ import type { Bench } from "../bench.ts";
 import { canPin, installed, instancesOf, killOnExit, pin, programPath, startServer, stop, wrk } from "../processes.ts";
 import { upstreamSource } from "./ingress.ts";
 
-const DOMAIN = "bench.example";
+export const DOMAIN = "bench.example";
 
 interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-const writeCertificate = (folder: string): CertificateFiles => {
+export const writeCertificate = (folder: string): CertificateFiles => {
   const { chain, privateKey } = createTestAuthority().issue(`*.${DOMAIN}`);
   const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
   writeFileSync(files.cert, chain);
