@@ -61,6 +61,19 @@ def action_problem(action, resource):
     return None
 
 
+def condition_keys(action, known):
+    """Returns the keys of the action and of its resources. `${TagKey}` stands for the name of a tag."""
+    resources = get_service_prefix_data(action.split(":")[0])["resources"]
+    for name, kind in known["resource_types"].items():
+        yield from kind["condition_keys"]
+        if name != "":
+            yield from resources[name]["condition_keys"]
+
+
+def without_tag(key):
+    return re.sub(r"^(aws:(?:Request|Resource)Tag)/.+$", r"\1/${TagKey}", key)
+
+
 def condition_problems(statements):
     """Yields the conditions on keys that the action does not support. Such a condition is never true."""
     for one in statements:
@@ -68,9 +81,9 @@ def condition_problems(statements):
             known = privilege(action)
             if known is None:
                 continue
-            keys = {key for kind in known["resource_types"].values() for key in kind["condition_keys"]}
+            keys = {*condition_keys(action, known)}
             for key in one["condition"]:
-                if key not in keys:
+                if without_tag(key) not in keys:
                     yield f"template: {action} has no condition key {key}"
 
 
