@@ -40,7 +40,7 @@ const slow = [
   "test/docs/site.test.ts",
   "test/e2e/kill-moments.test.ts",
   "test/e2e/{kill,release-kills,rollbacks,secret-kills}.test.ts",
-  "test/e2e/own-domains.test.ts",
+  "test/e2e/custom-domains.test.ts",
   "test/e2e/restarts.test.ts",
   "test/e2e/upgrade-faults.test.ts",
   "test/e2e/upgrades.test.ts",

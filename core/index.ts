@@ -112,11 +112,11 @@ export {
 export { PROJECT_FILE } from "./domain/deploy/source/packing.ts";
 export { addressRecords, type DomainTarget, type FoundRecords, recordProblems } from "./domain/domains/dns-records.ts";
 export {
+  type CustomDomain,
   type DomainRecord,
   type DomainRow,
   type DomainStatus,
   domainSchema,
-  type OwnDomain,
   type StoredDomain,
 } from "./domain/domains/domain.ts";
 export { type DomainName, parseDomainName, type RegisteredDomain } from "./domain/domains/domain-name.ts";

@@ -96,7 +96,7 @@ const limits = (): string => {
     ["deployments", String(accountLimits.deployments)],
     ["instances of a deployment; on one machine, of all deployments together", String(accountLimits.instances)],
     ["volumes", String(accountLimits.volumes)],
-    ["own domains", String(accountLimits.domains)],
+    ["custom domains", String(accountLimits.domains)],
     ["secrets", String(secretLimits.count)],
     ["value of a secret", `1 byte to ${formatMemory(secretLimits.valueBytes)}`],
     ["concurrent builds", String(accountLimits.buildsAtOnce)],

@@ -89,7 +89,7 @@ export const needs: Readonly<Record<string, Need>> = {
   },
   // "To tag a certificate when you request it, you must also have acm:AddTagsToCertificate" (userguide, tags.html).
   acm: {
-    why: "the certificates of own domains are issued there",
+    why: "the certificates of custom domains are issued there",
     policy: "platformStoragePolicyArn",
     calls: {
       RequestCertificateCommand: ["acm:RequestCertificate", "acm:AddTagsToCertificate"],

@@ -13,7 +13,7 @@ export interface CertificateHost {
   readonly host: DomainName;
   /** The account of the deployment that serves the host. */
   readonly account: AccountId;
-  /** True for an own domain, false for a host below the platform's own domain. */
+  /** True for a custom domain, false for a host below the platform's own domain. */
   readonly isOwn: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface NextCertificate {
 }
 
 export interface CertificateStore {
-  /** Returns the hosts that need a certificate: own domains that are not `pending`, and hosts of the platform. */
+  /** Returns the hosts that need a certificate: custom domains that are not `pending`, and hosts of the platform. */
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable>;
 
   /** Returns the certificate of a host. If the host has no certificate, returns one without a `life`. */

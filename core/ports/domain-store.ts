@@ -4,7 +4,7 @@
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { DomainTarget } from "../domain/domains/dns-records.ts";
-import type { DomainLimits, OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
+import type { CustomDomain, DomainLimits, StoredDomain } from "../domain/domains/domain.ts";
 import type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
 import type { ManagedCertificate } from "../domain/domains/managed-certificate.ts";
 import type { Conflict, RateLimited, Unavailable } from "../errors.ts";
@@ -33,7 +33,7 @@ export interface DomainStore {
    * succeeds.
    */
   write(
-    domain: OwnDomain,
+    domain: CustomDomain,
     expected: { readonly etag: string } | "absent",
     options?: CallOptions,
   ): ResultAsync<StoredDomain, Conflict | Unavailable>;
@@ -82,17 +82,17 @@ export interface DnsResolver {
 /** The certificates and routes of a provider whose cloud issues and renews certificates. */
 export interface ManagedDomains {
   /** Returns the host name to which the domain must point. It may depend on the deployment. */
-  hostFor(domain: OwnDomain, options?: CallOptions): ResultAsync<string, Unavailable>;
+  hostFor(domain: CustomDomain, options?: CallOptions): ResultAsync<string, Unavailable>;
 
   /** Returns the last known state of the certificate. Must be fast, because it is called for each domain of a list. */
-  find(domain: OwnDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
+  find(domain: CustomDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
 
   /**
    * Performs the next steps towards a served certificate, and returns the state afterwards. Requests a certificate if
    * the domain has none, and serves an issued one unless the domain is `pending`. May be called at any time; does not
    * wait for the validation.
    */
-  advance(domain: OwnDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
+  advance(domain: CustomDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
 }
 
 /** The ports of a provider that supports the domains of accounts. */

@@ -22,7 +22,7 @@ export { keptImages, oldestRecorded, prunedImages } from "../domain/deploy/relea
 export type { ResourceCatalogue, ResourceSize } from "../domain/deploy/resources.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/deploy/service-template.ts";
 export type { DomainTarget } from "../domain/domains/dns-records.ts";
-export type { DomainRecord, DomainStatus, OwnDomain, StoredDomain } from "../domain/domains/domain.ts";
+export type { CustomDomain, DomainRecord, DomainStatus, StoredDomain } from "../domain/domains/domain.ts";
 export type { DomainName, RegisteredDomain } from "../domain/domains/domain-name.ts";
 export type { Period } from "../domain/domains/renewal.ts";
 export {

@@ -54,14 +54,14 @@ export interface Platform {
 }
 
 const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): SettingsInput => {
-  const { deployments, instances, volumes, ownDomains, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
+  const { deployments, instances, volumes, customDomains, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
   const { buildSeconds, listenSeconds, deploysQueued, envAliases } = settings;
   return {
     policies,
     ...(envAliases === undefined ? {} : { envAliases }),
     accountLimits: {
       ...{ deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
-      domains: ownDomains,
+      domains: customDomains,
     },
     deployLimits: {
       ...(buildSeconds === undefined ? {} : { buildDeadlineMs: buildSeconds * 1000 }),

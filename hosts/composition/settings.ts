@@ -57,7 +57,7 @@ export const serveShape = {
     "Maximum `max_instances` of a deployment. With the local provider, also the maximum number of running instances per account",
   ),
   volumes: count(accountLimits.volumes, "Maximum volumes per account"),
-  ownDomains: count(accountLimits.domains, "Maximum own domains per account"),
+  customDomains: count(accountLimits.domains, "Maximum custom domains per account"),
   buildsAtOnce: count(accountLimits.buildsAtOnce, "Maximum concurrent builds per account"),
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),
   requestsPerMinute: count(accountLimits.requestsPerMinute, "Maximum API requests per minute for each account"),

@@ -1,4 +1,4 @@
-/** Generators of own domains. */
+/** Generators of custom domains. */
 import fc from "fast-check";
 import { type DomainName, domainLimits } from "../../core/domain/domains/domain-name.ts";
 

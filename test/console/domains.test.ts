@@ -61,7 +61,7 @@ test("adds a domain by keyboard, copies its records, checks and removes it", asy
   await expect.poll(() => clipboard(page)).toBe(stored?.records.find(({ type }) => type === "TXT")?.value);
 
   await card.getByRole("button", { name: "Check app.example.com" }).press("Enter");
-  await card.getByText("The TXT record that proves the ownership is missing").waitFor();
+  await card.getByText("The TXT record that proves ownership does not exist").waitFor();
   served.memory.dns.add(...(stored?.records ?? []));
   await card.getByRole("button", { name: "Check app.example.com" }).press("Enter");
   await card.getByText("Requests to 'app.example.com' reach 'second-site'.").waitFor();

@@ -1,6 +1,6 @@
 /** The contract suites of `DomainStore` and `DnsResolver`. */
 import { expect } from "vitest";
-import type { DomainRecord, OwnDomain, StoredDomain } from "../../core/domain/domains/domain.ts";
+import type { CustomDomain, DomainRecord, StoredDomain } from "../../core/domain/domains/domain.ts";
 import { newDomain } from "../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../core/domain/domains/domain-name.ts";
 import type { Timestamp } from "../../core/domain/wire/instant.ts";
@@ -23,12 +23,12 @@ const domainIn = (subject: ProviderSubject, prefix = ""): DomainName =>
 
 const CREATED = "2026-01-02T03:04:05+00:00" as Timestamp;
 
-const fresh = (subject: ProviderSubject, over: Partial<OwnDomain> = {}): OwnDomain => ({
+const fresh = (subject: ProviderSubject, over: Partial<CustomDomain> = {}): CustomDomain => ({
   ...newDomain(domainIn(subject), subject.account(), subject.name(), CREATED),
   ...over,
 });
 
-const written = async (subject: ProviderSubject, domain: OwnDomain): Promise<StoredDomain> =>
+const written = async (subject: ProviderSubject, domain: CustomDomain): Promise<StoredDomain> =>
   expectOk(storeOf(subject).write(domain, "absent"));
 
 const storing: readonly Omit<Case, "group" | "when">[] = [

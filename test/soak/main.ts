@@ -54,7 +54,7 @@ const stages: readonly Stage[] = [
       PORTSIDE_DOMAIN_KILLS: String(Math.ceil(Number(values.kills) / 20)),
     },
     args: vitest(
-      ...["test/e2e/kill.test.ts", "test/e2e/release-kills.test.ts", "test/e2e/own-domains.test.ts"],
+      ...["test/e2e/kill.test.ts", "test/e2e/release-kills.test.ts", "test/e2e/custom-domains.test.ts"],
       ...["--testTimeout", "36000000"],
     ),
   },

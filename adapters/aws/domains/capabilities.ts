@@ -1,4 +1,4 @@
-/** The capability of own domains. */
+/** The capability of custom domains. */
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "../config.ts";
 
@@ -6,5 +6,5 @@ export const awsDomainsFeature = ({ shared }: Pick<AwsConfig, "shared">): Featur
   shared.scheme === "https"
     ? offered("with certificates of AWS Certificate Manager, and at most four domains per deployment")
     : missing(
-        "own domains need HTTPS, and the load balancer's listener uses HTTP; set the stack's parameter CertificateArn to a certificate of AWS Certificate Manager for the domain of the services",
+        "custom domains need HTTPS, and the load balancer's listener uses HTTP; set the stack's parameter CertificateArn to a certificate of AWS Certificate Manager for the domain of the services",
       );

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import { domainStatuses, type OwnDomain, type StoredDomain } from "../../../core/domain/domains/domain.ts";
+import { type CustomDomain, domainStatuses, type StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { retryDelayMs } from "../../../core/domain/domains/renewal.ts";
 import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -59,10 +59,10 @@ export interface Leftover {
 }
 
 /** A deployment of an account. */
-export type Deployment = Pick<OwnDomain, "owner" | "name">;
+export type Deployment = Pick<CustomDomain, "owner" | "name">;
 
 export interface DomainObject {
-  readonly domain: OwnDomain;
+  readonly domain: CustomDomain;
   readonly write: string;
   readonly removedAt: number | null;
   readonly certificate: Certificate | null;
@@ -80,7 +80,7 @@ export const parseObject = (text: string): DomainObject | undefined => {
   const parsed = objectSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
   const { version: _, domain, owner, name, status, detail, createdAt, checkedAt, formerRoutes, ...rest } = parsed.data;
-  const own: OwnDomain = {
+  const own: CustomDomain = {
     domain: domain as DomainName,
     owner: owner as AccountId,
     name: name as DeploymentName,
@@ -99,19 +99,19 @@ export const isSameDeployment = (one: Deployment, other: Deployment): boolean =>
   one.owner === other.owner && one.name === other.name;
 
 /** Returns whether the rule of the present deployment may have the domain, and must not have it after the change. */
-export const leavesRule = ({ domain, removedAt }: DomainObject, next: OwnDomain | null): boolean =>
+export const leavesRule = ({ domain, removedAt }: DomainObject, next: CustomDomain | null): boolean =>
   removedAt === null &&
   domain.status !== "pending" &&
   (next === null || next.status === "pending" || !isSameDeployment(domain, next));
 
-const formerAfter = (found: DomainObject, next: OwnDomain | null): readonly Deployment[] => {
+const formerAfter = (found: DomainObject, next: CustomDomain | null): readonly Deployment[] => {
   const { owner, name } = found.domain;
   const others = found.formerRoutes.filter((one) => !isSameDeployment(one, found.domain));
   return leavesRule(found, next) ? [...others, { owner, name }] : found.formerRoutes;
 };
 
 /** Returns the object after a write of the port. The certificate stays with the domain even if its owner changes. */
-export const afterWrite = (found: DomainObject | null, domain: OwnDomain, write: string): DomainObject => {
+export const afterWrite = (found: DomainObject | null, domain: CustomDomain, write: string): DomainObject => {
   const base = found ?? { certificate: null, failures: 0, failedAt: 0, leftovers: [], formerRoutes: [] };
   const isSame = found?.removedAt === null && isSameDeployment(found.domain, domain);
   const isServed = isSame && domain.status !== "pending" && base.certificate?.isServed === true;

@@ -1,6 +1,6 @@
 /** The DomainStore on AWS. A change that affects routes ends after the load balancer's rules have changed. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { OwnDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
+import type { CustomDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
 import type { DomainStore } from "../../../core/ports/domain-store.ts";
@@ -81,14 +81,14 @@ export const createAwsDomainStore = (deps: DomainStoreDeps): DomainStore => {
   const { objects, clock, ids, leftovers, proofKey } = deps;
 
   const write = (
-    domain: OwnDomain,
+    domain: CustomDomain,
     expected: Expected,
     retry: RetryOptions,
   ): ResultAsync<StoredDomain, Conflict | Unavailable> =>
     safeTry(async function* () {
       const { owner, name, status, detail, createdAt, checkedAt } = domain;
       // The caller may pass a `StoredDomain`.
-      const own: OwnDomain = { domain: domain.domain, owner, name, status, detail, createdAt, checkedAt };
+      const own: CustomDomain = { domain: domain.domain, owner, name, status, detail, createdAt, checkedAt };
       const etag = ids.id();
       yield* await objects.addToIndex(owner, domain.domain, retry);
       const present = yield* await objects.read(domain.domain, retry);

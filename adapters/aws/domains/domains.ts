@@ -1,4 +1,4 @@
-/** Own domains on AWS: certificates of AWS Certificate Manager on the listeners of the load balancers. */
+/** Custom domains on AWS: certificates of AWS Certificate Manager on the listeners of the load balancers. */
 import type { DomainRecord } from "../../../core/domain/domains/domain.ts";
 import type { ManagedCertificate } from "../../../core/domain/domains/managed-certificate.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";

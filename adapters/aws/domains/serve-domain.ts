@@ -1,5 +1,5 @@
 /** Gets the certificate of a domain, and serves it: the steps of `ManagedDomains.advance`. */
-import type { OwnDomain } from "../../../core/domain/domains/domain.ts";
+import type { CustomDomain } from "../../../core/domain/domains/domain.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
@@ -38,7 +38,7 @@ const KNOWN_AFTER_MS = 10 * 60_000;
 
 const QUOTA = "The operator must ask AWS for a higher quota of certificates, or remove unused ones.";
 
-const isPresent = (found: DomainObject | null, { owner }: OwnDomain): found is DomainObject =>
+const isPresent = (found: DomainObject | null, { owner }: CustomDomain): found is DomainObject =>
   found !== null && found.removedAt === null && found.domain.owner === owner;
 
 /** Returns whether another call has neither replaced the certificate nor moved the domain. */
@@ -209,7 +209,7 @@ export const detach = (
  * Performs the next steps towards a served certificate. A failed certificate is replaced only if the DNS records of the
  * domain are correct.
  */
-export const advanceDomain = (deps: ServeDeps, domain: OwnDomain, retry: RetryOptions): Step<Advanced> =>
+export const advanceDomain = (deps: ServeDeps, domain: CustomDomain, retry: RetryOptions): Step<Advanced> =>
   safeTry(async function* () {
     const { objects, clock } = deps;
     let object = yield* await objects.read(domain.domain, retry);

@@ -15,7 +15,7 @@ export const awsVolumes: Capabilities["volumes"] = {
     "S3 needs an object's length before its bytes; the command line buffers standard input on disk",
   ),
   resumable_uploads: offered(),
-  // S3 counts the day of the lifecycle rule to the next midnight (bucket-settings.ts).
+  // S3 rounds the lifecycle rule's one day up to the next midnight UTC (bucket-settings.ts).
   incomplete_upload_hours: uploadHours + 24,
   head_downloads: missing("a signed S3 URL permits only one method"),
   cors: offered(),

@@ -1,6 +1,6 @@
 /** The local DomainStore. Each change that affects routes ends when the engine has applied it. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { OwnDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
+import type { CustomDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
 import type { DomainStore } from "../../../core/ports/domain-store.ts";
@@ -41,7 +41,7 @@ export class LocalDomains implements DomainStore {
   }
 
   write(
-    domain: OwnDomain,
+    domain: CustomDomain,
     expected: { readonly etag: string } | "absent",
   ): ResultAsync<StoredDomain, Conflict | Unavailable> {
     const etag = this.#deps.ids.id();

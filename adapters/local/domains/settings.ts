@@ -1,4 +1,4 @@
-/** The settings of own domains and certificates, and the capability and the target that follow from them. */
+/** The settings of custom domains and certificates, and the capability and the target that follow from them. */
 
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -25,7 +25,7 @@ export const domainSettings = {
     .email({ error: "must be an e-mail address, such as ops@example.com" })
     .optional()
     .describe(
-      "Get certificates for own domains by ACME. The certificate authority sends messages about the account to this address. You accept the terms of service of the authority. Requires --tls-port",
+      "Get certificates for custom domains through ACME. The certificate authority sends messages about the account to this address. By setting it, you accept the authority's terms of service. Requires --tls-port",
     ),
   acmeDirectory: z
     .array(z.string().refine(isSafeOrigin, "must be an HTTPS URL, such as https://acme.example.com/directory"))
@@ -42,14 +42,14 @@ export const domainSettings = {
     .array(z.string().refine((address) => isIP(address) !== 0, "must be an IP address"))
     .default([])
     .describe(
-      "Public IP address of this machine, to which own domains point (repeatable; default: the public addresses of the machine's network interfaces)",
+      "Public IP address of this machine, to which custom domains point (repeatable; default: the public addresses of the machine's network interfaces)",
     ),
   dnsServer: z
     .string()
     .refine(isServer, "must be an IP address, such as 192.0.2.53, or an address with a port, such as 192.0.2.53:5353")
     .optional()
     .describe(
-      "Recursive DNS server for checks of own domains, in place of the system's. If its address is private, the servers that it names may have private addresses",
+      "Recursive DNS server for checks of custom domains, in place of the system's. If its address is private, Portside also accepts authoritative servers at private addresses",
     ),
 } as const;
 
@@ -86,7 +86,7 @@ const ownAddresses = (host: string, interfaces: Interfaces): readonly string[] =
   return host === "0.0.0.0" ? found.filter((address) => isIP(address) === 4) : found;
 };
 
-/** Returns where own domains must point. The addresses are empty if they are not known. */
+/** Returns where custom domains must point. The addresses are empty if they are not known. */
 export const localTarget = (
   settings: DomainSettings & { readonly host: string },
   domain: Domain | undefined,

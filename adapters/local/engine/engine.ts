@@ -87,7 +87,7 @@ export interface EngineDeps {
   readonly state: Pick<StoredState, "services" | "jobs" | "hosts" | "hasChanged" | "rollingTemplate">;
   readonly timers: Pick<CronTimers, "apply" | "request">;
   readonly ingress: Ingress;
-  /** Receives the own domains and certificates of the state. */
+  /** Receives the custom domains and certificates of the state. */
   readonly hosts: Pick<ServedHosts, "apply">;
   readonly images: Pick<ImageStore, "find">;
   readonly instances: InstanceDeps;

@@ -40,7 +40,7 @@ const severityIn = (names: readonly Severity[]): WhereClause =>
     names.map((name) => severities[name]),
   );
 
-/** True for text that JSON does not escape, and whose upper and lower case SQLite compares as the filter does. */
+/** True for text that JSON does not escape and that SQLite case-folds in the same way as the filter. */
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
 /**

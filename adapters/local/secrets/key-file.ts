@@ -31,7 +31,7 @@ export const KEY_CHECK = "secrets_key_check";
 /** The new key during a rekey. The rekey renames it when the state contains the values under the new key. */
 const pendingOf = (path: string): string => `${path}.new`;
 
-/** A copy of the key file, which a rekey renames to the key file as a test. */
+/** A copy of the key file. A rekey first renames it over the key file, to test whether the file can be replaced. */
 const copyOf = (path: string): string => `${path}.copy`;
 
 /** Returns the path of the key file. @param configured the setting `secretsKeyFile` */
@@ -213,7 +213,7 @@ const proveReplaceable = (path: string): void => {
     writePrivate(copy, readFileSync(path));
     renameSync(copy, path);
   } catch (error) {
-    // A new file replaces nothing.
+    // No key file exists yet, so nothing needs replacing.
     if ((error as NodeJS.ErrnoException).code === "ENOENT" && !existsSync(path)) return;
     rmSync(copy, { force: true });
     throw new DataFolderError(

@@ -153,7 +153,7 @@ const domains = `
     etag TEXT NOT NULL
   ) STRICT;
   CREATE INDEX domains_owner ON domains (owner);
-  -- One row for each host: own domains, and the hosts of deployments.
+  -- One row for each host: custom domains, and the hosts of deployments.
   CREATE TABLE certificates (
     host TEXT PRIMARY KEY,
     -- The certificate in use: the chain in PEM, its encrypted key and its validity. NULL before the first one.

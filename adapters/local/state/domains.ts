@@ -1,12 +1,12 @@
-/** Stores the own domains of all accounts. */
+/** Stores the custom domains of all accounts. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { OwnDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
+import type { CustomDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { insert, selectAll, selectFirst } from "./sql.ts";
 
-/** The service that serves an own domain. */
+/** The service that serves a custom domain. */
 export interface DomainRoute {
   readonly domain: DomainName;
   readonly name: DeploymentName;
@@ -45,7 +45,7 @@ export class DomainRows {
     ).map((row) => ({ ...row }));
   }
 
-  put({ domain, owner, name, status, detail, createdAt, checkedAt }: OwnDomain, etag: string): void {
+  put({ domain, owner, name, status, detail, createdAt, checkedAt }: CustomDomain, etag: string): void {
     const row = { domain, owner, name, status, detail, created_at: createdAt, checked_at: checkedAt, etag };
     insert(this.#db, "INSERT OR REPLACE INTO domains", row);
   }

@@ -28,11 +28,11 @@ interface Row extends Omit<WantedService, "serving"> {
   readonly etag: string;
 }
 
-/** What the listeners of the engine need for own domains and TLS. */
+/** What the listeners of the engine need for custom domains and TLS. */
 export interface ServedHosts {
-  /** The own domains whose requests the engine serves. */
+  /** The custom domains whose requests the engine serves. */
   readonly routes: readonly DomainRoute[];
-  /** The certificates of own domains and of deployments' hosts. Some may have expired. */
+  /** The certificates of custom domains and of deployments' hosts. Some may have expired. */
   readonly certificates: readonly ServedCertificate[];
   /** The challenges that the engine must answer. */
   readonly challenges: readonly Challenge[];

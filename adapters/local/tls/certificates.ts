@@ -16,7 +16,7 @@ export interface CertificateSource {
    * same object until the certificate changes.
    */
   find(host: string): Certificate | undefined;
-  /** The certificate for the other host names that it contains, and for clients that send no host name. */
+  /** The certificate for hosts that `find` does not know but that it covers, and for clients that send no host name. */
   readonly fallback: Certificate | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The own domains, certificates and challenges of the state, as the listeners of the engine use them. */
+/** The custom domains, certificates and challenges of the state, as the listeners of the engine use them. */
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { createChallengeCertificate } from "../../shared/domains/challenge-certificate.ts";
@@ -58,7 +58,7 @@ export class ServedHosts implements CertificateSource {
     return { chain, key, sealed };
   }
 
-  /** Returns the service of an own domain, or undefined if the host is not an own domain. */
+  /** Returns the service of a custom domain, or undefined if the host is not a custom domain. */
   serviceOf(host: string): string | undefined {
     return this.#services.get(host);
   }

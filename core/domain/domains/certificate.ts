@@ -1,6 +1,6 @@
 /** The state of a host's certificate: when the next order is due, and what the owner of the domain sees. */
 import { type Instant, plusMillis, timestampOf } from "../wire/instant.ts";
-import type { DomainStatus, OwnDomain } from "./domain.ts";
+import type { CustomDomain, DomainStatus } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
 import {
   CHECKED_FAILURES,
@@ -167,7 +167,7 @@ const problemOf = (certificate: HostCertificate, now: Instant): string => {
   if (life === null) return `The platform has no certificate for '${host}' yet. ${why}`;
   const end = formatTime(life.end);
   return isValid(certificate, now)
-    ? `The certificate of '${host}' is valid until ${end}, but its renewal fails. ${why}`
+    ? `The certificate of '${host}' is valid until ${end}, but its renewal is failing. ${why}`
     : `The certificate of '${host}' expired at ${end}. ${why}`;
 };
 
@@ -182,7 +182,7 @@ export interface DomainView {
  * certificate is valid. It is pending until it has had a certificate.
  */
 export const withCertificate = (
-  { status, detail }: Pick<OwnDomain, "status" | "detail">,
+  { status, detail }: Pick<CustomDomain, "status" | "detail">,
   certificate: HostCertificate,
   now: Instant,
 ): DomainView => {

@@ -91,8 +91,8 @@ const ownershipProblem = (domain: DomainName, found: readonly string[], proof: s
   if (found.includes(proof)) return undefined;
   const create = `Create the TXT record '${ownershipName(domain)}' with the value '${proof}'.`;
   return found.length === 0
-    ? `The TXT record that proves the ownership is missing. ${create}`
-    : `The TXT record '${ownershipName(domain)}' has another value. ${create}`;
+    ? `The TXT record that proves ownership does not exist. ${create}`
+    : `The TXT record '${ownershipName(domain)}' has a different value. ${create}`;
 };
 
 const addressProblem = (

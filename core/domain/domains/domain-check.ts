@@ -1,6 +1,6 @@
 /** The states of a domain: how a check changes them, and when another account may take a domain over. */
 import { parseInstant, type Timestamp } from "../wire/instant.ts";
-import type { DomainStatus, OwnDomain } from "./domain.ts";
+import type { CustomDomain, DomainStatus } from "./domain.ts";
 
 /** The outcome of a check. */
 export type CheckOutcome =
@@ -23,7 +23,7 @@ const isEarlier = (time: Timestamp, other: Timestamp | null): boolean => {
  *
  * @param checkedAt the time at which the check began
  */
-export const afterCheck = <D extends OwnDomain>(stored: D, outcome: CheckOutcome, checkedAt: Timestamp): D => {
+export const afterCheck = <D extends CustomDomain>(stored: D, outcome: CheckOutcome, checkedAt: Timestamp): D => {
   const { domain, name, status } = stored;
   if (isEarlier(checkedAt, stored.checkedAt)) return stored;
   if (outcome.kind === "no_response")
@@ -34,7 +34,7 @@ export const afterCheck = <D extends OwnDomain>(stored: D, outcome: CheckOutcome
 };
 
 /** Returns the domain for another deployment of its account. The proof of ownership remains valid. */
-export const mapTo = <D extends OwnDomain>(stored: D, name: OwnDomain["name"]): D => ({
+export const mapTo = <D extends CustomDomain>(stored: D, name: CustomDomain["name"]): D => ({
   ...stored,
   name,
   detail: stored.status === "active" ? `Requests to '${stored.domain}' reach '${name}'.` : stored.detail,

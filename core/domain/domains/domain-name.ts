@@ -1,4 +1,4 @@
-/** Names of own domains, such as `app.example.com`: the syntax, and the domains that no account may add. */
+/** Names of custom domains, such as `app.example.com`: the syntax, and the domains that no account may add. */
 import { err, ok, type Result } from "../../result.ts";
 
 declare const domainBrand: unique symbol;

@@ -1,4 +1,4 @@
-/** Own domains of an account: what the platform stores, and what clients see. */
+/** Custom domains of an account: what the platform stores, and what clients see. */
 import { z } from "zod";
 import type { AccountId } from "../accounts/account.ts";
 import type { Timestamp } from "../wire/instant.ts";
@@ -14,7 +14,7 @@ export const domainStatuses = ["pending", "active", "failing"] as const;
 export type DomainStatus = (typeof domainStatuses)[number];
 
 /** A domain, and the deployment that serves it. */
-export interface OwnDomain {
+export interface CustomDomain {
   readonly domain: DomainName;
   readonly owner: AccountId;
   readonly name: DeploymentName;
@@ -27,7 +27,7 @@ export interface OwnDomain {
 }
 
 /** A domain as its store returns it. */
-export interface StoredDomain extends OwnDomain {
+export interface StoredDomain extends CustomDomain {
   /** Changes with each write of the domain. */
   readonly etag: string;
 }
@@ -85,7 +85,7 @@ export const newDomain = (
   owner: AccountId,
   name: DeploymentName,
   createdAt: Timestamp,
-): OwnDomain => ({
+): CustomDomain => ({
   ...{ domain, owner, name, createdAt },
   status: "pending",
   detail: "Create the DNS records, then check the domain.",
@@ -97,7 +97,7 @@ export const newDomain = (
  * @param notAfter the expiry of its certificate; null if it has none
  */
 export const domainRowOf = (
-  stored: OwnDomain,
+  stored: CustomDomain,
   records: readonly DomainRecord[],
   notAfter: Timestamp | null,
 ): DomainRow => ({
@@ -111,7 +111,7 @@ export const domainRowOf = (
   checked_at: stored.checkedAt,
 });
 
-/** The limits of a provider for own domains. */
+/** The limits of a provider for custom domains. */
 export interface DomainLimits {
   /** The maximum number of characters of a domain. */
   readonly chars: number;
@@ -127,7 +127,7 @@ export const domainLengthProblem = (domain: DomainName, { chars }: Pick<DomainLi
 
 /** Returns a message if the deployment has no room for another domain. */
 export const deploymentQuotaProblem = (
-  own: readonly Pick<OwnDomain, "name">[],
+  own: readonly Pick<CustomDomain, "name">[],
   name: DeploymentName,
   { perDeployment }: Pick<DomainLimits, "perDeployment">,
 ): string | undefined =>

@@ -1,7 +1,7 @@
 /** The certificate of a domain that the provider's own certificate manager issues and renews. */
 import { type Instant, parseInstant, type Timestamp } from "../wire/instant.ts";
 import type { DomainView } from "./certificate.ts";
-import type { DomainRecord, OwnDomain } from "./domain.ts";
+import type { CustomDomain, DomainRecord } from "./domain.ts";
 
 /** The state of a certificate as the provider reports it. */
 export interface ManagedCertificate {
@@ -25,7 +25,7 @@ const hasExpired = (notAfter: Timestamp | null, now: Instant): boolean => {
  * certificate, and failing if the certificate has expired or has a problem.
  */
 export const withManagedCertificate = (
-  { status, detail, domain }: Pick<OwnDomain, "status" | "detail" | "domain">,
+  { status, detail, domain }: Pick<CustomDomain, "status" | "detail" | "domain">,
   { isServed, problem, notAfter }: ManagedCertificate,
   now: Instant,
 ): DomainView => {

@@ -55,5 +55,5 @@ export const describePrice = (price: RunningPrice | null): string[] =>
   price === null
     ? []
     : [
-        `The minimum costs ${price.per_hour} ${price.currency} per hour, or ${price.per_month} ${price.currency} per month of ${HOURS_PER_MONTH} hours`,
+        `The minimum number of instances costs ${price.per_hour} ${price.currency} per hour, or ${price.per_month} ${price.currency} per month of ${HOURS_PER_MONTH} hours`,
       ];

@@ -138,7 +138,7 @@ export const metricsSchema = z
         points: z.array(z.number().nullable()).meta({
           description:
             "A value for each step: a count, a quantile or an average. Null if the platform has no data. The last step " +
-            "may not be over.",
+            "may be incomplete.",
         }),
       }),
     ),

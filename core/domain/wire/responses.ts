@@ -146,7 +146,7 @@ export const limitsSchema = z.object({
     description: "The largest permitted `max_instances` of a deployment. Some providers also limit the total.",
   }),
   volumes: z.int().meta({ description: "The maximum number of volumes." }),
-  domains: z.int().meta({ description: "The maximum number of own domains." }),
+  domains: z.int().meta({ description: "The maximum number of custom domains." }),
   builds_at_once: z.int().meta({ description: "The maximum number of concurrent builds." }),
   uploads_at_once: z.int().meta({ description: "The maximum number of concurrent uploads of sources." }),
   sql_at_once: z.int().meta({ description: "The maximum number of concurrent SQL queries." }),

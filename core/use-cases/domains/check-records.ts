@@ -8,7 +8,7 @@ import {
   recordProblems,
   withParents,
 } from "../../domain/domains/dns-records.ts";
-import type { OwnDomain } from "../../domain/domains/domain.ts";
+import type { CustomDomain } from "../../domain/domains/domain.ts";
 import type { CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
 import { type RateLimited, type Unavailable, unavailable } from "../../errors.ts";
@@ -86,7 +86,7 @@ export const checkReachability = (
 /** Returns where a domain must point. */
 export const targetOf = (
   { target, managed }: DomainPorts,
-  domain: OwnDomain,
+  domain: CustomDomain,
   options: CallOptions,
 ): ResultAsync<DomainTarget, Unavailable> =>
   managed === undefined ? okAsync(target) : managed.hostFor(domain, options).map((host) => ({ ...target, host }));
@@ -97,7 +97,7 @@ export const targetOf = (
  */
 export const checkRecords = (
   ports: DomainPorts,
-  stored: OwnDomain,
+  stored: CustomDomain,
   options: LookupOptions,
 ): ResultAsync<CheckOutcome, LookupFailure> =>
   safeTry(async function* () {

@@ -1,4 +1,4 @@
-/** Adds, lists, checks and removes the own domains of an account. */
+/** Adds, lists, checks and removes the custom domains of an account. */
 import {
   type AttemptState,
   afterOwnerCheck,
@@ -8,6 +8,7 @@ import {
 } from "../../domain/domains/certificate.ts";
 import { addressRecords, ownershipName, ownershipRecord, platformDomainsOf } from "../../domain/domains/dns-records.ts";
 import {
+  type CustomDomain,
   type DomainRecord,
   type DomainRow,
   deploymentQuotaProblem,
@@ -15,7 +16,6 @@ import {
   domainQuotaProblem,
   domainRowOf,
   newDomain,
-  type OwnDomain,
   type StoredDomain,
 } from "../../domain/domains/domain.ts";
 import { afterCheck, mapTo, mayTakeOver } from "../../domain/domains/domain-check.ts";
@@ -37,7 +37,7 @@ import { checkRecords, targetOf } from "./check-records.ts";
 
 type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 
-const ownDomains = ({ domains }: Capabilities): Feature => domains;
+const customDomains = ({ domains }: Capabilities): Feature => domains;
 
 const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> => {
   const { domains } = context.ports.provider;
@@ -47,7 +47,7 @@ const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> =>
 };
 
 /** Returns the records that prove the ownership and send requests to the platform. */
-const recordsOf = (ports: DomainPorts, stored: OwnDomain, options: CallOptions): Outcome<readonly DomainRecord[]> =>
+const recordsOf = (ports: DomainPorts, stored: CustomDomain, options: CallOptions): Outcome<readonly DomainRecord[]> =>
   safeTry(async function* () {
     const { domain, owner } = stored;
     const isApex = ports.registeredDomain(domain) === domain;
@@ -60,7 +60,7 @@ const recordsOf = (ports: DomainPorts, stored: OwnDomain, options: CallOptions):
 const rowOf = (
   caller: Caller,
   ports: DomainPorts,
-  stored: OwnDomain,
+  stored: CustomDomain,
   step: "find" | "advance" = "find",
 ): Outcome<DomainRow> =>
   safeTry(async function* () {
@@ -194,7 +194,7 @@ export const addDomain = useCase({
       (limits === undefined ? undefined : domainLengthProblem(domain, limits));
     return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
   },
-  requires: ownDomains,
+  requires: customDomains,
   // One change per account at a time, so that concurrent requests cannot exceed the quota, and so that a deletion of
   // the deployment does not miss a new domain.
   run: (call) => call.context.domains.run(call.principal.account, () => add(call, call.input.domain, call.input.name)),
@@ -202,7 +202,7 @@ export const addDomain = useCase({
 
 /** Lists the account's domains, sorted by domain. */
 export const listDomains = accountUseCase({
-  requires: ownDomains,
+  requires: customDomains,
   run: (caller) =>
     safeTry(async function* () {
       const ports = yield* portsOf(caller);
@@ -215,7 +215,7 @@ export const listDomains = accountUseCase({
 
 export const checkDomain = useCase({
   fields: domainFields,
-  requires: ownDomains,
+  requires: customDomains,
   run: (call) =>
     safeTry(async function* () {
       const { context, input, options } = call;
@@ -234,7 +234,7 @@ export const checkDomain = useCase({
 
 export const removeDomain = useCase({
   fields: domainFields,
-  requires: ownDomains,
+  requires: customDomains,
   run: (call) =>
     safeTry(async function* () {
       const { input, options } = call;
@@ -260,7 +260,7 @@ export const detachDomains = (caller: Caller, name: DeploymentName, remove: () =
     const { domains } = context.ports.provider;
     if (domains === undefined) return remove();
     const own = yield* await domains.store.list(principal.account, options);
-    const detached: OwnDomain[] = [];
+    const detached: CustomDomain[] = [];
     const deleted = await safeTry<void, ControlPlaneError>(async function* () {
       for (const { domain } of own.filter((stored) => stored.name === name)) {
         const removed = await changeOwn(caller, domains, domain, (stored) =>

@@ -98,7 +98,7 @@ class CertificateKeeper {
       const done = await catchBugs(task);
       if (done.isErr() && options.signal?.aborted !== true) {
         this.#heldUntil.set(host, plusMillis(this.#now, HOLD_MS));
-        context.ports.logger.error("could not keep the certificate of a host", { host, cause: done.error });
+        context.ports.logger.error("could not order or renew the certificate of a host", { host, cause: done.error });
       }
       this.#running.delete(host);
     };

@@ -79,7 +79,7 @@ const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): stri
   return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
 };
 
-const stopped = (): Unavailable => unavailable("The platform stops.");
+const stopped = (): Unavailable => unavailable("The platform is shutting down.");
 
 export class CertificateOrders {
   readonly #deps: KeeperDeps;
@@ -121,7 +121,7 @@ export class CertificateOrders {
     return this.#deps.options.signal?.aborted === true;
   }
 
-  /** Checks the records again, even before a renewal. Stores the result of an own domain. */
+  /** Checks the records again, even before a renewal. Stores the result of a custom domain. */
   #checkDns(wanted: CertificateHost): ResultAsync<CheckOutcome, ControlPlaneError> {
     const { domains, options } = this.#deps;
     const reserved = { ...options, isReserved: true };

@@ -50,7 +50,7 @@ export const completeFilter = (name: string): CompletionSource => {
       insert: `${field.name}=`,
     }));
     const all = [...names, ...operators.map((label) => ({ label, insert: `${label} ` }))];
-    // The editor matches characters in any place, which would replace words that search the whole entry.
+    // The editor's fuzzy matching would offer fields for plain search words, and Enter would replace the word.
     return { from: context.from, options: all.filter(({ label }) => fieldMatches(label, typed)) };
   };
 };

@@ -41,8 +41,8 @@ export const sessionEndpoints = [
       "Needs no credential. Send either `link` or `key`. Starts a session of at most 12 hours and sets its cookie. Later " +
       "requests need the cookie and the header `X-Portside-Console` with the `request_token`. A link that was used or is " +
       "older than 60 seconds fails with 403. Except on the server's machine, the connection must use HTTPS (403). An " +
-      `address may send ${sessionLimits.signInsPerMinute} invalid keys per minute (429). The new session replaces the ` +
-      "session whose cookie and `X-Portside-Console` the request has. An account has at most " +
+      `address may send ${sessionLimits.signInsPerMinute} invalid keys per minute (429). If the request has the cookie ` +
+      "and `X-Portside-Console` of a session, the new session replaces it. An account has at most " +
       `${sessionLimits.perAccount} sessions; a further sign-in ends the oldest one.`,
     fields: signInFields,
     needsOneOf: ["link", "key"],

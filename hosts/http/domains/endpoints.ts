@@ -1,4 +1,4 @@
-/** Own domains. */
+/** Custom domains. */
 import { z } from "zod";
 import { domainSchema } from "../../../core/domain/domains/domain.ts";
 import { addDomainFields, domainFields } from "../../../core/domain/wire/requests.ts";
@@ -12,7 +12,7 @@ export const domainEndpoints = [
     description:
       "Returns the DNS records that the domain needs. Create them at your DNS provider, then call `/v1/domain/check`. " +
       "If your account has the domain, moves it to the deployment. Fails with 409 if another account has it. The " +
-      "message of the 409 contains the TXT record with which the new owner of a domain takes it over.",
+      "message of the 409 contains the TXT record that a new owner must create to take over the domain.",
     fields: addDomainFields,
     response: domainSchema,
     run: (controlPlane, principal, request, options) => controlPlane.addDomain(principal, request, options),

@@ -49,7 +49,7 @@ export const logEndpoints = [
     operation: "listLogValues",
     summary: "List the fields of a deployment's log entries, with their most frequent values.",
     description:
-      "For completion in an editor of filters. Examines at most the newest 10,000 matching entries. Fields that " +
+      "Use it for completion in a filter editor. Examines at most the newest 10,000 matching entries. Fields that " +
       "differ in almost every entry, such as `timestamp` and `textPayload`, have no values.",
     fields: logValuesFields,
     response: logValuesSchema,

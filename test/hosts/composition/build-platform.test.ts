@@ -25,9 +25,9 @@ test("applies policies in addition to the limits of the settings", async () => {
   await close();
 });
 
-test("applies the setting for own domains", async () => {
+test("applies the setting for custom domains", async () => {
   using folder = folderWith();
-  const settings = { dataDir: folder.path, provider: "memory", ownDomains: "7", logLevel: "silent" };
+  const settings = { dataDir: folder.path, provider: "memory", customDomains: "7", logLevel: "silent" };
   const { controlPlane, close } = await buildPlatform(resolveSettings(settings, {}), {});
   expect(controlPlane.capabilities().limits.domains).toBe(7);
   await close();

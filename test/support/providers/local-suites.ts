@@ -24,7 +24,7 @@ const openOverSocket = async (config: Config): Promise<LocalProvider> => {
   return { ...local, close };
 };
 
-/** The settings without which the provider does not support own domains. */
+/** The settings without which the provider does not support custom domains. */
 const withDomains = { acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"], tlsPort: 0 };
 
 /** @param overSocket whether the server uses the engine through its socket */

@@ -57,8 +57,8 @@ export class RolloutAttempt {
   readonly request: RolloutRequest;
   readonly signal: AbortSignal;
   /**
-   * The rollout's deadline. The time that a rollout may take starts when the prerequisites exist, because creating them
-   * can take minutes.
+   * The rollout's deadline. The timeout starts only after the prerequisites exist, because creating them can take
+   * minutes.
    */
   readonly end: Instant;
   /** The time until which a rejected mount does not fail the rollout. */
@@ -122,7 +122,7 @@ export class RolloutAttempt {
   async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
     const { name, owner } = this.request.template;
     const expected = { etag: etagOf(record), owner };
-    // Rewriting the same state writes nothing; it only compares.
+    // An unchanged state is not written. The call only checks the record's etag.
     const write = { name, owner, expected, write: record.state.write, isLaterWrite: true, change: () => ok(record) };
     const same = await writeConditionally(this.deps, write, this.left());
     return same.isErr() ? same.error : undefined;

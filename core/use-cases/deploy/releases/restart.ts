@@ -20,7 +20,7 @@ export const servingRelease = (name: DeploymentName): Redeploy => ({
   name,
   choose: ([newest]) =>
     newest === undefined
-      ? err(conflict(`No release of the deployment '${name}' serves. Deploy it first with 'portside deploy'.`))
+      ? err(conflict(`No release of the deployment '${name}' is serving. Deploy it first with 'portside deploy'.`))
       : ok(newest),
 });
 

@@ -10,13 +10,13 @@ import {
   leavesRule,
 } from "../../../../adapters/aws/domains/domain-object.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
-import type { OwnDomain } from "../../../../core/domain/domains/domain.ts";
+import type { CustomDomain } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { instantOfMillis, type Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
 const REMOVED_MS = 1_800_000_000_000;
-const own: OwnDomain = {
+const own: CustomDomain = {
   domain: "app.example.com" as DomainName,
   owner: "acme" as AccountId,
   name: "app" as DeploymentName,

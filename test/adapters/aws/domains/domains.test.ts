@@ -1,4 +1,4 @@
-/** Own domains on AWS: certificates, listeners and rules from `add` to `remove`. */
+/** Custom domains on AWS: certificates, listeners and rules from `add` to `remove`. */
 import { afterEach, expect, test } from "vitest";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { aws } from "../../../clouds/aws.ts";
@@ -260,7 +260,7 @@ test("an exhausted quota of certificates keeps the domain pending, with the next
   expect(await requested("first.example.com")).toBe(200);
 });
 
-test("without an HTTPS listener, own domains are unsupported, and the message states the parameter to set", async () => {
+test("without an HTTPS listener, custom domains are unsupported, and the message states the parameter to set", async () => {
   const platform = await openPlatform(aws, "simulated");
   opened.push(platform);
   const refused = await expectError(platform.controlPlane.listDomains(principalOf("acme")));

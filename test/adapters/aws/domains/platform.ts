@@ -1,4 +1,4 @@
-/** A platform on AWS fakes with an HTTPS listener, for tests of own domains. */
+/** A platform on AWS fakes with an HTTPS listener, for tests of custom domains. */
 import { request } from "node:http";
 import { setDefaultCACertificates } from "node:tls";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";

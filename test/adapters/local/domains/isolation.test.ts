@@ -55,7 +55,7 @@ test("another account cannot add, list, check or remove a domain, or replay its 
     const proofOf = (all: readonly DomainRecord[]) => all.find(({ name }) => name === PROOF)?.value;
     expect(proofOf(added.records)).not.toBe(proofOf(records));
     const replayed = (await post("/v1/domain/check", { domain: DOMAIN }, "other")).json;
-    expect(replayed).toMatchObject({ status: "pending", detail: expect.stringContaining("has another value") });
+    expect(replayed).toMatchObject({ status: "pending", detail: expect.stringContaining("has a different value") });
     // A domain without a proof gets neither requests nor a certificate.
     expect((await domains.certificates?.store.hosts())?._unsafeUnwrap()).toEqual([]);
   } finally {

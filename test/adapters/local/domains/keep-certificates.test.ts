@@ -203,7 +203,7 @@ test("an outage of three days backs off, keeps the certificate, and ends with a 
   expect(new Set(first.requests.map(({ key }) => key)).size).toBe(1);
   const { status, detail, certificate } = await row();
   expect(status).toBe("failing");
-  expect(detail).toContain("its renewal fails. The authority ca-0.test is not available: connection refused");
+  expect(detail).toContain("its renewal is failing. The authority ca-0.test is not available: connection refused");
   expect(detail).toMatch(/Next attempt at 2026-\d\d-\d\dT[\d:]{8}Z\.$/);
   expect(certificate).not.toBeNull();
   first.failure = () => undefined;

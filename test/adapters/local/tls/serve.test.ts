@@ -65,7 +65,7 @@ test("a deployment is reachable at the HTTPS URL that it reports", async (contex
   }
 });
 
-/** Stores what the server stores for an own domain with a certificate and a pending validation. */
+/** Stores what the server stores for a custom domain with a certificate and a pending validation. */
 const storeDomain = (dataDir: string, domain: DomainName, name: string, { chain, privateKey }: TestCertificate) => {
   using db = openState(dataDir, { acceptState: false, logger: silentLogger });
   const cipher = loadCipher(keyPathOf(dataDir, undefined), new SettingRows(db).get(KEY_CHECK));
@@ -81,7 +81,7 @@ const storeDomain = (dataDir: string, domain: DomainName, name: string, { chain,
   rows.publish({ type: "http-01", host: domain, token: "token", keyAuthorization: "token.key" });
 };
 
-test("the engine serves own domains, certificates and validations that the state contains", async () => {
+test("the engine serves custom domains, certificates and validations that the state contains", async () => {
   using folder = folderWith();
   const authority = createTestAuthority();
   const httpPort = await freePort();

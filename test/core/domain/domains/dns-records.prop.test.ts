@@ -80,9 +80,9 @@ describe("the check", () => {
 
   test("reports a missing and a wrong proof with the record to create", () => {
     const create = "Create the TXT record '_portside.app.example.com' with the value 'proof'.";
-    expect(problems({ ownership: [] })).toEqual([`The TXT record that proves the ownership is missing. ${create}`]);
+    expect(problems({ ownership: [] })).toEqual([`The TXT record that proves ownership does not exist. ${create}`]);
     expect(problems({ ownership: ["proof2", "PROOF"] })).toEqual([
-      `The TXT record '_portside.app.example.com' has another value. ${create}`,
+      `The TXT record '_portside.app.example.com' has a different value. ${create}`,
     ]);
   });
 

@@ -101,7 +101,9 @@ test("states the price of the minimum if the platform has prices", async () => {
   const priced = await plan({ min_instances: 3, cpu: 2, memory: "1Gi" }, () => ({ instancePrices }));
   // 3 × (2 × 0.000018 + 1 × 0.000002) × 3600
   expect(priced.min_instances_price).toEqual({ currency: "EUR", per_hour: "0.4104", per_month: "299.59" });
-  expect(priced.summary).toContain("The minimum costs 0.4104 EUR per hour, or 299.59 EUR per month of 730 hours");
+  expect(priced.summary).toContain(
+    "The minimum number of instances costs 0.4104 EUR per hour, or 299.59 EUR per month of 730 hours",
+  );
   const unpriced = [await plan({ min_instances: 3 }), await plan({}, () => ({ instancePrices }))];
   for (const { min_instances_price: price, summary } of unpriced) {
     expect(price).toBeNull();

@@ -113,7 +113,7 @@ describe("a restart", () => {
     await recordsOf(platform, await accepted(platform));
     expect(await refused(platform, "restartDeployment")).toMatchObject({
       kind: "conflict",
-      message: "No release of the deployment 'app' serves. Deploy it first with 'portside deploy'.",
+      message: "No release of the deployment 'app' is serving. Deploy it first with 'portside deploy'.",
     });
   });
 });

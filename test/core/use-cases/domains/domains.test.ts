@@ -1,4 +1,4 @@
-/** Own domains through the control plane: add, check, list and remove, with the ownership of accounts. */
+/** Custom domains through the control plane: add, check, list and remove, with the ownership of accounts. */
 import { describe, expect, test } from "vitest";
 import { faulty } from "../../../../adapters/memory/index.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
@@ -210,7 +210,7 @@ describe("a domain of another account", () => {
     expect(await check(platform, DOMAIN, "other")).toMatchObject({
       status: "pending",
       detail: expect.stringContaining(
-        `has another value. Create the TXT record '_portside.${DOMAIN}' with the value '${proofOf(added)}'`,
+        `has a different value. Create the TXT record '_portside.${DOMAIN}' with the value '${proofOf(added)}'`,
       ),
     });
   });

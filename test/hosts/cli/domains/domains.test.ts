@@ -148,7 +148,7 @@ test("Ctrl-C ends the wait", async () => {
     onError: () => interrupted.abort(),
   });
   expect(result.code).toBe(130);
-  expect(result.stderr).toContain("The TXT record that proves the ownership is missing.");
+  expect(result.stderr).toContain("The TXT record that proves ownership does not exist.");
 });
 
 test("errors name the field, the problem and the next step", async () => {

@@ -1,4 +1,4 @@
-/** Own domains over HTTP: add, check, list, remove, and the isolation of accounts. */
+/** Custom domains over HTTP: add, check, list, remove, and the isolation of accounts. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { serveMemory } from "../../../support/http/api.ts";

@@ -1,5 +1,5 @@
 /**
- * Own domains on one machine, from DNS records to HTTPS: the whole platform, with certificates by Pebble. Pebble rejects
+ * Custom domains on one machine, from DNS records to HTTPS: the whole platform, with certificates by Pebble. Pebble rejects
  * a part of the nonces. PORTSIDE_DOMAINS sets the number of domains of one account (20), PORTSIDE_DOMAIN_KILLS the number
  * of kills (4), PORTSIDE_SEED the first seed (random).
  */
@@ -105,7 +105,7 @@ test("many domains get certificates concurrently", { timeout: 600_000 }, async (
   needs(context, "pebble");
   using folder = folderWith();
   await using surroundings = await startSurroundings(folder.path);
-  const options = { ...surroundings.options, "own-domains": `${domains}`, "requests-per-minute": "1000000" };
+  const options = { ...surroundings.options, "custom-domains": `${domains}`, "requests-per-minute": "1000000" };
   const served = await serve(join(folder.path, "data"), options);
   try {
     const client = new Client(served.url, served.apiKey ?? "");
