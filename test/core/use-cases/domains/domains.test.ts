@@ -275,7 +275,7 @@ describe("check", () => {
     const { records } = await add(platform);
     expect(await check(platform)).toMatchObject({
       status: "pending",
-      detail: expect.stringMatching(/TXT record .* is missing.* has no address/),
+      detail: expect.stringMatching(/TXT record .* does not exist.* has no address/),
       checked_at: expect.any(String),
     });
     const [txt, cname] = records;
