@@ -123,22 +123,21 @@ const changeFailures = (
           found.reason === null ? okAsync(undefined) : certificates.store.noteAttempt(domain, change(found)),
         );
 
-const quotaExceeded = (problem: string | undefined): Result<void, ControlPlaneError> =>
-  problem === undefined ? ok(undefined) : err(invalidInput([issue(["domain"], problem, "quota_exceeded")]));
-
-/** Fails if the deployment has no room for another domain. */
-const checkRoom = ({ principal, options }: Caller, ports: DomainPorts, name: DeploymentName): Outcome<void> => {
-  const { store, limits } = ports;
-  if (limits === undefined) return okAsync(undefined);
-  return store
-    .list(principal.account, options)
-    .andThen((own) => quotaExceeded(deploymentQuotaProblem(own, name, limits)));
+/** Fails if the deployment has no room for another domain, or the account no room for a new one. */
+const checkQuotas = (
+  { context, principal, options }: Caller,
+  { store, limits }: DomainPorts,
+  name: DeploymentName,
+  isNew: boolean,
+): Outcome<void> => {
+  if (limits === undefined && !isNew) return okAsync(undefined);
+  return store.list(principal.account, options).andThen((own) => {
+    const problem =
+      (limits === undefined ? undefined : deploymentQuotaProblem(own, name, limits)) ??
+      (isNew ? domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains) : undefined);
+    return problem === undefined ? ok(undefined) : err(invalidInput([issue(["domain"], problem, "quota_exceeded")]));
+  });
 };
-
-const checkQuota = ({ context, principal, options }: Caller, { store }: DomainPorts): Outcome<void> =>
-  store
-    .list(principal.account, options)
-    .andThen((own) => quotaExceeded(domainQuotaProblem(own.length + 1, context.settings.accountLimits.domains)));
 
 /** Fails with `conflict` unless DNS shows that the account, and not the present owner, controls the domain. */
 const checkTakeOver = (
@@ -167,15 +166,14 @@ const add = (caller: Caller, domain: DomainName, name: DeploymentName): Outcome<
     const { context, principal, options } = caller;
     const service = yield* await ownService(caller, name);
     const stored = yield* await ports.store.find(domain, options);
-    const isMapped = stored?.owner === principal.account && stored.name === service.name;
-    if (!isMapped) yield* await checkRoom(caller, ports, service.name);
-    if (stored?.owner === principal.account) {
+    const isOwn = stored?.owner === principal.account;
+    if (!isOwn || stored.name !== service.name) yield* await checkQuotas(caller, ports, service.name, !isOwn);
+    if (isOwn) {
       const mapped = yield* await changeOwn(caller, ports, domain, (own) =>
         own.name === service.name ? okAsync(own) : ports.store.write(mapTo(own, service.name), own, options),
       );
       return rowOf(caller, ports, mapped, "advance");
     }
-    yield* await checkQuota(caller, ports);
     if (stored !== null) yield* await checkTakeOver(caller, ports, stored);
     const created = newDomain(domain, principal.account, service.name, timestampOf(context.ports.clock.now()));
     const written = yield* await ports.store.write(created, stored ?? "absent", options);

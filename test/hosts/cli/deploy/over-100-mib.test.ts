@@ -1,4 +1,4 @@
-/** `portside deploy` of a folder whose archive is over 100 MiB, on the local provider. */
+/** Deploys a folder with an archive of more than 100 MiB on the local provider. */
 import { randomFillSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
