@@ -14,6 +14,7 @@ import { Client, serve } from "../support/http/served.ts";
 import { marked } from "../support/sandbox/jobs.ts";
 import type { Fault } from "../support/upgrade/fault.ts";
 import { isAlive } from "../support/vitest/eventually.ts";
+import { sampled } from "../support/vitest/sampled.ts";
 
 const steps = ["open", "api", "settle", "port", "lead", "ready"] as const;
 const moments = steps.flatMap((step) => (["before", "after"] as const).map((when) => ({ step, when })));
@@ -76,7 +77,7 @@ test("the running version continues if the new process is killed at any step, an
   await expectServes(served);
   const before = jobs();
   // At the last moment, the upgrade has completed.
-  for (const moment of moments.slice(0, -1)) {
+  for (const moment of sampled(moments.slice(0, -1), 3)) {
     const message = JSON.stringify(moment);
     const { code, stderr } = await served.upgrade({ ...moment, target: "new", signal: "SIGKILL" });
     expect(stderr, message).toContain("the running version continues. The new process ended (SIGKILL)");
@@ -134,37 +135,43 @@ const startAgain = async ({ dataDir, apiKey, options, service, engines }: Starte
   return new Client(next.url, apiKey ?? "");
 };
 
-test.for(ends)("stopping the running process $when '$step' ends both, or only the replaced one", async (moment) => {
-  using folder = folderWith();
-  const served = await start(folder.path);
-  const ended = once(served.child, "exit");
-  const { code } = await served.upgrade({ ...moment, target: "running", signal: "SIGTERM" });
-  expect(await ended).toEqual([0, null]);
-  if (code === 0) return await expectServes(served);
-  await expect.poll(() => isAlive(served.newPid())).toBe(false);
-  const client = await startAgain(served);
-  expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
-});
+test.for(sampled(ends, 2))(
+  "stopping the running process $when '$step' ends both, or only the replaced one",
+  async (moment) => {
+    using folder = folderWith();
+    const served = await start(folder.path);
+    const ended = once(served.child, "exit");
+    const { code } = await served.upgrade({ ...moment, target: "running", signal: "SIGTERM" });
+    expect(await ended).toEqual([0, null]);
+    if (code === 0) return await expectServes(served);
+    await expect.poll(() => isAlive(served.newPid())).toBe(false);
+    const client = await startAgain(served);
+    expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
+  },
+);
 
-test.for(ends)("killing the running process $when '$step' ends the new one unless it leads", async (moment) => {
-  using folder = folderWith();
-  const served = await start(folder.path);
-  await served.upgrade({ ...moment, target: "running", signal: "SIGKILL" });
-  const pid = served.newPid();
-  served.engines.push(pid);
-  const serves = () =>
-    served.client.list().then(
-      () => true,
-      () => false,
-    );
-  await expect.poll(async () => !isAlive(pid) || (await serves())).toBe(true);
-  const leads = moment.step === "ready" || moment.step === "lead";
-  if (isAlive(pid)) {
-    expect(leads).toBe(true);
-    return await expectServes(served);
-  }
-  // The channel can close while the new process takes the lead.
-  expect(leads && moment.when === "after").toBe(false);
-  const client = await startAgain(served);
-  expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
-});
+test.for(sampled(ends, 2))(
+  "killing the running process $when '$step' ends the new one unless it leads",
+  async (moment) => {
+    using folder = folderWith();
+    const served = await start(folder.path);
+    await served.upgrade({ ...moment, target: "running", signal: "SIGKILL" });
+    const pid = served.newPid();
+    served.engines.push(pid);
+    const serves = () =>
+      served.client.list().then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(async () => !isAlive(pid) || (await serves())).toBe(true);
+    const leads = moment.step === "ready" || moment.step === "lead";
+    if (isAlive(pid)) {
+      expect(leads).toBe(true);
+      return await expectServes(served);
+    }
+    // The channel can close while the new process takes the lead.
+    expect(leads && moment.when === "after").toBe(false);
+    const client = await startAgain(served);
+    expect((await client.list()).map(({ name }) => name)).toEqual(["app"]);
+  },
+);

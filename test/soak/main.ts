@@ -94,6 +94,7 @@ const stages: readonly Stage[] = [
       "test/adapters/local/volumes/large.test.ts",
       "test/containers/hostile-plain-builds.test.ts",
       "test/containers/ministack.test.ts",
+      "test/e2e/upgrade-faults.test.ts",
     ),
   },
   {
