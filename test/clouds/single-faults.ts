@@ -53,8 +53,8 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
     const all = Object.entries(calls).flatMap(([fake, log]) =>
       log.flatMap((method, index) => kinds.map((kind) => ({ fake, nth: index + 1, method, kind }))),
     );
-    // Every fourth: with three kinds per call, the kind changes from one call to the next.
-    const left = [...sampled(all, 4)];
+    // Every seventh: with three kinds per call, the kind changes from one call to the next.
+    const left = [...sampled(all, 7)];
     const wrong: string[] = [];
     const work = async (lane: Lane): Promise<void> => {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
