@@ -14,6 +14,7 @@ import { openState } from "../../adapters/local/state/database.ts";
 import type { DomainRow } from "../../core/domain/domains/domain.ts";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
+import { portside } from "../support/cli/terminal.ts";
 import { kill, killServer, randomFrom } from "../support/crashes/crash.ts";
 import { startDnsServer } from "../support/domains/dns-server.ts";
 import { type PebbleSettings, startPebble } from "../support/domains/pebble.ts";
@@ -96,6 +97,55 @@ test("a domain gets HTTPS after its DNS records exist", { timeout: 120_000 }, as
 
     await client.post("/v1/domain/remove", { domain });
     await eventually(async () => expect((await sendTls(target, domain)).status).toBe(404));
+  } finally {
+    await end(served);
+  }
+});
+
+test("another account cannot use a domain, and gets it only after the owner of the zone changes the proof", {
+  timeout: 120_000,
+}, async (context) => {
+  needs(context, "pebble");
+  using folder = folderWith();
+  await using surroundings = await startSurroundings(folder.path);
+  const { dns } = surroundings;
+  const dataDir = join(folder.path, "data");
+  const served = await serve(dataDir, surroundings.options);
+  try {
+    const made = await portside(["keys", "create", "--account", "globex", "--json"], {
+      env: { PORTSIDE_DATA_DIR: dataDir },
+    });
+    const owner = new Client(served.url, served.apiKey ?? "");
+    const other = new Client(served.url, JSON.parse(made.stdout).key);
+    await Array.fromAsync(owner.deploy("own-first", nodeSource(helloServer("first"))));
+    await Array.fromAsync(other.deploy("own-second", nodeSource(helloServer("second"))));
+    const domain = "shared.portside-customer.test";
+    await addDomain(owner, surroundings, domain, "own-first");
+    await owner.post("/v1/domain/check", { domain });
+    await untilCertified(owner, domain);
+    const target = await surroundings.tls();
+    const proof = `_portside.${domain}`;
+    const isProof = ({ name }: { readonly name: string }) => name === proof;
+    const owners = dns.records.find(isProof)?.value;
+
+    const add = () => other.post<DomainRow>("/v1/domain/add", { domain, name: "own-second" });
+    const refused = await add().catch((error: Error) => error.message);
+    expect(refused).toContain("returned 409");
+    const others = /portside-verification=[\w-]+/.exec(refused as string)?.[0];
+    expect(others).not.toBe(owners);
+    for (const path of ["/v1/domain/check", "/v1/domain/remove"])
+      await expect(other.post(path, { domain })).rejects.toThrow("returned 404");
+    expect(await other.get("/v1/domain/list")).toEqual([]);
+    await expect(owner.post("/v1/domain/add", { domain, name: "own-second" })).rejects.toThrow("returned 403");
+    expect((await sendTls(target, domain)).text).toBe("first");
+
+    dns.records.splice(dns.records.findIndex(isProof), 1, { type: "TXT", name: proof, value: others as string });
+    expect(await add()).toMatchObject({ status: "pending" });
+    await expect(owner.post("/v1/domain/check", { domain })).rejects.toThrow("returned 404");
+    expect((await sendTls(target, domain)).status).toBe(404);
+    await other.post("/v1/domain/check", { domain });
+    await untilCertified(other, domain);
+    await eventually(async () => expect((await sendTls(target, domain)).text).toBe("second"));
   } finally {
     await end(served);
   }
