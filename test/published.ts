@@ -18,6 +18,7 @@ export const {
   billingCases,
   brokenDeployRequest,
   certificateAuthorityCases,
+  certificateStoreCases,
   character,
   clockCases,
   cloudRunLikeCatalogue,

@@ -127,6 +127,11 @@ export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../share
 export { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 export type { BillingRow } from "../shared/sql/tables/billing.ts";
 export {
+  createMemoryCertificates,
+  type MemoryCertificates,
+  type PresentedCertificate,
+} from "./domains/certificate-store.ts";
+export {
   createSimulatedAuthority,
   type SimulatedAuthority,
   type SimulatedAuthorityDeps,

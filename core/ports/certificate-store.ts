@@ -36,6 +36,9 @@ export interface CertificateStore {
   /** Returns the hosts that need a certificate: custom domains that are not `pending`, and hosts of the platform. */
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable>;
 
+  /** Returns the `account` of a host in `hosts`, or null if the host needs no certificate. Must not read all hosts. */
+  accountOf(host: DomainName): ResultAsync<AccountId | null, Unavailable>;
+
   /** Returns the certificate of a host. If the host has no certificate, returns one without a `life`. */
   find(host: DomainName): ResultAsync<HostCertificate, Unavailable>;
 
@@ -68,13 +71,22 @@ export interface CertificateStore {
    */
   complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable>;
 
-  /** Stores the result of an attempt without a certificate. The present certificate remains. */
-  noteAttempt(host: DomainName, attempt: AttemptState): ResultAsync<void, Unavailable>;
+  /**
+   * Stores the attempt that `change` returns for the present state, and nothing if it returns null. Everything else of
+   * the state remains. No other write, and no change of the host's account, may happen between the read and the write.
+   * Returns the result of `change`.
+   *
+   * @param change must not have side effects. `account` is that of `accountOf`.
+   */
+  changeAttempt(
+    host: DomainName,
+    change: (present: HostCertificate, account: AccountId | null) => AttemptState | null,
+  ): ResultAsync<AttemptState | null, Unavailable>;
 
   /** Stores the advice about the renewal. */
   noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable>;
 
-  /** Removes the certificate of a host. */
+  /** Removes the certificate of a host, its next key and its failures. Does nothing if an account has the host. */
   remove(host: DomainName): ResultAsync<void, Unavailable>;
 
   /** Returns all orders since an instant. May also return earlier orders. */

@@ -7,6 +7,7 @@
  */
 export { type BillingSubject, billingCases } from "./billing.ts";
 export { type AuthoritySubject, certificateAuthorityCases } from "./certificate-authority.ts";
+export { type CertificateStoreSubject, certificateStoreCases } from "./certificate-store.ts";
 export { type DnsSubject, dnsResolverCases, domainStoreCases, type PublishedRecord } from "./domains.ts";
 export { durableCases } from "./durable.ts";
 export {

@@ -1,6 +1,6 @@
 /** The local CertificateStore. The state stores the certificates, with encrypted private keys. */
 import { X509Certificate } from "node:crypto";
-import { accountOf } from "../../../core/domain/accounts/account.ts";
+import { type AccountId, accountOf } from "../../../core/domain/accounts/account.ts";
 import type { AttemptState, HostCertificate, RenewalPlan } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
@@ -11,6 +11,7 @@ import {
   type Timestamp,
   timestampOf,
 } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Challenge, ChallengeResponder } from "../../../core/ports/certificate-authority.ts";
 import type {
@@ -32,8 +33,8 @@ import type { ServiceRows } from "../state/services.ts";
 
 export interface CertificateStoreDeps {
   readonly rows: CertificateRows;
-  readonly domains: Pick<DomainRows, "routes">;
-  readonly services: Pick<ServiceRows, "all">;
+  readonly domains: Pick<DomainRows, "route" | "routes">;
+  readonly services: Pick<ServiceRows, "all" | "get">;
   readonly engine: Pick<Engine, "apply">;
   readonly cipher: SecretCipher;
   /**
@@ -46,6 +47,9 @@ export interface CertificateStoreDeps {
 
 /** The account of the platform in the budget of orders. */
 const PLATFORM = accountOf("portside:platform");
+
+/** The label of the host of signed URLs. */
+const STORAGE = "storage";
 
 const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
 
@@ -132,8 +136,23 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
         ...{ host: `${name}.${hostsBelow}` as DomainName, account: owner },
         isOwn: false,
       }));
-      return [...own, ...below, { host: `storage.${hostsBelow}` as DomainName, account: PLATFORM, isOwn: false }];
+      return [...own, ...below, { host: `${STORAGE}.${hostsBelow}` as DomainName, account: PLATFORM, isOwn: false }];
     });
+  }
+
+  accountOf(host: DomainName): ResultAsync<AccountId | null, Unavailable> {
+    return guardState(() => this.#accountOf(host));
+  }
+
+  #accountOf(host: DomainName): AccountId | null {
+    const { domains, services, hostsBelow } = this.#deps;
+    const own = domains.route(host);
+    if (own !== undefined) return own.owner;
+    if (hostsBelow === undefined || !host.endsWith(`.${hostsBelow}`)) return null;
+    const name = host.slice(0, -hostsBelow.length - 1);
+    if (name === STORAGE) return PLATFORM;
+    const service = services.get(name as DeploymentName);
+    return service === undefined || service.serving === null ? null : service.owner;
   }
 
   find(host: DomainName): ResultAsync<HostCertificate, Unavailable> {
@@ -186,10 +205,22 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
     }).andThen((completed) => this.#applied().map(() => completed));
   }
 
-  noteAttempt(host: DomainName, { failures, reason, ...times }: AttemptState): ResultAsync<void, Unavailable> {
-    const nextAttemptAt = timestampOrNull(times.nextAttemptAt);
-    const authorityRetryAt = timestampOrNull(times.authorityRetryAt);
-    return guardState(() => this.#deps.rows.change(host, { failures, reason, nextAttemptAt, authorityRetryAt }));
+  /** Atomic, because every statement runs in the same turn of the event loop. */
+  changeAttempt(
+    host: DomainName,
+    change: (present: HostCertificate, account: AccountId | null) => AttemptState | null,
+  ): ResultAsync<AttemptState | null, Unavailable> {
+    return guardState(() => {
+      const { rows } = this.#deps;
+      const attempt = change(certificateOf(rows.of(host)), this.#accountOf(host));
+      if (attempt === null) return null;
+      const { failures, reason, nextAttemptAt, authorityRetryAt } = attempt;
+      rows.change(host, {
+        ...{ failures, reason, nextAttemptAt: timestampOrNull(nextAttemptAt) },
+        authorityRetryAt: timestampOrNull(authorityRetryAt),
+      });
+      return attempt;
+    });
   }
 
   noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable> {
@@ -197,7 +228,9 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
   }
 
   remove(host: DomainName): ResultAsync<void, Unavailable> {
-    return guardState(() => this.#deps.rows.remove(host));
+    return guardState(() => {
+      if (this.#accountOf(host) === null) this.#deps.rows.remove(host);
+    });
   }
 
   orders(): ResultAsync<readonly CertificateOrder[], Unavailable> {

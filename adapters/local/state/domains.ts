@@ -13,6 +13,12 @@ export interface DomainRoute {
   readonly owner: AccountId;
 }
 
+/**
+ * The domains whose requests the platform serves: domains that are not `pending`, and whose deployment belongs to the
+ * owner of the domain.
+ */
+const ROUTES = "SELECT domain, name, owner FROM domains JOIN services USING (name, owner) WHERE status <> 'pending'";
+
 const COLUMNS = "domain, owner, name, status, detail, created_at AS createdAt, checked_at AS checkedAt, etag";
 
 export class DomainRows {
@@ -33,16 +39,14 @@ export class DomainRows {
     return selectAll<StoredDomain>(this.#db, own, owner).map((row) => ({ ...row }));
   }
 
-  /**
-   * Returns the domains whose requests the platform serves, sorted by domain: domains that are not `pending`, and whose
-   * deployment belongs to the owner of the domain.
-   */
+  /** Returns the domains whose requests the platform serves, sorted by domain. */
   routes(): DomainRoute[] {
-    return selectAll<DomainRoute>(
-      this.#db,
-      `SELECT domain, name, owner FROM domains JOIN services USING (name, owner) WHERE status <> 'pending'
-        ORDER BY domain`,
-    ).map((row) => ({ ...row }));
+    return selectAll<DomainRoute>(this.#db, `${ROUTES} ORDER BY domain`).map((row) => ({ ...row }));
+  }
+
+  /** Returns the service of a domain whose requests the platform serves. */
+  route(domain: DomainName): DomainRoute | undefined {
+    return selectFirst<DomainRoute>(this.#db, `${ROUTES} AND domain = ?`, domain);
   }
 
   put({ domain, owner, name, status, detail, createdAt, checkedAt }: CustomDomain, etag: string): void {

@@ -118,10 +118,8 @@ const changeFailures = (
   certificates === undefined
     ? okAsync(undefined)
     : certificates.store
-        .find(domain)
-        .andThen((found) =>
-          found.reason === null ? okAsync(undefined) : certificates.store.noteAttempt(domain, change(found)),
-        );
+        .changeAttempt(domain, (found) => (found.reason === null ? null : change(found)))
+        .map(() => undefined);
 
 /** Fails if the deployment has no room for another domain, or the account no room for a new one. */
 const checkQuotas = (

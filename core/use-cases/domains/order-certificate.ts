@@ -2,10 +2,10 @@
  * Orders the certificate of a host: checks its DNS records, reserves an order in the budget, asks the authorities, and
  * stores the certificate. A failure delays the next attempt.
  */
-import { afterFailure, type HostCertificate, isValid } from "../../domain/domains/certificate.ts";
+import { type AttemptState, afterFailure, type HostCertificate, isValid } from "../../domain/domains/certificate.ts";
 import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
-import { type Instant, timestampOf } from "../../domain/wire/instant.ts";
+import { type Instant, type Timestamp, timestampOf } from "../../domain/wire/instant.ts";
 import { type ControlPlaneError, type Unavailable, unavailable } from "../../errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../ports/certificate-authority.ts";
 import type { BegunOrder, CertificateHost, CertificatePorts } from "../../ports/certificate-store.ts";
@@ -63,6 +63,9 @@ const recordsRefusal = (host: DomainName, outcome: CheckOutcome): Refusal | unde
   return outcome.problems.length === 0 ? undefined : refusal(outcome.problems.join(" "));
 };
 
+/** The outcome of a check of a host that the account has lost. */
+const removed = (host: DomainName): CheckOutcome => ({ kind: "found", problems: [`'${host}' was removed.`] });
+
 const authorityRefusal = (name: string, error: OrderFailed | Unavailable): Refusal =>
   error.kind === "unavailable"
     ? refusal(`The authority ${name} is not available: ${error.message}`)
@@ -102,13 +105,10 @@ export class CertificateOrders {
         const chain = yield* await store.chain(host);
         const reservation = this.#newReservation(wanted, certificate);
         const permittedAt = this.#continues(begun) ? undefined : yield* await this.#reservations.reserve(reservation);
-        if (permittedAt !== undefined) return this.#postpone(wanted, certificate, reservation, permittedAt);
-        try {
-          const issued = yield* await this.#askAuthorities({ wanted, certificate, chain, key, begun, reservation });
-          return issued.kind === "refused" ? this.#fail(wanted, issued) : this.#complete(wanted, issued);
-        } finally {
-          this.#reservations.release(reservation);
-        }
+        if (permittedAt !== undefined) return this.#postpone(wanted, reservation, permittedAt);
+        const attempt = { wanted, certificate, chain, key, begun, reservation };
+        const issued = yield* await this.#reservations.releaseAfter(reservation, () => this.#askAuthorities(attempt));
+        return issued.kind === "refused" ? this.#fail(wanted, issued) : this.#complete(wanted, issued);
       }.bind(this),
     );
   }
@@ -130,21 +130,32 @@ export class CertificateOrders {
         const beganAt = timestampOf(this.#now);
         const { host, account, isOwn } = wanted;
         const stored = isOwn ? yield* await domains.store.find(host, options) : null;
-        if (isOwn && stored?.owner !== account)
-          return ok<CheckOutcome>({ kind: "found", problems: [`'${host}' was removed.`] });
+        if (isOwn && stored?.owner !== account) return ok(removed(host));
         const outcome = yield* await (stored === null
           ? checkReachability(domains, host, reserved)
           : checkRecords(domains, stored, reserved));
         // Cancelled lookups say nothing about the domain.
         if (this.#isStopped()) return err(stopped());
-        if (stored === null) return ok(outcome);
-        const written = await domains.store.write(afterCheck(stored, outcome, beganAt), stored, options);
-        // After a concurrent change, the owner may be another account. The next attempt checks the records again.
-        if (written.isErr() && written.error.kind === "conflict")
-          return ok<CheckOutcome>({ kind: "found", problems: [written.error.message] });
-        return written.map(() => outcome);
+        return stored === null ? ok(outcome) : this.#storeCheck(wanted, outcome, beganAt);
       }.bind(this),
     );
+  }
+
+  /** Stores the result of a check. After a concurrent change, reads the domain again: its owner may be another account. */
+  #storeCheck(
+    { host, account }: CertificateHost,
+    outcome: CheckOutcome,
+    beganAt: Timestamp,
+  ): ResultAsync<CheckOutcome, ControlPlaneError> {
+    const { domains, options } = this.#deps;
+    return safeTry(async function* () {
+      for (;;) {
+        const stored = yield* await domains.store.find(host, options);
+        if (stored?.owner !== account) return ok(removed(host));
+        const written = await domains.store.write(afterCheck(stored, outcome, beganAt), stored, options);
+        if (written.isOk() || written.error.kind !== "conflict") return written.map(() => outcome);
+      }
+    });
   }
 
   #newReservation({ host, account }: CertificateHost, certificate: HostCertificate): Reservation {
@@ -160,14 +171,30 @@ export class CertificateOrders {
 
   #postpone(
     wanted: CertificateHost,
-    { host, failures, authorityRetryAt }: HostCertificate,
     { order }: Reservation,
     permittedAt: Instant,
   ): ResultAsync<void, ControlPlaneError> {
-    const { context, certificates } = this.#deps;
-    context.ports.logger.warn("no certificate was ordered, because the budget of orders is used up", { host });
+    const { host } = wanted;
+    this.#deps.context.ports.logger.warn("no certificate was ordered, because the budget of orders is used up", {
+      host,
+    });
     const reason = budgetMessage(wanted, order.registeredDomain);
-    return certificates.store.noteAttempt(host, { failures, reason, nextAttemptAt: permittedAt, authorityRetryAt });
+    return this.#changeAttempt(wanted, ({ failures, authorityRetryAt }) => ({
+      ...{ failures, reason, authorityRetryAt },
+      nextAttemptAt: permittedAt,
+    })).map(() => undefined);
+  }
+
+  /**
+   * Stores the end of an attempt, unless the account has lost the host; then returns null. Uses the stored state,
+   * because a check by the owner may have ended the earlier failures during the attempt.
+   */
+  #changeAttempt(
+    { host, account }: CertificateHost,
+    change: (present: HostCertificate) => AttemptState,
+  ): ResultAsync<AttemptState | null, ControlPlaneError> {
+    const { store } = this.#deps.certificates;
+    return store.changeAttempt(host, (present, owner) => (owner === account ? change(present) : null));
   }
 
   /**
@@ -199,8 +226,7 @@ export class CertificateOrders {
 
   /** Returns whether the account still has the host. Another account may have taken the domain over during an order. */
   #isWanted({ host, account }: CertificateHost): ResultAsync<boolean, Unavailable> {
-    const { store } = this.#deps.certificates;
-    return store.hosts().map((hosts) => hosts.some((one) => one.host === host && one.account === account));
+    return this.#deps.certificates.store.accountOf(host).map((owner) => owner === account);
   }
 
   #orderFrom(authority: CertificateAuthority, attempt: Attempt): ResultAsync<string, OrderFailed | Unavailable> {
@@ -266,24 +292,17 @@ export class CertificateOrders {
     );
   }
 
-  /**
-   * Stores the failure, unless another account has the host now. Counts it from the stored state, because a check by the
-   * owner may have ended the earlier failures during the attempt.
-   */
   #fail(wanted: CertificateHost, { message, retryAfterMs }: Refusal): ResultAsync<void, ControlPlaneError> {
-    const { host } = wanted;
-    const { context, certificates } = this.#deps;
-    return safeTry(
-      async function* (this: CertificateOrders) {
-        if (!(yield* await this.#isWanted(wanted))) return ok(undefined);
-        const present = yield* await certificates.store.find(host);
-        const attempt = afterFailure(present, message, retryAfterMs, this.#now);
-        context.ports.logger.warn("could not get a certificate", {
-          ...{ host, failures: attempt.failures, reason: message },
-          nextAttemptAt: attempt.nextAttemptAt === null ? undefined : timestampOf(attempt.nextAttemptAt),
-        });
-        return certificates.store.noteAttempt(host, attempt);
-      }.bind(this),
-    );
+    const now = this.#now;
+    const change = (present: HostCertificate) => afterFailure(present, message, retryAfterMs, now);
+    return this.#changeAttempt(wanted, change).andThen((stored) => {
+      if (stored === null) return ok(undefined);
+      const { failures, reason, nextAttemptAt } = stored;
+      this.#deps.context.ports.logger.warn("could not get a certificate", {
+        ...{ host: wanted.host, failures, reason },
+        nextAttemptAt: nextAttemptAt === null ? undefined : timestampOf(nextAttemptAt),
+      });
+      return ok(undefined);
+    });
   }
 }

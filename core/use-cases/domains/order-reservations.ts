@@ -4,7 +4,8 @@ import { type CertificateOrder, orderLimits, orderPermittedAt } from "../../doma
 import { type Instant, plusMillis } from "../../domain/wire/instant.ts";
 import type { Unavailable } from "../../errors.ts";
 import type { BegunOrder, CertificateStore } from "../../ports/certificate-store.ts";
-import { okAsync, type ResultAsync } from "../../result.ts";
+import { okAsync, ResultAsync } from "../../result.ts";
+import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 
 /** The next order of an attempt. */
 export interface Reservation {
@@ -14,6 +15,11 @@ export interface Reservation {
 export class OrderReservations {
   readonly #store: CertificateStore;
   readonly #open = new Set<Reservation>();
+  /**
+   * Held by a registered domain's reservation and by its start. Otherwise, an order that starts while another attempt
+   * reads the stored orders would be missing from both the stored orders and the open reservations.
+   */
+  readonly #turns = new KeyedSemaphore(1);
 
   constructor(store: CertificateStore) {
     this.#store = store;
@@ -23,12 +29,14 @@ export class OrderReservations {
   reserve(reservation: Reservation): ResultAsync<Instant | undefined, Unavailable> {
     if (this.#open.has(reservation)) return okAsync(undefined);
     const { order } = reservation;
-    return this.#store.orders(plusMillis(order.at, -orderLimits.windowMs)).map((earlier) => {
-      const others = [...this.#open].map((one) => one.order);
-      const permittedAt = orderPermittedAt(order, [...earlier, ...others]);
-      if (permittedAt === undefined) this.#open.add(reservation);
-      return permittedAt;
-    });
+    return this.#inTurn(order, () =>
+      this.#store.orders(plusMillis(order.at, -orderLimits.windowMs)).map((earlier) => {
+        const others = [...this.#open].map((one) => one.order);
+        const permittedAt = orderPermittedAt(order, [...earlier, ...others]);
+        if (permittedAt === undefined) this.#open.add(reservation);
+        return permittedAt;
+      }),
+    );
   }
 
   /**
@@ -37,10 +45,31 @@ export class OrderReservations {
    */
   start(host: DomainName, begun: BegunOrder, counted: Reservation | null): ResultAsync<void, Unavailable> {
     if (counted === null) return this.#store.startOrder(host, begun, null);
-    return this.#store.startOrder(host, begun, counted.order).map(() => this.release(counted));
+    return this.#inTurn(counted.order, () =>
+      this.#store.startOrder(host, begun, counted.order).map(() => this.#release(counted)),
+    );
   }
 
-  release(reservation: Reservation): void {
+  #inTurn<T>(
+    { registeredDomain }: CertificateOrder,
+    work: () => ResultAsync<T, Unavailable>,
+  ): ResultAsync<T, Unavailable> {
+    return new ResultAsync(this.#turns.run(registeredDomain, work));
+  }
+
+  /** Runs an attempt. Afterwards, releases its reservation, also if the attempt fails or throws. */
+  releaseAfter<T, E>(reservation: Reservation, attempt: () => ResultAsync<T, E>): ResultAsync<T, E> {
+    const run = async () => {
+      try {
+        return await attempt();
+      } finally {
+        this.#release(reservation);
+      }
+    };
+    return new ResultAsync(run());
+  }
+
+  #release(reservation: Reservation): void {
     this.#open.delete(reservation);
   }
 }

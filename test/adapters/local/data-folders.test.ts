@@ -1,5 +1,5 @@
 /** Opens data folders of earlier versions and serves everything in them. */
-import { createHash } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -9,9 +9,12 @@ import { openState } from "../../../adapters/local/state/database.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Principal } from "../../../core/domain/accounts/account.ts";
+import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
+import type { NextCertificate } from "../../../core/ports/certificate-store.ts";
 import { folderWith } from "../../support/archives/folders.ts";
 import { shiftedClock } from "../../support/clocks/shifted-clock.ts";
-import { runners, startLocalIn, type TestPlatform } from "../../support/providers/local-platform.ts";
+import { type LocalOptions, runners, startLocalIn, type TestPlatform } from "../../support/providers/local-platform.ts";
+import { handshake } from "../../support/tls/tls-clients.ts";
 import { eventually } from "../../support/vitest/eventually.ts";
 
 const fixtures = join(import.meta.dirname, "..", "..", "fixtures", "data-folders");
@@ -38,6 +41,16 @@ interface Content {
   readonly objects: Readonly<Record<"kept" | "trashed", readonly StoredObject[]>>;
   readonly trash: readonly { readonly name: string; readonly id: string }[];
   readonly freed: string;
+  /** The newest release of `keeper`; absent if the version had no releases. */
+  readonly releases?: number;
+  /** The custom domain of `keeper`, with its certificate; absent if the version had none. */
+  readonly certificate?: {
+    readonly domain: DomainName;
+    readonly chain: string;
+    readonly notAfter: string;
+    readonly reason: string;
+    readonly next: NextCertificate;
+  };
   readonly billing: readonly { readonly name: string; readonly amount: number }[];
   readonly logs: {
     readonly page: { readonly lines: readonly string[]; readonly cursor: string };
@@ -113,11 +126,16 @@ const servesAll = async (platform: TestPlatform, content: Content) => {
       const deployment = listed.find((one) => one.name === name);
       expect(await (await fetch(deployment?.url as string)).text()).toBe(answer);
       expect(deployment?.last_deploy?.reason).toBe(name === "worker" ? "interrupted" : null);
-      // The revision that served when the folder was migrated is the first release.
       const { releases } = (await controlPlane.listReleases(accounts[account], { name }))._unsafeUnwrap();
-      expect(releases).toMatchObject([
-        { release: 1, status: "serving", revision: deployment?.revision, created_by: { kind: "platform" } },
-      ]);
+      const serving = { status: "serving", revision: deployment?.revision };
+      // If the version had no releases, the revision that served when the folder was migrated is the first one.
+      if (content.releases === undefined)
+        expect(releases).toMatchObject([{ ...serving, release: 1, created_by: { kind: "platform" } }]);
+      else
+        expect(releases[0]).toMatchObject({
+          ...{ ...serving, release: name === "keeper" ? content.releases : 1 },
+          created_by: { kind: "key" },
+        });
       if (name === "keeper")
         expect(deployment).toMatchObject({ schedule: content.schedule, env: ["COLOUR"], cron: { last: lastFire } });
     }
@@ -174,4 +192,34 @@ describe.each(names)("the data folder of %s", (name) => {
         expect(requests.find(({ resource }) => resource.name === service)?.usage.amount).toBe(String(amount + 2));
     });
   });
+});
+
+const withCertificates = names.filter((name) => contentOf(name).certificate !== undefined);
+
+test("a data folder has a certificate", () => expect(withCertificates).not.toEqual([]));
+
+test.each(withCertificates)("the domain and the certificate of %s are served", async (name) => {
+  using folder = await unpack(name);
+  const content = contentOf(name);
+  const { domain, chain, notAfter, reason, next } = content.certificate as NonNullable<Content["certificate"]>;
+  const config: LocalOptions = {
+    ...{ runner: "process", tlsPort: 0, acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"] },
+  };
+  await using platform = await startLocalIn(folder.path, config, {}, { clock: clockAt(content.at) });
+  const { controlPlane, local } = platform;
+  const accounts = await principals(controlPlane, content);
+  const [row, ...others] = (await controlPlane.listDomains(accounts.default))._unsafeUnwrap();
+  expect(others).toEqual([]);
+  expect(row).toMatchObject({
+    ...{ domain, name: "keeper", status: "failing", certificate: { not_after: notAfter } },
+    detail: expect.stringContaining(`its renewal is failing. ${reason} Next attempt at`),
+  });
+  expect((await controlPlane.listDomains(accounts.globex))._unsafeUnwrap()).toEqual([]);
+  const store = local.provider.domains?.certificates?.store;
+  expect((await store?.next(domain))?._unsafeUnwrap()).toEqual(next);
+  expect((await store?.hosts())?._unsafeUnwrap()).toMatchObject([{ host: domain, isOwn: true }]);
+  const target = { port: local.tlsPort as number, ca: chain };
+  const socket = await handshake(target, domain, { rejectUnauthorized: false });
+  expect(socket.getPeerX509Certificate()?.toString()).toBe(new X509Certificate(chain).toString());
+  socket.destroy();
 });

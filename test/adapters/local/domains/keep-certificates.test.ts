@@ -64,8 +64,14 @@ const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
   const services: ReturnType<ServiceRows["all"]> = [];
   const store = new LocalCertificates({
-    ...{ rows, cipher, hostsBelow, services: { all: () => services }, challengeTypes: ["http-01"] },
-    domains: { routes: () => owned },
+    ...{
+      rows,
+      cipher,
+      hostsBelow,
+      services: { all: () => services, get: (name) => services.find((one) => one.name === name) },
+      challengeTypes: ["http-01"],
+    },
+    domains: { routes: () => owned, route: (domain) => owned.find((one) => one.domain === domain) },
     engine: {
       apply: async () => {
         applied++;
