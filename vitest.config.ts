@@ -29,7 +29,7 @@ const slow = [
   "test/adapters/local/volumes/large.test.ts",
   "test/adapters/local/volumes/meddling.test.ts",
   "test/adapters/local/tenant-files/*.test.ts",
-  "test/adapters/local/tls/{hostile,scanner,serve}.test.ts",
+  "test/adapters/local/tls/{api,hostile,scanner,serve}.test.ts",
   "test/adapters/local/sandbox/users/{accounts,migration}.test.ts",
   "test/adapters/shared/archives/{archive-walk.prop,bombs}.test.ts",
   "test/architecture/unused-results.test.ts",

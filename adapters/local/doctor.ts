@@ -14,7 +14,7 @@ import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import { nearestExisting } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
-import { addressProblem, type Interfaces, localTarget } from "./domains/settings.ts";
+import { addressProblem, hasApiCertificate, type Interfaces, localTarget } from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
@@ -158,14 +158,20 @@ const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 const RENEW = "Renew the certificate, and replace the files of --tls-cert and --tls-key; the server reloads them";
 
-const operatorCertificate = (cert: string, key: string): Finding => {
+const operatorCertificate = (examined: Examined, cert: string, key: string): Finding => {
   const what = `certificate ${cert}`;
   try {
-    const { validToDate } = new X509Certificate(readCertificateFiles({ cert, key }).chain);
+    const certificate = readCertificateFiles({ cert, key });
+    const { validToDate } = new X509Certificate(certificate.chain);
     const message = `valid until ${validToDate.toISOString().slice(0, 10)}`;
     const left = validToDate.getTime() - Date.now();
     if (left <= 0) return fail(what, `expired on ${validToDate.toISOString().slice(0, 10)}`, RENEW);
-    return left < EXPIRES_SOON_MS ? warn(what, message, RENEW) : pass(what, message);
+    if (left < EXPIRES_SOON_MS) return warn(what, message, RENEW);
+    const domain = examined.domain === undefined ? undefined : readDomain(examined.domain);
+    if (domain === undefined || domain.proxy !== undefined || hasApiCertificate(examined, domain, certificate))
+      return pass(what, message);
+    const problem = `it does not contain ${domain.name}, so the TLS port does not serve the API and the console`;
+    return warn(what, problem, `Add ${domain.name} to the names of the certificate`);
   } catch (error) {
     return fail(what, (error as Error).message);
   }
@@ -186,7 +192,7 @@ async function* tls(examined: Examined, interfaces?: Interfaces): AsyncGenerator
   if (acmeEmail !== undefined) yield publicAddress(examined, interfaces);
   if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", host, tlsPort);
   if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", host, httpPort);
-  if (tlsCert !== undefined && tlsKey !== undefined) yield operatorCertificate(tlsCert, tlsKey);
+  if (tlsCert !== undefined && tlsKey !== undefined) yield operatorCertificate(examined, tlsCert, tlsKey);
 }
 
 const sql = (): Finding => {

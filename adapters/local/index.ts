@@ -8,6 +8,7 @@
  * ```
  */
 import { resolve } from "node:path";
+import type { TLSSocket } from "node:tls";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import type { JwtIssuer } from "../jwt/index.ts";
@@ -39,10 +40,16 @@ export interface LocalDeps {
   readonly engineSocket?: string | undefined;
   /** Called when the engine of `engineSocket` has ended, before the interrupted calls to the engine fail. */
   readonly onEngineEnd?: (() => void) | undefined;
+  /**
+   * Receives each connection to the TLS port for the domain itself, after the handshake. An HTTP server can serve it:
+   * `server.emit("connection", socket)`. If undefined, the port does not serve the domain itself.
+   */
+  readonly onApiConnection?: ((socket: TLSSocket) => void) | undefined;
 }
 
 const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
-  const { telemetry = noTelemetry, issuers = [], keepsImages = true, engineSocket, onEngineEnd, ...given } = deps;
+  const { telemetry = noTelemetry, issuers = [], keepsImages = true, engineSocket, onEngineEnd, ...rest } = deps;
+  const { onApiConnection, ...given } = rest;
   const base = {
     config,
     dataDir,
@@ -54,7 +61,8 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   };
   await using stack = new AsyncDisposableStack();
   let connection: EngineConnection;
-  if (engineSocket === undefined) connection = stack.use(await openEngine({ ...base, telemetry, keepsImages }));
+  if (engineSocket === undefined)
+    connection = stack.use(await openEngine({ ...base, telemetry, keepsImages, onApiConnection }));
   else {
     connection = stack.use(await connectEngine(engineSocket, onEngineEnd));
     stack.defer(telemetry.include(() => connection.metrics()));

@@ -16,6 +16,8 @@ export interface LocalProvider {
   readonly ingressPort: number;
   /** The port of HTTPS for all services; undefined if Portside does not terminate TLS. */
   readonly tlsPort: number | undefined;
+  /** The URL of the API at the TLS port; undefined if the port does not serve the API. See `onApiConnection`. */
+  readonly httpsApi: string | undefined;
   /** Reads and writes a named value that persists across restarts, such as the API's port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
   /** Returns true if no API key exists. */

@@ -109,7 +109,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   });
   stack.defer(() => chosen.close());
   const { containers, runner } = chosen;
-  const { engine, ingressPort, storagePort, tlsPort, httpPort } = connection;
+  const { engine, ingressPort, storagePort, tlsPort, httpPort, httpsApi } = connection;
   const checkFiles = () =>
     void connection
       .checkFiles()
@@ -181,6 +181,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const certificates = new LocalCertificates({
     ...{ rows: certificateRows, domains: new DomainRows(db), services: rows, engine, cipher },
     hostsBelow: orderedBelow(config, domain),
+    servesApi: httpsApi !== undefined,
     challengeTypes: challengeTypesOf(config.httpPort),
   });
   const authorities = createAuthorities(config, { rows: certificateRows, cipher, clock, logger });
@@ -241,6 +242,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
     billing,
     ingressPort,
     tlsPort,
+    httpsApi,
     remembered: (name) => settings.named(name),
     claimFirstKey: () => keys.count() === 0,
     close: () => teardown.disposeAsync(),

@@ -13,7 +13,7 @@ export interface CertificateHost {
   readonly host: DomainName;
   /** The account of the deployment that serves the host. */
   readonly account: AccountId;
-  /** True for a custom domain, false for a host below the platform's own domain. */
+  /** True for a custom domain, false for the platform's own domain and for hosts below it. */
   readonly isOwn: boolean;
 }
 

@@ -45,6 +45,8 @@ export interface LoadedProvider {
   readonly ingressPort?: number;
   /** The port of HTTPS for all services; undefined if the provider does not terminate TLS itself. */
   readonly tlsPort?: number | undefined;
+  /** The URL of the API at that port; undefined if the port does not serve the API. */
+  readonly httpsApi?: string | undefined;
   /**
    * Returns a getter and a setter for a named value that survives restarts. The server stores its API port this way.
    */

@@ -1,7 +1,6 @@
 /** Starts the engine of the local provider, for a server in another process. */
 import type { LocalConfig } from "../../adapters/local/config.ts";
 import type { RunningEngine } from "../../adapters/local/engine/open-engine.ts";
-import type { Upgrade } from "../../adapters/local/engine/socket/serve-engine.ts";
 import {
   type EngineDeps,
   openSuccessor,
@@ -19,10 +18,12 @@ export type { RunningEngine } from "../../adapters/local/engine/open-engine.ts";
 export { type Upgrade, UpgradeFailed } from "../../adapters/local/engine/socket/serve-engine.ts";
 export type { StartedEngine, Successor } from "../../adapters/local/engine/start-engine.ts";
 
-const configOf = async (settings: ServeSettings, log: ReturnType<typeof createPino>, upgrade: Upgrade) => {
+export type EngineCallbacks = Pick<EngineDeps, "upgrade" | "onApiConnection">;
+
+const configOf = async (settings: ServeSettings, log: ReturnType<typeof createPino>, callbacks: EngineCallbacks) => {
   const { config } = await chooseProvider(settings);
   const metrics = await loadMetrics(settings);
-  const deps: EngineDeps = { logger: loggerOf(log), upgrade, ...(metrics && { telemetry: metrics.telemetry }) };
+  const deps: EngineDeps = { logger: loggerOf(log), ...callbacks, ...(metrics && { telemetry: metrics.telemetry }) };
   return { config: config as LocalConfig, deps };
 };
 
@@ -30,9 +31,9 @@ const configOf = async (settings: ServeSettings, log: ReturnType<typeof createPi
 export const startLocalEngine = async (
   settings: ServeSettings,
   log: ReturnType<typeof createPino>,
-  upgrade: Upgrade,
+  callbacks: EngineCallbacks,
 ): Promise<StartedEngine> => {
-  const { config, deps } = await configOf(settings, log, upgrade);
+  const { config, deps } = await configOf(settings, log, callbacks);
   return startEngine(config, deps);
 };
 
@@ -43,9 +44,9 @@ export const startLocalEngine = async (
 export const openLocalSuccessor = async (
   settings: ServeSettings,
   log: ReturnType<typeof createPino>,
-  upgrade: Upgrade,
+  callbacks: EngineCallbacks,
   running: RunningEngine,
 ): Promise<Successor> => {
-  const { config, deps } = await configOf(settings, log, upgrade);
+  const { config, deps } = await configOf(settings, log, callbacks);
   return openSuccessor(config, deps, running);
 };

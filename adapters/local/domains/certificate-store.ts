@@ -41,6 +41,8 @@ export interface CertificateStoreDeps {
    * The domain of the platform, if each deployment below it has its own certificate, and so has the host of signed URLs.
    */
   readonly hostsBelow: string | undefined;
+  /** True if the domain itself also has a certificate, because the TLS port serves the API at it. */
+  readonly servesApi: boolean;
   /** The types of challenges that the listeners answer. */
   readonly challengeTypes: ChallengeResponder["types"];
 }
@@ -128,7 +130,7 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
 
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable> {
     return guardState(() => {
-      const { domains, services, hostsBelow } = this.#deps;
+      const { domains, services, hostsBelow, servesApi } = this.#deps;
       const own = domains.routes().map(({ domain, owner }) => ({ host: domain, account: owner, isOwn: true }));
       if (hostsBelow === undefined) return own;
       const serving = services.all().filter((service) => service.serving !== null);
@@ -136,7 +138,12 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
         ...{ host: `${name}.${hostsBelow}` as DomainName, account: owner },
         isOwn: false,
       }));
-      return [...own, ...below, { host: `${STORAGE}.${hostsBelow}` as DomainName, account: PLATFORM, isOwn: false }];
+      const platforms = [`${STORAGE}.${hostsBelow}`, ...(servesApi ? [hostsBelow] : [])].map((host) => ({
+        host: host as DomainName,
+        account: PLATFORM,
+        isOwn: false,
+      }));
+      return [...own, ...below, ...platforms];
     });
   }
 
@@ -145,9 +152,10 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
   }
 
   #accountOf(host: DomainName): AccountId | null {
-    const { domains, services, hostsBelow } = this.#deps;
+    const { domains, services, hostsBelow, servesApi } = this.#deps;
     const own = domains.route(host);
     if (own !== undefined) return own.owner;
+    if (servesApi && host === hostsBelow) return PLATFORM;
     if (hostsBelow === undefined || !host.endsWith(`.${hostsBelow}`)) return null;
     const name = host.slice(0, -hostsBelow.length - 1);
     if (name === STORAGE) return PLATFORM;

@@ -1,5 +1,6 @@
 /** The settings of custom domains and certificates, and the capability and the target that follow from them. */
 
+import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { z } from "zod";
@@ -112,6 +113,20 @@ export const orderedBelow = (
   domain: Domain | undefined,
 ): string | undefined =>
   tlsPort === undefined || tlsCert !== undefined || domain?.proxy !== undefined ? undefined : domain?.name;
+
+/**
+ * Returns true if a client of the TLS port gets a certificate for the domain itself, at which the port serves the API.
+ * @param operators the certificate of `--tls-cert`
+ */
+export const hasApiCertificate = (
+  settings: Parameters<typeof orderedBelow>[0] & Pick<DomainSettings, "acmeEmail">,
+  domain: Domain | undefined,
+  operators: { readonly chain: string } | undefined,
+): boolean => {
+  if (domain === undefined || domain.proxy !== undefined) return false;
+  if (operators !== undefined) return new X509Certificate(operators.chain).checkHost(domain.name) !== undefined;
+  return settings.acmeEmail !== undefined && orderedBelow(settings, domain) !== undefined;
+};
 
 /**
  * Describes why no certificate can be ordered though `--acme-email` is set, or returns undefined. The machines of most

@@ -4,6 +4,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
@@ -14,8 +15,9 @@ import { findToolchain } from "../builds/toolchain.ts";
 import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
-import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
-import { Ingress, type IngressPort, type TlsConfig } from "../ingress/index.ts";
+import { hasApiCertificate } from "../domains/settings.ts";
+import { answersOnLoopback, httpsOrigin, readDomain } from "../ingress/domain.ts";
+import { type ApiHost, Ingress, type IngressPort, type TlsConfig } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import type { EngineLogs } from "../logs/log-writer.ts";
@@ -58,6 +60,8 @@ export interface EngineOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve the domain. */
+  readonly onApiConnection?: ((socket: TLSSocket) => void) | undefined;
 }
 
 /** The part of the engine that the server uses. */
@@ -72,6 +76,8 @@ export interface EngineConnection {
   readonly tlsPort?: number | undefined;
   /** The port that redirects to HTTPS, if there is one. */
   readonly httpPort?: number | undefined;
+  /** The URL of the API at the TLS port; undefined if the port does not serve the API. */
+  readonly httpsApi?: string | undefined;
   /** Replaces damaged files of the engine. The server calls this method if a read finds damage. */
   checkFiles(): Promise<void>;
   /** Whether log entries were lost within the last 30 seconds. */
@@ -208,6 +214,7 @@ const tlsConfigOf = (
   { tlsPort, httpPort, hstsMaxAge, tlsConnectionsPerSecond: perSecond }: LocalConfig,
   state: StoredState,
   hosts: ServedHosts,
+  api: ApiHost | undefined,
   logger: Logger,
 ): TlsConfig | undefined => {
   if (tlsPort === undefined) return undefined;
@@ -218,6 +225,7 @@ const tlsConfigOf = (
     connections: new ConnectionLimiter({ perSecond, logger }),
     challenges: hosts,
     hstsSeconds: hstsMaxAge,
+    api,
   };
 };
 
@@ -226,7 +234,7 @@ const tlsConfigOf = (
  * @param replaces the running engine; undefined if there is none
  */
 export const openWithoutLease = async (options: EngineOptions, replaces?: RunningEngine): Promise<OpenedEngine> => {
-  const { config, dataDir, environment, clock, ids, logger, telemetry } = options;
+  const { config, dataDir, environment, clock, ids, logger, telemetry, onApiConnection } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
@@ -298,6 +306,10 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     fallback: () => operators?.current,
     clock,
   });
+  const api =
+    domain === undefined || onApiConnection === undefined
+      ? undefined
+      : { host: domain.name, onConnection: onApiConnection };
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
@@ -337,7 +349,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     previousSharedPort: state.sharedPort("ingress_port"),
     serviceOfDomain: (host) => hosts.serviceOf(host),
-    tls: tlsConfigOf(config, state, hosts, logger),
+    tls: tlsConfigOf(config, state, hosts, api, logger),
     previousStoragePort:
       chosen.runner.ownNetwork && domain === undefined ? (state.sharedPort("storage_port") ?? "any") : undefined,
     sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
@@ -393,6 +405,10 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     storagePort: ingress.storagePort,
     tlsPort: ingress.tlsPort,
     httpPort: ingress.httpPort,
+    httpsApi:
+      api === undefined || ingress.tlsPort === undefined || !hasApiCertificate(config, domain, operators?.current)
+        ? undefined
+        : httpsOrigin(api.host, ingress.tlsPort),
     checkFiles: async () => lease.files.check(),
     losesLogs: () => lease.files.logs.isLosing(),
     metrics: () => telemetry.snapshot(),

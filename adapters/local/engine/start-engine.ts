@@ -1,6 +1,7 @@
 /** Starts the engine of a data folder in this process, for a server in another process. */
 import type { Server } from "node:net";
 import { resolve } from "node:path";
+import type { TLSSocket } from "node:tls";
 import type { Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { createSystemClock, randomIds } from "../../shared/runtime/system.ts";
@@ -21,6 +22,8 @@ export interface StartedEngine extends AsyncDisposable {
   readonly ingressPort: number;
   /** The port of HTTPS for all services; undefined if Portside does not terminate TLS. */
   readonly tlsPort: number | undefined;
+  /** The URL of the API at that port; undefined if the port does not serve the API. */
+  readonly httpsApi: string | undefined;
   /** How long running requests and deploys may take to finish, in seconds. */
   readonly drainSeconds: number;
   /** Describes this engine to an engine that will replace it. */
@@ -52,18 +55,21 @@ export interface EngineDeps {
   readonly environment?: NodeJS.ProcessEnv;
   /** Replaces this engine with a new process. By default, the engine cannot be replaced. */
   readonly upgrade?: Upgrade;
+  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve the domain. */
+  readonly onApiConnection?: (socket: TLSSocket) => void;
 }
 
 const cannotUpgrade: Upgrade = () => Promise.reject(new UpgradeFailed("This engine cannot be replaced. Restart it."));
 
 const optionsOf = (
   input: LocalConfigInput,
-  { logger, telemetry = noTelemetry, environment = process.env }: EngineDeps,
+  { logger, telemetry = noTelemetry, environment = process.env, onApiConnection }: EngineDeps,
 ) => {
   const config = localConfigSchema.parse(input);
   const dataDir = resolve(config.dataDir);
   const system = { clock: createSystemClock(), ids: randomIds };
-  return { ...system, config, dataDir, environment, logger, telemetry, keepsImages: true, logsInThread: true };
+  const deps = { environment, logger, telemetry, onApiConnection };
+  return { ...system, ...deps, config, dataDir, keepsImages: true, logsInThread: true };
 };
 
 type Options = ReturnType<typeof optionsOf>;
@@ -74,7 +80,7 @@ const serve = async (
   { dataDir, logger, config }: Options,
   upgrade: Upgrade = cannotUpgrade,
 ): Promise<StartedEngine> => {
-  const { engine, ingress, lease, state, ingressPort, tlsPort } = opened;
+  const { engine, ingress, lease, state, ingressPort, tlsPort, httpsApi } = opened;
   const open = () => serveEngine({ ...opened, upgrade }, socketPath(dataDir), logger);
   let socket: EngineSocket = await open();
   let drained: Promise<void> = Promise.resolve();
@@ -90,6 +96,7 @@ const serve = async (
     apiPort: state.sharedPort("api_port"),
     ingressPort,
     tlsPort,
+    httpsApi,
     drainSeconds: config.drainSeconds,
     describe,
     settle: async () => {

@@ -43,7 +43,7 @@ export const NO_UPGRADE: ErrorResponse = {
 export const BAD_TARGET: ErrorResponse = { status: 400, detail: "The request's target is not a path." };
 export const MISDIRECTED: ErrorResponse = {
   status: 421,
-  detail: "The certificate of this connection does not contain the host name. Open another connection.",
+  detail: "This connection does not serve the host name. Open another connection for it.",
 };
 export const NO_CERTIFICATE: ErrorResponse = { status: 404, detail: "This host name has no certificate." };
 export const NOT_HTTP2: ErrorResponse = {

@@ -70,6 +70,15 @@ export interface TlsConfig {
   readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
   /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
   readonly hstsSeconds: number;
+  /** The host of the API; undefined if the port does not serve the API. */
+  readonly api?: ApiHost | undefined;
+}
+
+/** A host whose connections another server serves. */
+export interface ApiHost {
+  readonly host: string;
+  /** Receives each connection for the host after the handshake. */
+  readonly onConnection: (socket: TLSSocket) => void;
 }
 
 /** The purpose of a port; a `kept` port belonged to a deleted service. */
@@ -103,6 +112,11 @@ interface ServicePort {
 const MAX_KEPT = 128;
 
 const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
+
+const refuse = (req: IncomingMessage, res: ServerResponse, answer: ErrorResponse, requestId: string): void => {
+  res.once("close", () => drainBody(req));
+  sendErrorResponse(res, answer, requestId);
+};
 
 /** @param added headers of every response */
 const answerStream = (stream: ServerHttp2Stream, answer: ErrorResponse, added: OutgoingHttpHeaders = {}): void => {
@@ -437,14 +451,22 @@ export class Ingress {
     };
   }
 
-  #tlsHandlers({ hstsSeconds }: TlsConfig): Handlers {
+  #tlsHandlers({ hstsSeconds, api }: TlsConfig): Handlers {
     const headers: UpgradeHeaders = hstsSeconds === 0 ? {} : { "strict-transport-security": `max-age=${hstsSeconds}` };
     const handlers = this.#sharedHandlers(headers);
+    const isApis = (host: string) => host === api?.host;
     return {
       ...handlers,
+      take: (socket) => {
+        if (api === undefined || !isApis(hostOf(socket.servername || "") ?? "")) return false;
+        api.onConnection(socket);
+        return true;
+      },
       request: (req, res) => {
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-        handlers.request(req, res);
+        // A connection for the API's host has left this port after its handshake.
+        if (isApis(plainHost(req.headers.host ?? ""))) refuse(req, res, MISDIRECTED, this.#config.ids.id());
+        else handlers.request(req, res);
       },
       stream: (stream, received, connection) => {
         stream.on("error", () => undefined);
@@ -453,6 +475,7 @@ export class Ingress {
         // Browsers use a connection for every host in its certificate, and open another one after a 421.
         const isMisdirected =
           !isCovered(plainHost(authority), connection as TLSSocket) ||
+          isApis(plainHost(authority)) ||
           isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined) ||
           (route !== undefined && route.serving?.template.useHttp2 !== true);
         if (isMisdirected) answerStream(stream, MISDIRECTED, headers);
@@ -495,17 +518,13 @@ export class Ingress {
     added: UpgradeHeaders = {},
   ): Handlers {
     const deps = this.#config;
-    const refuse = (req: IncomingMessage, res: ServerResponse) => {
-      res.once("close", () => drainBody(req));
-      sendErrorResponse(res, UNKNOWN_HOST, deps.ids.id());
-    };
     const find = (host: string | undefined, path: string | undefined) =>
       isPlatforms(path) ? undefined : routeOf(host);
     return {
       request: (req: IncomingMessage, res: ServerResponse) => {
         const route = find(req.headers.host, req.url);
         if (platform !== undefined && isPlatforms(req.url)) platform(req, res);
-        else if (route === undefined) refuse(req, res);
+        else if (route === undefined) refuse(req, res, UNKNOWN_HOST, deps.ids.id());
         else if (route.serving?.template.useHttp2 === true) void serveOverHttp2(deps, fromRequest(req, res), route);
         else serveRequest(deps, req, res, route);
       },

@@ -31,6 +31,8 @@ export interface Handlers {
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
   /** @param connection the client's connection, whose TLS socket Node does not reveal */
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Socket): void;
+  /** Takes over a connection after its TLS handshake. If it returns false, the port serves the connection itself. */
+  take?(socket: TLSSocket): boolean;
 }
 
 const PREFACE = "PRI * HTTP/2.0";
@@ -83,6 +85,7 @@ export class Listener {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
   readonly #tls: TlsAcceptor | undefined;
+  readonly #handlers: Handlers;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Map<ServerHttp2Session, Http2Connection>();
   /** The connection whose session the HTTP/2 server is creating. */
@@ -97,6 +100,7 @@ export class Listener {
    */
   constructor(handlers: Handlers, port = 0, tls?: TlsAcceptorDeps) {
     this.#port = port;
+    this.#handlers = handlers;
     this.#tls = tls === undefined ? undefined : new TlsAcceptor(tls, (socket) => this.#acceptSecure(socket));
     const http1 = createHttp1({
       maxHeaderSize: 64 * 1024,
@@ -219,6 +223,7 @@ export class Listener {
   #acceptSecure(socket: TLSSocket): void {
     this.#track(socket);
     socket.on("error", () => socket.destroy());
+    if (this.#handlers.take?.(socket) === true) return;
     if (socket.alpnProtocol !== "h2") return this.#serveHttp1(socket);
     // `endGracefully` writes to the transport. If a session uses a TLS socket directly, that write ends the process
     // with a failed assertion in Node, because the session writes natively at the same time.

@@ -48,12 +48,12 @@ export class ApiPort {
         host,
         port,
         async (address, free) => {
-          const server = createServer(paused, this.#onConnection);
+          const server = createServer(paused, this.accept);
           const listening = await listenAt(server, address, free);
           this.#servers.push(server);
           return listening;
         },
-        this.#onConnection,
+        this.accept,
         paused,
       );
     const { port, second } = await listenForApi(listen, settings, previous);
@@ -63,7 +63,7 @@ export class ApiPort {
 
   /** Accepts connections on a listening server that another process has sent. See `adoptServer`. */
   adopt(received: Server): void {
-    this.#servers.push(adoptServer(received, this.#onConnection, paused));
+    this.#servers.push(adoptServer(received, this.accept, paused));
   }
 
   /**
@@ -96,7 +96,8 @@ export class ApiPort {
     this.#listeners.closeIdle();
   }
 
-  readonly #onConnection = (socket: Socket): void => {
+  /** Serves a connection like one to the API's port. The connection must be paused, or a decrypted one. */
+  readonly accept = (socket: Socket): void => {
     socket.on("error", () => socket.destroy());
     this.#pass(socket, this.#onLost);
   };

@@ -11,8 +11,8 @@ export const urlOf = (host: string, port: number): string => {
 };
 
 /**
- * Returns the URL pattern of the TLS port, or undefined if there is no such port. NAME is the name of a deployment, and
- * DOMAIN is a custom domain. The port does not serve the domain of the platform itself.
+ * Returns the URL pattern of deployments at the TLS port, or undefined if there is no such port. NAME is the name of a
+ * deployment, and DOMAIN is a custom domain.
  */
 export const httpsUrlOf = ({ domain }: Pick<ServeSettings, "domain">, port: number | undefined): string | undefined => {
   if (port === undefined) return undefined;

@@ -74,8 +74,9 @@ export const startEngineAndServer = async (
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();
   const upgrades = new Upgrades(log, isSupervised);
-  const engine = stack.use(await startLocalEngine(settings, log, upgrades.upgrade).catch(cannotStart));
   const api = new ApiPort();
+  const callbacks = { upgrade: upgrades.upgrade, onApiConnection: api.accept };
+  const engine = stack.use(await startLocalEngine(settings, log, callbacks).catch(cannotStart));
   stack.defer(() => api.close());
   const apiPort = await api.open(settings, engine.apiPort ?? 0);
   const server = new SupervisedServer(script, { settings, engineSocket: engine.socket, port: apiPort }, log);
@@ -90,6 +91,7 @@ export const startEngineAndServer = async (
     url: urlOf(settings.host, apiPort),
     ingress: urlOf(settings.host, engine.ingressPort),
     https: httpsUrlOf(settings, engine.tlsPort),
+    httpsApi: engine.httpsApi,
     replaced: upgrades.replaced,
     stop: () => teardown.disposeAsync(),
   };
@@ -114,7 +116,8 @@ export const takeOverEngineAndServer = async (
   ready.promise.catch(() => undefined);
   const { engine, apiPort, isAlone } = await takeOver({
     ...{ api, stopped, ready: ready.promise },
-    open: ({ running }) => openLocalSuccessor(settings, log, upgrades.upgrade, running),
+    open: ({ running }) =>
+      openLocalSuccessor(settings, log, { upgrade: upgrades.upgrade, onApiConnection: api.accept }, running),
   });
   stack.use(engine);
   stack.defer(() => api.close());

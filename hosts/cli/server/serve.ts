@@ -17,12 +17,15 @@ const announce = (
   io: Io,
   json: boolean,
   { console = true }: ServeSettings,
-  { url, ingress, https, metrics, apiKey, capabilities }: Serving,
+  { url, ingress, https, httpsApi, metrics, apiKey, capabilities }: Serving,
 ): void => {
-  if (json) return printJson(io, { event: "ready", url, ingress, https, metrics, api_key: apiKey });
+  if (json)
+    return printJson(io, { event: "ready", url, ingress, https, https_api: httpsApi, metrics, api_key: apiKey });
   print(io, paint(io, "green", "Portside is ready."));
-  print(io, `  API       ${url}  (documentation at ${url}/docs)`);
-  if (console) print(io, `  Console   ${url}/console/  (sign in with the API key, or run 'portside console')`);
+  const api = httpsApi ?? url;
+  print(io, `  API       ${api}  (documentation at ${api}/docs)`);
+  if (httpsApi !== undefined) print(io, `  Local API ${url}  (without TLS)`);
+  if (console) print(io, `  Console   ${api}/console/  (sign in with the API key, or run 'portside console')`);
   if (ingress !== undefined)
     print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
   if (https !== undefined) print(io, `  HTTPS     ${https}`);
@@ -73,14 +76,18 @@ const reportTo = (
 
 /** Returns the risks and gaps of the settings, which the command reports after the start. */
 export function* startWarnings(
-  { host, port, acmeEmail }: Pick<ServeSettings, "host" | "port" | "acmeEmail">,
-  { https, capabilities }: Pick<Serving, "https" | "capabilities">,
+  { host, port, domain, tlsCert, acmeEmail }: Pick<ServeSettings, "host" | "port" | "domain" | "tlsCert" | "acmeEmail">,
+  { https, httpsApi, capabilities }: Pick<Serving, "https" | "httpsApi" | "capabilities">,
 ): Generator<string> {
   const { isolation, runs, domains } = capabilities;
   if (!isLoopback(host))
     yield https === undefined
       ? `The platform listens on ${host} without TLS. Set --tls-port, or put a proxy with TLS in front of it.`
-      : `The API listens on ${host}:${port} without TLS. Put a proxy with TLS in front of it.`;
+      : httpsApi === undefined
+        ? `The API listens on ${host}:${port} without TLS. Put a proxy with TLS in front of it.`
+        : `The API also listens on ${host}:${port} without TLS. Let the firewall permit only --tls-port and --http-port.`;
+  if (tlsCert !== undefined && domain !== undefined && !domain.includes("://") && httpsApi === undefined)
+    yield `The TLS port does not serve the API and the console: --tls-cert does not contain ${domain}. Add the name to the certificate, and restart the server.`;
   if (acmeEmail !== undefined && !domains.supported) yield `The server orders no certificates: ${domains.reason}.`;
   if (runs.supported && isolation === "none")
     yield "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.";

@@ -14,6 +14,7 @@ import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
 import { httpsUrlOf, type Listen, listenForApi, urlOf } from "./listen-for-api.ts";
 import { resumeRedeploys } from "./resume-redeploys.ts";
+import { listenForDecrypted } from "./tls-bridge.ts";
 
 /** How long a draining server answers with `Connection: close` before it closes idle connections itself. */
 const CLOSE_MS = 1000;
@@ -33,6 +34,8 @@ export interface Serving extends ServingFacts {
   readonly ingress: string | undefined;
   /** The pattern of the URLs that serve with TLS; undefined if the provider does not terminate TLS itself. */
   readonly https: string | undefined;
+  /** The URL of the API at the TLS port; undefined if that port does not serve the API. */
+  readonly httpsApi: string | undefined;
   /** Resolves when a new process has taken over. This process must then call `stop` and exit. */
   readonly replaced?: Promise<void>;
   /** Stops deploys, then the API, then services. */
@@ -82,6 +85,7 @@ const open = async (
     console: settings.console ?? true,
     origins: settings.consoleOrigin === undefined ? [] : [settings.consoleOrigin],
     trustProxy: settings.trustProxy,
+    hstsSeconds: settings.hstsMaxAge,
     ...(metrics && { onServed: metrics.apiServed }),
   });
   const port = await accept(app, platform);
@@ -98,6 +102,7 @@ const open = async (
     port,
     ingressPort: loaded.ingressPort,
     tlsPort: loaded.tlsPort,
+    httpsApi: loaded.httpsApi,
     metrics: metricsServer?.url,
     apiKey: await firstKey(platform),
     capabilities: controlPlane.capabilities(),
@@ -122,9 +127,27 @@ const open = async (
   };
 };
 
+/** Returns a function that serves a connection which another server has accepted. A stop waits for these connections. */
+const passTo = (app: Server): ((socket: Socket) => void) => {
+  const connections = new Set<Socket>();
+  app.addHook("preClose", async () => {
+    for (const socket of connections) await new Promise((resolve) => socket.once("close", resolve));
+  });
+  return (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+    // As in Node's own server, a client may end its side after the request.
+    socket.allowHalfOpen = true;
+    app.server.emit("connection", socket);
+  };
+};
+
 /** Throws a `CommandError` if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
-  const { port, ingressPort, tlsPort, ...serving } = await open(settings, {}, async (app, { loaded }) => {
+  let accept = (socket: Socket): void => void socket.destroy();
+  const deps = { onApiConnection: (socket: Socket) => accept(socket) };
+  const { port, ingressPort, tlsPort, ...serving } = await open(settings, deps, async (app, { loaded }) => {
+    accept = passTo(app);
     let listening: Listening | undefined;
     // Fastify closes only its own listener. This one is on the second loopback address.
     app.addHook("preClose", async () => listening?.close());
@@ -156,31 +179,25 @@ export const startPassedServing = async (
   { engineSocket, port }: { readonly engineSocket: string; readonly port: number },
   onEngineEnd: () => void,
 ): Promise<PassedServing> => {
-  const connections = new Set<Socket>();
-  let server: Server | undefined;
+  let accept: ((socket: Socket) => void) | undefined;
   const { metrics, apiKey, capabilities, drain, stop } = await open(
     settings,
     { engineSocket, onEngineEnd },
     async (app) => {
-      app.addHook("preClose", async () => {
-        for (const socket of connections) await new Promise((resolve) => socket.once("close", resolve));
-      });
+      let decrypted: { close(): unknown } | undefined;
+      app.addHook("preClose", async () => void decrypted?.close());
+      const pass = passTo(app);
       // Node tracks connections and applies its timeouts only in a server that listens. No client uses this socket.
       const path = join(dirname(engineSocket), "server.sock");
       await rm(path, { force: true });
       await app.listen({ path, listenTextResolver: () => "the server accepts connections from the engine" });
-      server = app;
+      decrypted = await listenForDecrypted(engineSocket, pass);
+      accept = pass;
       return port;
     },
   );
   return {
     ...{ metrics, apiKey, capabilities, drain, stop },
-    accept: (socket) => {
-      connections.add(socket);
-      socket.once("close", () => connections.delete(socket));
-      // As in Node's own server, a client may end its side after the request.
-      socket.allowHalfOpen = true;
-      server?.server.emit("connection", socket);
-    },
+    accept: (socket) => accept?.(socket),
   };
 };

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { packagedScript } from "../../../adapters/shared/runtime/packaged-script.ts";
 import type { createPino } from "../../composition/logger.ts";
@@ -9,6 +10,7 @@ import { CommandError } from "../terminal/io.ts";
 import { countFailures, restartDelay } from "./restart-delay.ts";
 import type { EngineMessage, ServerMessage } from "./server-messages.ts";
 import type { ServingFacts } from "./serving.ts";
+import { passDecrypted } from "./tls-bridge.ts";
 
 type Log = ReturnType<typeof createPino>;
 
@@ -49,10 +51,11 @@ export class SupervisedServer {
   }
 
   /**
-   * Passes a paused connection to the server.
+   * Passes a connection to the server: a paused one, or a decrypted one.
    * @param onLost called with the connection if no server runs, or if the server ends before it accepts the connection
    */
   pass(socket: Socket, onLost: (socket: Socket) => void): void {
+    if (socket instanceof TLSSocket) return passDecrypted(socket, this.#start.engineSocket, onLost);
     const child = this.#ready;
     if (child === undefined) return onLost(socket);
     const id = this.#passed++;

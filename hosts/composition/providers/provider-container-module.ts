@@ -19,7 +19,7 @@ const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
 };
 
 /** Dependencies of the local provider. */
-export type ProviderDeps = Pick<LocalDeps, "engineSocket" | "onEngineEnd">;
+export type ProviderDeps = Pick<LocalDeps, "engineSocket" | "onEngineEnd" | "onApiConnection">;
 
 /** @param stack closes the provider */
 export const providerContainerModule = (

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly trustProxy?: readonly string[];
   /** While true, each response asks its HTTP/1.1 client to close the connection. */
   readonly isDraining?: () => boolean;
+  /** The seconds for which browsers must use HTTPS for the host of an encrypted connection (HSTS). Defaults to 0. */
+  readonly hstsSeconds?: number;
 }
 
 /** How often a stopping server closes idle connections. */
@@ -116,6 +119,7 @@ export const createServer = async ({
   console = true,
   origins = [],
   trustProxy = [],
+  hstsSeconds = 0,
 }: ServerOptions): Promise<FastifyInstance> => {
   const listeners = new Listeners();
   const app = Fastify({
@@ -137,6 +141,8 @@ export const createServer = async ({
   app.addHook("onRequest", ({ raw }, reply, done) => {
     // HTTP/2 has no such header.
     if (isDraining() && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
+    if (hstsSeconds > 0 && (raw.socket as Partial<TLSSocket>).encrypted === true)
+      reply.header("strict-transport-security", `max-age=${hstsSeconds}`);
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {

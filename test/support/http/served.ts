@@ -16,6 +16,8 @@ const TIMEOUT_MS = 60_000;
 export interface Served {
   readonly child: ChildProcess;
   readonly url: string;
+  /** The URL of the API at the TLS port, if that port serves the API. */
+  readonly httpsApi: string | undefined;
   /** The first key, if this start created it. */
   readonly apiKey: string | undefined;
   /** The URL of the metrics, if enabled. */
@@ -59,8 +61,8 @@ export const serve = async (
       throw new ServerEnded(`the server ended (${code ?? signal}) before it was ready: ${errors.join("\n")}`);
     }),
   ])) as [string];
-  const { url, api_key: apiKey, metrics } = JSON.parse(line);
-  return { child, url, apiKey, metrics, errors };
+  const { url, https_api: httpsApi, api_key: apiKey, metrics } = JSON.parse(line);
+  return { child, url, httpsApi, apiKey, metrics, errors };
 };
 
 export class ServerEnded extends Error {}

@@ -54,4 +54,6 @@ export const greeting = z.object({
   /** Missing if the engine does not terminate TLS. */
   tlsPort: z.number().optional(),
   httpPort: z.number().optional(),
+  /** Missing if the TLS port does not serve the API. */
+  httpsApi: z.string().optional(),
 });

@@ -34,7 +34,7 @@ export class UpgradeFailed extends Error {}
 /** The part of an engine that the server and other engines call. */
 export type ServedEngine = Pick<
   OpenedEngine,
-  "ingressPort" | "storagePort" | "tlsPort" | "httpPort" | "checkFiles" | "losesLogs" | "metrics"
+  "ingressPort" | "storagePort" | "tlsPort" | "httpPort" | "httpsApi" | "checkFiles" | "losesLogs" | "metrics"
 > & {
   readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "instances" | "fire" | "candidates">;
   readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "nextEntry" | "repair">;
@@ -49,22 +49,24 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-const portsOf = ({
+const addressesOf = ({
   ingressPort,
   storagePort,
   tlsPort,
   httpPort,
-}: Pick<ServedEngine, "ingressPort" | "storagePort" | "tlsPort" | "httpPort">) => ({
+  httpsApi,
+}: Pick<ServedEngine, "ingressPort" | "storagePort" | "tlsPort" | "httpPort" | "httpsApi">) => ({
   ...{ ingressPort, storagePort },
   ...(tlsPort === undefined ? {} : { tlsPort }),
   ...(httpPort === undefined ? {} : { httpPort }),
+  ...(httpsApi === undefined ? {} : { httpsApi }),
 });
 
 const handlersOf = (
-  { engine, logs, lease, checkFiles, losesLogs, metrics, upgrade, ...ports }: ServedEngine,
+  { engine, logs, lease, checkFiles, losesLogs, metrics, upgrade, ...addresses }: ServedEngine,
   onSessionEnd: () => void,
 ): Handlers => ({
-  hello: async () => ({ protocol: PROTOCOL, ...portsOf(ports) }) satisfies z.infer<typeof greeting>,
+  hello: async () => ({ protocol: PROTOCOL, ...addressesOf(addresses) }) satisfies z.infer<typeof greeting>,
   session: async (_input, { signal, say }) => {
     say("open");
     await aborted(signal);

@@ -72,6 +72,8 @@ const handOver = async (
   // The new process keeps connections to the API waiting until its server is ready.
   for (const one of api.servers) await next.ask({ kind: "api" }, one);
   api.close();
+  // The TLS port receives further connections until the new process has it. They wait for the new server.
+  api.hold(HOLD_MS);
   await server.stop(STOP_MS);
   await next.ask({ kind: "settle", running: await engine.settle() });
   for (const { port, servers } of engine.listeningPorts())
@@ -89,7 +91,7 @@ const handOver = async (
  * process continues.
  */
 export const upgrade = async (running: RunningServe, options: UpgradeOptions): Promise<number> => {
-  const { engine, apiPort, log } = running;
+  const { engine, api, apiPort, server, log } = running;
   const { say, cancelled } = options;
   const next = new NewProcess(options.isSupervised);
   const cancel = () => void next.kill();
@@ -120,6 +122,7 @@ export const upgrade = async (running: RunningServe, options: UpgradeOptions): P
   } finally {
     cancelled.removeEventListener("abort", cancel);
   }
+  api.passTo((connection, onLost) => server.pass(connection, onLost));
   engine.retire();
   next.release();
   log.info({ pid: next.pid }, "a new process serves; this one ends after its last connection");

@@ -1,4 +1,5 @@
 /** The contract of the local store of certificates, on a state file and with what the listeners read from it. */
+import { expect, test } from "vitest";
 import { LocalCertificates } from "../../../../adapters/local/domains/certificate-store.ts";
 import { SecretCipher } from "../../../../adapters/local/secrets/secret-cipher.ts";
 import { CertificateRows } from "../../../../adapters/local/state/certificates.ts";
@@ -16,7 +17,7 @@ import {
   contractTests,
   freshNames,
 } from "../../../contracts/index.ts";
-import { testOrigin } from "../../../contracts/support.ts";
+import { expectOk, testOrigin } from "../../../contracts/support.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { signForSuite } from "../../../support/domains/memory-certificates.ts";
 import { day, templateOf } from "../state/model.ts";
@@ -45,7 +46,13 @@ const start = async (isOwn: boolean) => {
       },
     };
     const store = new LocalCertificates({
-      ...{ rows, domains, services, engine, cipher, hostsBelow: BELOW },
+      rows,
+      domains,
+      services,
+      engine,
+      cipher,
+      hostsBelow: BELOW,
+      servesApi: true,
       challengeTypes: ["http-01"],
     });
     const close = () => {
@@ -98,3 +105,11 @@ const start = async (isOwn: boolean) => {
 
 contractTests("local certificates of custom domains", certificateStoreCases, () => start(true));
 contractTests("local certificates of hosts below the platform's domain", certificateStoreCases, () => start(false));
+
+test("the platform's own hosts belong to the platform's account", async () => {
+  const { subject, close } = await start(false);
+  const hosts = await expectOk(subject.store.hosts());
+  expect(hosts.map(({ host }) => host)).toEqual([`storage.${BELOW}`, BELOW]);
+  for (const { host, account } of hosts) expect(await expectOk(subject.store.accountOf(host))).toBe(account);
+  await close();
+});

@@ -1,9 +1,12 @@
 /** Which certificates and challenges follow from the settings. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { localConfigSchema } from "../../../../adapters/local/config.ts";
 import { diagnoseLocal } from "../../../../adapters/local/doctor.ts";
 import {
   challengeTypesOf,
+  hasApiCertificate,
   type Interfaces,
   localTarget,
   orderedBelow,
@@ -12,6 +15,7 @@ import { createLocalProvider } from "../../../../adapters/local/index.ts";
 import { readDomain } from "../../../../adapters/local/ingress/domain.ts";
 import { httpsUrlOf } from "../../../../hosts/cli/server/listen-for-api.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
+import { createTestAuthority } from "../../../support/tls/test-authority.ts";
 
 test.each([
   [{ tlsPort: 443 }, "apps.example.com", "apps.example.com"],
@@ -24,7 +28,23 @@ test.each([
   expect(orderedBelow(settings, domain === undefined ? undefined : readDomain(domain))).toBe(expected);
 });
 
-test("without --acme-email, the provider orders no certificates, and with it the storage gets one, too", async () => {
+test("a client gets a certificate for the domain itself from --tls-cert if it contains the domain, or by ACME", () => {
+  const of = (given: object, domain: string, ...hosts: string[]) =>
+    hasApiCertificate(
+      { tlsPort: 443, ...given } as Parameters<typeof hasApiCertificate>[0],
+      readDomain(domain),
+      hosts.length === 0 ? undefined : createTestAuthority().issue(...hosts),
+    );
+  const acme = { acmeEmail: "ops@example.com" };
+  expect(of({}, "apps.example.com")).toBe(false);
+  expect(of(acme, "apps.example.com")).toBe(true);
+  expect(of(acme, "https://apps.example.com")).toBe(false);
+  expect(of({ tlsCert: "cert.pem" }, "apps.example.com", "*.apps.example.com", "apps.example.com")).toBe(true);
+  expect(of({ tlsCert: "cert.pem" }, "apps.example.com", "*.example.com")).toBe(true);
+  expect(of({ tlsCert: "cert.pem", ...acme }, "apps.example.com", "*.apps.example.com")).toBe(false);
+});
+
+test("without --acme-email, the provider orders no certificates, and with it the storage and the API get one, too", async () => {
   using folder = folderWith();
   const config = {
     ...{ dataDir: folder.path, runner: "process" as const, ingressPort: 0, tlsPort: 0, domain: "d2-settings.example" },
@@ -35,10 +55,17 @@ test("without --acme-email, the provider orders no certificates, and with it the
     expect(local.provider.domains).toBeUndefined();
     await local.close();
   }
-  const local = await createLocalProvider({ ...config, acmeEmail: "ops@example.com" });
-  const hosts = (await local.provider.domains?.certificates?.store.hosts())?._unsafeUnwrap();
-  expect(hosts).toEqual([{ host: "storage.d2-settings.example", account: "portside:platform", isOwn: false }]);
-  await local.close();
+  const platforms = { account: "portside:platform", isOwn: false };
+  const storage = { host: "storage.d2-settings.example", ...platforms };
+  for (const [deps, expected] of [
+    [{}, [storage]],
+    [{ onApiConnection: () => undefined }, [storage, { host: "d2-settings.example", ...platforms }]],
+  ] as const) {
+    const local = await createLocalProvider({ ...config, acmeEmail: "ops@example.com" }, deps);
+    expect((await local.provider.domains?.certificates?.store.hosts())?._unsafeUnwrap()).toEqual(expected);
+    expect(local.httpsApi === undefined).toBe(expected.length === 1);
+    await local.close();
+  }
 });
 
 const interfaces = Object.fromEntries(
@@ -76,6 +103,26 @@ test("the doctor fails for a machine without a public address that shall order c
   expect((await find({ publicAddress: ["198.51.0.1"] }, nothing))?.verdict).toBe("ok");
   expect((await find({}, interfaces))?.verdict).toBe("ok");
   expect(await find({ acmeEmail: undefined }, nothing)).toBeUndefined();
+});
+
+test("the doctor warns about a certificate that does not contain the domain itself", async () => {
+  using folder = folderWith();
+  const find = async (...hosts: readonly string[]) => {
+    const { chain, privateKey } = createTestAuthority().issue(...hosts);
+    const paths = { tlsCert: join(folder.path, "cert.pem"), tlsKey: join(folder.path, "key.pem") };
+    writeFileSync(paths.tlsCert, chain);
+    writeFileSync(paths.tlsKey, privateKey);
+    const given = { ...paths, dataDir: folder.path, runner: "process", tlsPort: 0, acmeEmail: undefined };
+    for await (const finding of diagnoseLocal(settingsWith({ ...given, domain: "apps.example.com" }), process.env))
+      if (finding.what.startsWith("certificate")) return finding;
+    return undefined;
+  };
+  expect((await find("*.apps.example.com", "apps.example.com"))?.verdict).toBe("ok");
+  const warned = await find("*.apps.example.com");
+  expect([warned?.verdict, warned?.words]).toEqual([
+    "warning",
+    expect.stringContaining("not contain apps.example.com"),
+  ]);
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
 import { Agent } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import WebSocket from "ws";
 import { startNamedIngress } from "../../../support/handover/named-ingress.ts";
@@ -76,6 +77,31 @@ test("sends HSTS with the refusal of an upgrade", async () => {
   const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
   expect([answer.statusCode, answer.headers["strict-transport-security"]]).toEqual([404, "max-age=60"]);
   socket.terminate();
+});
+
+test("passes connections for the API's host on, and answers 421 to its host on other connections", async () => {
+  const tls = testTls({
+    "apps.localhost": authority.issue("apps.localhost"),
+    "rpc.localhost": authority.issue("rpc.localhost", "apps.localhost"),
+  });
+  const passed: unknown[] = [];
+  const onConnection = (socket: TLSSocket) => {
+    passed.push(socket.servername);
+    socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nAPI");
+  };
+  const config = { ...tls.config, api: { host: "apps.localhost", onConnection } };
+  await using one = await start({ ...tls, config });
+  expect((await sendTls(one.target, "apps.localhost", { headers: { host: "rpc.localhost" } })).text).toBe("API");
+  const offered = await handshake(one.target, "apps.localhost", { ALPNProtocols: ["h2", "http/1.1"] });
+  expect(offered.alpnProtocol).toBe("http/1.1");
+  expect(String((await once(offered, "data"))[0])).toMatch(/API$/);
+  offered.destroy();
+  const misdirected = await sendTls(one.target, "rpc.localhost", { headers: { host: "Apps.localhost.:443" } });
+  expect([misdirected.status, misdirected.headers["strict-transport-security"]]).toEqual([421, "max-age=60"]);
+  const session = await openTlsSession(one.target, "rpc.localhost");
+  expect(await statusAndHsts(session, { ":path": "/", ":authority": "apps.localhost" })).toEqual([421, "max-age=60"]);
+  session.destroy();
+  expect(passed).toEqual(["apps.localhost", "apps.localhost"]);
 });
 
 test("answers 421 to a request over HTTP/2 for a host that the connection cannot serve", async () => {

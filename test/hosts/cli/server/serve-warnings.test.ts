@@ -4,13 +4,14 @@ import { missing, offered } from "../../../../core/domain/wire/capabilities.ts";
 import { startWarnings } from "../../../../hosts/cli/server/serve.ts";
 
 const warningsOf = (
-  settings: { host: string; acmeEmail?: string },
+  settings: { host: string; acmeEmail?: string; domain?: string; tlsCert?: string },
   https?: string,
   domains = missing("no address"),
+  httpsApi?: string,
 ) => {
   const capabilities = { isolation: "bubblewrap", runs: offered(), domains } as never;
-  const given = { host: settings.host, port: 8080, acmeEmail: settings.acmeEmail } as never;
-  return [...startWarnings(given, { https, capabilities })];
+  const given = { port: 8080, ...settings } as never;
+  return [...startWarnings(given, { https, httpsApi, capabilities })];
 };
 
 test("warns with the reason if --acme-email is set and the server orders no certificates", () => {
@@ -23,4 +24,18 @@ test("warns with the reason if --acme-email is set and the server orders no cert
 test("warns about an API without TLS that other machines can reach", () => {
   expect(warningsOf({ host: "0.0.0.0" })).toEqual([expect.stringContaining("Set --tls-port")]);
   expect(warningsOf({ host: "0.0.0.0" }, "https://DOMAIN")).toEqual([expect.stringContaining("0.0.0.0:8080")]);
+});
+
+test("warns if --tls-cert does not contain the domain, at which the TLS port would serve the API", () => {
+  const settings = { host: "127.0.0.1", domain: "apps.example.com", tlsCert: "cert.pem" };
+  const warned = (given: typeof settings, httpsApi?: string) =>
+    warningsOf(given, "https://NAME.apps.example.com", undefined, httpsApi);
+  expect(warned(settings)).toEqual([expect.stringContaining("--tls-cert does not contain apps.example.com.")]);
+  expect(warned(settings, "https://apps.example.com")).toEqual([]);
+  expect(warned({ ...settings, domain: "https://apps.example.com" })).toEqual([]);
+});
+
+test("advises a firewall if the API is reachable with and without TLS", () => {
+  const [warning] = warningsOf({ host: "0.0.0.0" }, "https://NAME.a.example", undefined, "https://a.example");
+  expect(warning).toContain("0.0.0.0:8080 without TLS. Let the firewall");
 });
