@@ -15,13 +15,13 @@ export interface Setup extends AsyncDisposable {
   readonly missing?: readonly string[];
 }
 
-/** Returns the setup of a benchmark that this machine cannot run, for the reason `why`. */
-export const skipped = (why: string): Setup => ({
-  subject: { name: why, measure: async () => Number.NaN },
-  peers: [],
-  missing: [why],
-  [Symbol.asyncDispose]: async () => undefined,
-});
+/** A benchmark that this machine cannot run. */
+export interface Skipped {
+  readonly skipped: string;
+}
+
+/** @param why what the machine lacks */
+export const skipped = (why: string): Skipped => ({ skipped: why });
 
 export interface Goal {
   /** The peer that the goal refers to; if absent, the goal is about the subject's own value. */
@@ -38,7 +38,7 @@ export interface Bench {
   readonly title: string;
   readonly unit: string;
   readonly goals: readonly Goal[];
-  prepare(options: { readonly small: boolean }): Promise<Setup>;
+  prepare(options: { readonly small: boolean }): Promise<Setup | Skipped>;
 }
 
 export interface Series {
@@ -79,13 +79,19 @@ const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["
 /** Longer than any measurement takes on a slow machine, so that only a hang reaches it. */
 const TIMEOUT_MS = 120_000;
 
-const measured = async ({ name, measure }: Contender): Promise<number> => {
+/** A rate of 0 shows that every request failed. */
+const isResult = (value: number, unit: string): boolean =>
+  Number.isFinite(value) && !(value === 0 && unit.endsWith("/s"));
+
+const measured = async ({ name, measure }: Contender, unit: string): Promise<number> => {
   const over = new AbortController();
   const hangs = sleep(TIMEOUT_MS, undefined, { signal: over.signal }).then(() => {
     throw new Error(`'${name}' took longer than ${TIMEOUT_MS / 1000} s`);
   });
   try {
-    return await Promise.race([measure(), hangs]);
+    const value = await Promise.race([measure(), hangs]);
+    if (!isResult(value, unit)) throw new Error(`'${name}' measured ${value} ${unit}, which is not a result`);
+    return value;
   } finally {
     over.abort();
     hangs.catch(() => undefined);
@@ -93,13 +99,15 @@ const measured = async ({ name, measure }: Contender): Promise<number> => {
 };
 
 /** Runs a benchmark. `small` measures once, only to check that it works; its figures mean nothing. */
-export const runBench = async (bench: Bench, small: boolean): Promise<Outcome> => {
-  await using setup = await bench.prepare({ small });
+export const runBench = async (bench: Bench, small: boolean): Promise<Outcome | Skipped> => {
+  const prepared = await bench.prepare({ small });
+  if ("skipped" in prepared) return prepared;
+  await using setup = prepared;
   const results = [setup.subject, ...setup.peers];
   const values = results.map((): number[] => []);
-  if (!small) for (const contender of results) await measured(contender);
+  if (!small) for (const contender of results) await measured(contender, bench.unit);
   for (let round = 0; round < (small ? 1 : ROUNDS); round++)
-    for (const [index, contender] of results.entries()) values[index]?.push(await measured(contender));
+    for (const [index, contender] of results.entries()) values[index]?.push(await measured(contender, bench.unit));
   const [subject, ...peers] = results.map(({ name }, index): Series => ({ name, values: values[index] ?? [] })) as [
     Series,
     ...Series[],

@@ -59,7 +59,7 @@ export const containerDeploy: Bench = {
   unit: "ms",
   goals: [{ peer: "docker build and docker run", at: "most", bound: 1.2 }],
   prepare: async () => {
-    if (!has("base images")) return skipped(`Docker with ${BASE}`);
+    if (!has("base images")) return skipped(`Docker with ${BASE} is not available`);
     const server = await startServer();
     const source = sourceFolder();
     const measure = async () => {
@@ -94,7 +94,7 @@ export const coldStartContainer: Bench = {
   unit: "ms",
   goals: [{ peer: "docker run", at: "most", bound: 1, plus: 50 }],
   prepare: async () => {
-    if (!has("base images")) return skipped(`Docker with ${BASE}`);
+    if (!has("base images")) return skipped(`Docker with ${BASE} is not available`);
     const server = await startServer("--idle", "stop", "--idle-seconds", "0.2");
     const source = sourceFolder();
     await server.cli("deploy", source.path, "--name", SERVICE);

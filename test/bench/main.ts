@@ -91,6 +91,10 @@ for (const bench of benches) {
     process.exitCode = 1;
   });
   if (outcome === undefined) continue;
+  if ("skipped" in outcome) {
+    console.log(`${bench.name}: skipped (${outcome.skipped})\n`);
+    continue;
+  }
   outcomes.push(outcome);
   console.log(`${lines(outcome).join("\n")}\n`);
   // After each benchmark, so that an interrupted run keeps its results.

@@ -22,10 +22,9 @@ const TICKET_KEY_MS = 12 * 3_600_000;
 const DECODE_ERROR = 50;
 const UNRECOGNIZED_NAME = 112;
 
-/** Rejects a connection before its handshake. The client may still hold its end open. */
+/** Rejects a connection before its handshake. Closes it even if the client keeps its end open, to free its memory. */
 const sendAlert = (socket: Socket, description: number): void => {
-  socket.end(Buffer.from([21, 3, 3, 0, 2, 2, description]));
-  socket.resume();
+  socket.write(Buffer.from([21, 3, 3, 0, 2, 2, description]), () => socket.destroy());
 };
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

@@ -41,7 +41,7 @@ server { listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl; location / {
     );
     return killOnExit(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
   }, "/");
-  return { child, url: `https://127.0.0.1:${tlsPort}/` };
+  return { child, tlsPort };
 };
 
 interface Load {
@@ -87,11 +87,12 @@ const benchOf = ({ name, title, bound, header }: Load): Bench => ({
     for (const { pid } of instances) pin(pid, 1);
     const nginx = await startNginx(folder, (instances[0] as { port: number }).port, files);
     const options = { seconds: small ? 1 : 5, connections: 32, core: 1 };
-    const headers = [`Host: ${hostname}`, ...(header === undefined ? [] : [header])];
-    const load = (url: string) => () => wrk(url, { ...options, headers });
+    const headers = header === undefined ? [] : [header];
+    // wrk sends the host name as SNI. Portside refuses a handshake for any other name.
+    const load = (port: number | string) => () => wrk(`https://${hostname}:${port}/`, { ...options, headers });
     return {
-      subject: { name: "portside", measure: load(`https://127.0.0.1:${tlsPort}/`) },
-      peers: [{ name: "nginx", measure: load(nginx.url) }],
+      subject: { name: "portside", measure: load(tlsPort) },
+      peers: [{ name: "nginx", measure: load(nginx.tlsPort) }],
       [Symbol.asyncDispose]: async () => {
         await stop(nginx.child);
         await server[Symbol.asyncDispose]();

@@ -1,20 +1,24 @@
-/** Response times over TLS, and the engine's memory, while clients ask for host names that do not exist. */
+/** Response times over TLS, and the engine's use of resources, while clients ask for host names that do not exist. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { freePort } from "../../../adapters/local/instances/free-port.ts";
+import { allProcesses, treeOf } from "../../../adapters/local/instances/proc.ts";
+import { startOnFreePort } from "../../support/http/free-port.ts";
 import type { Bench } from "../bench.ts";
-import { canPin, killOnExit, pin, residentMegabytes, type Server, startServer } from "../processes.ts";
+import { canPin, installed, killOnExit, pin, residentMegabytes, type Server, startServer, stop } from "../processes.ts";
 import { hello, latencyOf, sourceOf, urlOf } from "../runners.ts";
 import { DOMAIN, writeCertificate } from "./ingress-tls.ts";
 
 /** Clients that ask for names below `suffix`. */
 interface Attack {
   readonly suffix: string;
-  /** The number of addresses from which the clients connect. */
+  /** The number of addresses from which the clients connect over TLS. */
   readonly addresses: number;
 }
 
@@ -23,29 +27,71 @@ const unknownNames: Attack = { suffix: "unknown.example", addresses: 50 };
 /** The wildcard certificate covers these names, so each one costs a handshake. */
 const coveredNames: Attack = { suffix: DOMAIN, addresses: 1 };
 
-const startAttack = async (tlsPort: number, httpPort: number, { suffix, addresses }: Attack) => {
+/** The ports to which the clients connect, and the processes that accept these connections. */
+interface Target {
+  readonly pids: readonly number[];
+  readonly tlsPort: number;
+  readonly httpPort: number;
+}
+
+/** Connections a second to each port. */
+const RATE = 1000;
+
+/**
+ * Starts the clients, and waits until both ports answer. Returns a function that ends the clients, and returns the
+ * number of connections that were answered.
+ */
+const startAttack = async ({ tlsPort, httpPort }: Omit<Target, "pids">, { suffix, addresses }: Attack) => {
   const script = "test/bench/peers/hostile-names.ts";
   const args = [script, `${tlsPort}`, `${httpPort}`, suffix, `${addresses}`];
-  const child = killOnExit(spawn("taskset", ["-c", "1", process.execPath, ...args], { stdio: "inherit" }));
-  // The first connections also load code.
-  await sleep(2000);
-  return async () => {
-    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    if ((await ended) !== 0)
-      console.error("The clients did not reach 1,000 connections a second. Use a faster machine.");
+  const child = killOnExit(
+    spawn("taskset", ["-c", "1", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] }),
+  );
+  const lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error("the clients ended");
+    return value;
   };
+  await next();
+  return async (): Promise<number> => {
+    child.kill("SIGTERM");
+    const { seconds, answered } = JSON.parse(await next()) as { seconds: number; answered: number[] };
+    const least = Math.min(...answered);
+    if (least < 0.9 * RATE * seconds)
+      console.error(`The clients made ${Math.round(least / seconds)} of ${RATE} connections a second.`);
+    return answered.reduce((sum, count) => sum + count);
+  };
+};
+
+/** nginx on the engine's core. It refuses every host name. */
+const startNginx = async (folder: string) => {
+  const tlsPort = await freePort();
+  const { child, url } = await startOnFreePort((port) => {
+    const config = join(folder, "refuse.conf");
+    writeFileSync(
+      config,
+      `daemon off; pid ${folder}/nginx.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
+http { access_log off; ssl_protocols TLSv1.2 TLSv1.3;
+server { listen 127.0.0.1:${port} default_server; location / { return 404; } location = /ready { return 204; } }
+server { listen 127.0.0.1:${tlsPort} ssl default_server; ssl_reject_handshake on; } }`,
+    );
+    return killOnExit(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
+  }, "/ready");
+  const pids = treeOf(child.pid as number, allProcesses());
+  return { child, target: { pids, tlsPort, httpPort: Number(new URL(url).port) } };
 };
 
 interface Platform extends AsyncDisposable {
   readonly server: Server;
   readonly url: string;
   readonly agent: Agent;
-  attack(attack: Attack): Promise<() => Promise<void>>;
+  readonly portside: Target;
+  readonly nginx: Target;
 }
 
 const startPlatform = async (): Promise<Platform> => {
-  if (!canPin()) throw new Error("taskset is missing (Debian: util-linux)");
+  if (!canPin() || !installed("nginx")) throw new Error("taskset and nginx are missing (Debian: util-linux, nginx)");
   const folder = mkdtempSync(join(tmpdir(), "portside-bench-sni-"));
   const { cert, key } = writeCertificate(folder);
   const httpPort = await freePort();
@@ -57,6 +103,7 @@ const startPlatform = async (): Promise<Platform> => {
   await server.cli("deploy", source.path);
   const url = await urlOf(server, "quiet");
   pin(server.pid, 0);
+  const nginx = await startNginx(folder);
   const agent = new Agent({
     connect: {
       rejectUnauthorized: false,
@@ -65,9 +112,11 @@ const startPlatform = async (): Promise<Platform> => {
   });
   return {
     ...{ server, url, agent },
-    attack: (attack) => startAttack(Number(new URL(url).port), httpPort, attack),
+    portside: { pids: [server.pid], tlsPort: Number(new URL(url).port), httpPort },
+    nginx: nginx.target,
     [Symbol.asyncDispose]: async () => {
       await agent.close();
+      await stop(nginx.child);
       await server[Symbol.asyncDispose]();
       source.remove();
       rmSync(folder, { recursive: true });
@@ -75,40 +124,89 @@ const startPlatform = async (): Promise<Platform> => {
   };
 };
 
+/** The service's response times while the clients connect to Portside, while they connect to nginx, and without them. */
+const SITUATIONS = ["with load", "clients at nginx", "alone"] as const;
+
+type Situation = (typeof SITUATIONS)[number];
+
 const latencyBench = (name: string, title: string, attack: Attack): Bench => ({
   name,
   title: `99th percentile of a service's response times over TLS while ${title}`,
   unit: "ms",
-  goals: [{ peer: "alone", at: "most", bound: 1.5 }],
+  // The clients use a core that the service and the measured client need, so the norm contains the same clients.
+  goals: [{ peer: "clients at nginx", at: "most", bound: 1.5 }],
   prepare: async ({ small }) => {
     const platform = await startPlatform();
-    const { url, agent } = platform;
+    const { url, agent, portside, nginx } = platform;
     const requests = small ? 100 : 1000;
-    const medians = { loud: Number.NaN, alone: Number.NaN };
-    const measure = async (which: keyof typeof medians) => {
-      const { median, p99 } = await latencyOf(url, agent, requests);
-      medians[which] = median;
-      return p99;
+    const targets: Record<Situation, Target | undefined> = {
+      "with load": portside,
+      "clients at nginx": nginx,
+      alone: undefined,
     };
-    return {
-      subject: {
-        name: "with load",
-        measure: async () => {
-          const end = await platform.attack(attack);
-          const p99 = await measure("loud");
-          await end();
-          return p99;
-        },
+    const medians = new Map<Situation, number>();
+    const contender = (situation: Situation) => ({
+      name: situation,
+      measure: async () => {
+        const target = targets[situation];
+        const end = target === undefined ? undefined : await startAttack(target, attack);
+        // The first connections also load code.
+        if (end !== undefined) await sleep(small ? 200 : 2000);
+        const { median, p99 } = await latencyOf(url, agent, requests);
+        await end?.();
+        medians.set(situation, median);
+        return p99;
       },
-      peers: [
-        { name: "alone", measure: () => measure("alone") },
-        { name: "with load, median", measure: async () => medians.loud },
-        { name: "alone, median", measure: async () => medians.alone },
-      ],
+    });
+    const medianOf = (situation: Situation) => ({
+      name: `${situation}, median`,
+      measure: async () => medians.get(situation) ?? Number.NaN,
+    });
+    const [subject, ...norms] = SITUATIONS;
+    return {
+      subject: contender(subject),
+      peers: [...norms.map(contender), ...SITUATIONS.map(medianOf)],
       [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
     };
   },
 });
+
+/** /proc/PID/stat counts hundredths of a second. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+const TICK_MICROS = 10_000;
+
+const cpuMicrosOf = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /, "")
+      .split(" ");
+    return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MICROS;
+  }, 0);
+
+const cpuBench: Bench = {
+  name: "neighbour-sni-cpu",
+  title: "CPU time that a TLS connection for an unknown host name takes",
+  unit: "µs",
+  goals: [],
+  prepare: async ({ small }) => {
+    const platform = await startPlatform();
+    const contender = (name: "portside" | "nginx") => ({
+      name,
+      measure: async () => {
+        const { pids, tlsPort } = platform[name];
+        const before = cpuMicrosOf(pids);
+        const end = await startAttack({ tlsPort, httpPort: 0 }, unknownNames);
+        await sleep(small ? 500 : 5000);
+        const answered = await end();
+        return (cpuMicrosOf(pids) - before) / answered;
+      },
+    });
+    return {
+      subject: contender("portside"),
+      peers: [contender("nginx")],
+      [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+    };
+  },
+};
 
 /** Seconds of load before the memory is measured. */
 const SECONDS = 30;
@@ -126,8 +224,8 @@ const memoryBench: Bench = {
         name: "after",
         measure: async () => {
           before = residentMegabytes(platform.server.pid);
-          const end = await platform.attack(unknownNames);
-          await sleep((small ? 2 : SECONDS) * 1000);
+          const end = await startAttack(platform.portside, unknownNames);
+          await sleep((small ? 1 : SECONDS) * 1000);
           await end();
           return residentMegabytes(platform.server.pid);
         },
@@ -149,5 +247,6 @@ export const hostileNames: readonly Bench[] = [
     "a client asks for 1,000 unused host names a second that the certificate covers",
     coveredNames,
   ),
+  cpuBench,
   memoryBench,
 ];

@@ -52,6 +52,26 @@ const connectionsTo = async (ingress: Ingress): Promise<number> => {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 };
 
+test("closes a refused connection although its client stays connected", async () => {
+  await using named = await startNamedIngress("one", [], { tls: testTls({}).config });
+  const port = named.ingress.tlsPort as number;
+  const hello = await helloOf({ servername: "other.localhost" });
+  // Connects first, so its time limit ends first.
+  const silent = connect({ host: "127.0.0.1", port });
+  await once(silent, "connect");
+  const refused = [hello, Buffer.from("GET / HTTP/1.1\r\n\r\n")].map((message) => {
+    const client = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+    client.write(message);
+    return client;
+  });
+  for (const client of refused) await once(client, "data");
+  await expect.poll(() => connectionsTo(named.ingress)).toBe(1);
+  silent.write(hello);
+  const [alert] = (await once(silent, "data")) as [Buffer];
+  expect(alert.at(-1)).toBe(UNRECOGNIZED_NAME);
+  for (const client of [silent, ...refused]) client.destroy();
+});
+
 test("invented host names and damaged messages create no context, and leave no connection", async () => {
   const tls = testTls({ [HOST]: authority.issue(HOST) });
   await using named = await startNamedIngress("one", [], { tls: tls.config });
