@@ -95,7 +95,7 @@ const certificateOf = (row: CertificateState): HostCertificate => ({
  */
 export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, logger: Logger): void => {
   const warn = (of: Readonly<Record<string, unknown>>) =>
-    logger.warn("discards a private key that the secrets key cannot decrypt; the server creates another one", of);
+    logger.warn("discards a private key that the secrets key cannot decrypt; the server creates a new one", of);
   for (const { host, key, nextKey } of rows.all()) {
     const isLost = (sealed: Uint8Array | null) =>
       sealed !== null && cipher.openPrivateKey(keyId(host), sealed) === undefined;
@@ -129,7 +129,8 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       if (hostsBelow === undefined) return own;
       const serving = services.all().filter((service) => service.serving !== null);
       const below = serving.map(({ name, owner }) => ({
-        ...{ host: `${name}.${hostsBelow}` as DomainName, account: owner },
+        host: `${name}.${hostsBelow}` as DomainName,
+        account: owner,
         isOwn: false,
       }));
       return [...own, ...below, { host: `storage.${hostsBelow}` as DomainName, account: PLATFORM, isOwn: false }];

@@ -113,7 +113,9 @@ export const takeOverEngineAndServer = async (
   // If no parent waits for `ready`, a rejection must not crash this process. The server retries later.
   ready.promise.catch(() => undefined);
   const { engine, apiPort, isAlone } = await takeOver({
-    ...{ api, stopped, ready: ready.promise },
+    api,
+    stopped,
+    ready: ready.promise,
     open: ({ running }) => openLocalSuccessor(settings, log, upgrades.upgrade, running),
   });
   stack.use(engine);

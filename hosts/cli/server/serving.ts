@@ -78,7 +78,9 @@ const open = async (
   const { controlPlane, loaded, log, metrics } = platform;
   let isDraining = false;
   const app = await createServer({
-    ...{ controlPlane, logger: log, isDraining: () => isDraining },
+    controlPlane,
+    logger: log,
+    isDraining: () => isDraining,
     console: settings.console ?? true,
     origins: settings.consoleOrigin === undefined ? [] : [settings.consoleOrigin],
     trustProxy: settings.trustProxy,
@@ -174,7 +176,11 @@ export const startPassedServing = async (
     },
   );
   return {
-    ...{ metrics, apiKey, capabilities, drain, stop },
+    metrics,
+    apiKey,
+    capabilities,
+    drain,
+    stop,
     accept: (socket) => {
       connections.add(socket);
       socket.once("close", () => connections.delete(socket));

@@ -68,7 +68,10 @@ export const Editor = (props: EditorProps) => {
       if (isRemoved || host.current === null) return;
       const { label, multiline = false, placeholder = "", complete } = latest.current;
       created = createCodeEditor(host.current, {
-        ...{ label, multiline, placeholder, language },
+        label,
+        multiline,
+        placeholder,
+        language,
         value: latest.current.value,
         selection: field.current === document.activeElement ? field.current : null,
         complete: complete && ((request) => latest.current.complete?.(request) ?? Promise.resolve(undefined)),

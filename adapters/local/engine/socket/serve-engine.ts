@@ -55,7 +55,8 @@ const portsOf = ({
   tlsPort,
   httpPort,
 }: Pick<ServedEngine, "ingressPort" | "storagePort" | "tlsPort" | "httpPort">) => ({
-  ...{ ingressPort, storagePort },
+  ingressPort,
+  storagePort,
   ...(tlsPort === undefined ? {} : { tlsPort }),
   ...(httpPort === undefined ? {} : { httpPort }),
 });
