@@ -38,7 +38,12 @@ const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare",
 
 /** An entry with only the fields that every entry of the scope has. */
 const plainEntry = ({ owner, service }: LogScope): LogEntry => ({
-  ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
+  owner,
+  service,
+  severity: "DEFAULT",
+  logName: "stdout",
+  instant: 0n as Instant,
+  code: "",
 });
 
 /** For a field with few possible values: returns a condition that matches the values that pass. */
@@ -79,11 +84,11 @@ const byText = (leaf: Compare, path: FieldPath, { scope, compile }: Dialect): Bo
   const { op, literal } = leaf;
   if (!isPlain(literal.text) || matcherOf(leaf, compile)(plainEntry(scope))) return unknown;
   if (op === "=" || op === ":") return exactly({ ...leaf, path });
-  // Cloud Logging also uses RE2, but perhaps another version.
+  // Cloud Logging also uses RE2, but perhaps a different version.
   return op === "=~" ? atLeast({ ...leaf, path }) : unknown;
 };
 
-/** Matches text that Cloud Logging may store in another form: times, ids, durations and numbers. */
+/** Matches text that Cloud Logging may store in a different form: times, ids, durations and numbers. */
 const RENDERED = /^[-0-9tzsen.:+ ]*$/i;
 const renderedWords = [...severityNames, ...Object.values(logIds), "true", "false", "infinity"].map((word) =>
   word.toLowerCase(),

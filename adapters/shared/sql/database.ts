@@ -7,7 +7,7 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
 import { createMacros } from "./tables/macros.ts";
 
-/** The schema version. A database with another version is rebuilt. */
+/** The schema version. A database with a different version is rebuilt. */
 const SCHEMA = 1;
 
 const create = `

@@ -12,7 +12,7 @@ const hasDisplay = ({ env }: Io): boolean =>
   process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
 
 /**
- * Returns the sign-in link with the URL by which this machine reaches the API, because the server cannot know a prefix
+ * Returns the sign-in link with the URL at which this machine reaches the API, because the server cannot know a prefix
  * that a proxy removes. Returns the server's link unchanged if the console would reject a sign-in at that URL.
  */
 const linkAt = (api: string, told: string): string =>

@@ -48,7 +48,7 @@ const loadInto = async <T,>(
 
 /**
  * Loads data, and loads it again every `everyMs` milliseconds while the page is visible.
- * @param key identifies the data; another key discards the data and loads again
+ * @param key identifies the data; a different key discards the data and loads again
  */
 export const useResource = <T,>(key: string, load: Load<T>, everyMs?: number): Resource<T> => {
   const data = useSignal<T | undefined>(undefined);

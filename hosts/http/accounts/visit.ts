@@ -29,7 +29,7 @@ export interface VisitOptions {
 /** The two secrets of a session. */
 type SessionSecrets = NonNullable<Parameters<ControlPlane["authenticate"]>[0]["session"]>;
 
-/** The header with the second secret of a session. A page of another origin cannot set it. */
+/** The header with the second secret of a session. A page with a different origin cannot set it. */
 export const REQUEST_TOKEN_HEADER = "x-portside-console";
 
 const PLAIN_COOKIE = "portside_session";
