@@ -102,8 +102,8 @@ const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
 };
 
 /**
- * Pushes down only top-level payload fields: the documentation does not say whether Cloud Logging searches lists on the
- * path, or how `:` compares objects. A search of the whole entry finds every match of `:`.
+ * Pushes down only top-level payload fields: the documentation does not state whether Cloud Logging searches lists on
+ * the path, or how `:` compares objects. A search of the whole entry finds every match of `:`.
  */
 const byPayload = (leaf: Compare): Bounds => {
   const { path, op, literal } = leaf;

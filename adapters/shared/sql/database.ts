@@ -73,7 +73,7 @@ export const removeDatabase = (path: string): void => {
 
 /**
  * Opens the database at a path, or a database in memory if `path` is undefined. Rebuilds a database that is damaged or
- * has another schema version.
+ * has a different schema version.
  */
 export const openDatabase = async (path: string | undefined): Promise<DuckDBConnection> => {
   if (path === undefined) return open(":memory:");

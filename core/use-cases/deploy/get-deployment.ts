@@ -77,7 +77,7 @@ const lastReport = async (caller: Caller, name: DeploymentName, { last_deploy }:
   return record === undefined ? readReport(caller, name, last_deploy) : reportOfRecord(record);
 };
 
-/** For `orElse`: replaces an unavailable part of the response by null, and logs the problem. */
+/** For `orElse`: replaces an unavailable part of the response with null, and logs the problem. */
 const nullIfUnavailable =
   ({ context }: Caller, { name }: Service, problem: string) =>
   (error: ControlPlaneError): Result<null, ControlPlaneError> => {

@@ -87,7 +87,7 @@ export const Editor = (props: EditorProps) => {
       created?.destroy();
     };
   }, []);
-  // Before the next key: a later effect would replace the text by an earlier one.
+  // Runs before the next key press: a later effect would replace the text with an earlier one.
   useLayoutEffect(() => editor?.setValue(value), [editor, value]);
   useEffect(() => editor?.setMarks(diagnostics), [editor, value, JSON.stringify(diagnostics)]);
   return (

@@ -17,7 +17,7 @@ type Load<T> = (signal: AbortSignal) => Promise<T>;
 const RETRIES = 3;
 const RETRY_S = 2;
 
-/** Loads, and loads again after a rate limit: a second window of the console shares the limits of the account. */
+/** Loads, and retries after a rate limit, because all windows of the console share the limits of the account. */
 const loadPatiently = async <T,>(load: Load<T>, signal: AbortSignal): Promise<T> => {
   for (let retries = 0; ; retries++) {
     try {

@@ -1,4 +1,4 @@
-/** What sign-in must know about a request: who sent it, through which origin, and whether the connection is safe. */
+/** The properties of a request that sign-in needs: the sender, the origin, and whether the connection is safe. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
