@@ -122,7 +122,7 @@ const addPoints = (
   });
 };
 
-/** Returns the time of all observations. */
+/** Returns the shortest period that contains all observations. */
 const periodFor = (all: readonly Measured[], period: number): Period => ({
   from: instantOfSeconds(Math.min(...all.map(({ observed }) => observed.first))),
   to: instantOfSeconds(Math.max(...all.map(({ observed }) => observed.end))),

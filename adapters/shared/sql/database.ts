@@ -48,7 +48,7 @@ const prepare = async (connection: DuckDBConnection): Promise<void> => {
   const known = await connection.runAndReadAll("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'");
   if (known.getRows()[0]?.[0] === 0n) await connection.run(create);
   const made = await connection.runAndReadAll("SELECT schema FROM meta");
-  if (made.getRows()[0]?.[0] !== SCHEMA) throw new Error("the database has another schema version");
+  if (made.getRows()[0]?.[0] !== SCHEMA) throw new Error("the database has a different schema version");
   await connection.run(views);
   for (const macro of createMacros) await connection.run(macro);
   await connection.run("SET TimeZone = 'UTC'");

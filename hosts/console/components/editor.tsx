@@ -1,6 +1,4 @@
-/**
- * An editor of code. Shows a plain field until the code editor has loaded, so that the page is usable immediately.
- */
+/** A code editor. Shows a plain field until the editor has loaded, so that the page is usable immediately. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CodeEditor, CodeLanguage, CompletionSource, EditorMark } from "./code-editor.ts";
 
