@@ -18,7 +18,7 @@ const RETRIES = 3;
 const RETRY_S = 2;
 
 /** Loads, and retries after a rate limit, because all windows of the console share the limits of the account. */
-const loadPatiently = async <T,>(load: Load<T>, signal: AbortSignal): Promise<T> => {
+const loadWithRetries = async <T,>(load: Load<T>, signal: AbortSignal): Promise<T> => {
   for (let retries = 0; ; retries++) {
     try {
       return await load(signal);
@@ -37,7 +37,7 @@ const loadInto = async <T,>(
   signal: AbortSignal,
 ) => {
   try {
-    const loaded = await loadPatiently(load, signal);
+    const loaded = await loadWithRetries(load, signal);
     if (signal.aborted) return;
     data.value = loaded;
     error.value = undefined;
