@@ -31,7 +31,7 @@ export interface AcmeHttp {
 }
 
 /**
- * Returns the delay that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds. Returns null if
+ * Returns the delay that a `Retry-After` header requests (RFC 9110, section 10.2.3), in milliseconds. Returns null if
  * there is no header or if it is malformed.
  */
 export const retryAfterOf = (response: AcmeResponse, now: Instant): number | null => {
