@@ -136,8 +136,8 @@ export interface ControlPlane {
     options?: CallOptions,
   ): AsyncIterable<Result<DeployEvent, ControlPlaneError>>;
   /**
-   * Cancels a deploy, which then ends with the reason `interrupted`. Fails with `conflict` if the deploy ends in
-   * another way, for example because traffic has already moved.
+   * Cancels a deploy, which then ends with the reason `interrupted`. Fails with `conflict` if the deploy ends in a
+   * different way, for example because traffic has already moved.
    */
   cancelDeploy(
     principal: Principal,
@@ -436,8 +436,8 @@ const capabilitiesResponse = ({ ports, settings }: Context): CapabilitiesRespons
 });
 
 /**
- * Creates a control plane on the ports. Throws a TypeError if the provider implements another version of the ports, or
- * if `envAliases` is invalid.
+ * Creates a control plane on the ports. Throws a TypeError if the provider implements a different version of the ports,
+ * or if `envAliases` is invalid.
  */
 export const createControlPlane = (ports: Ports, input: SettingsInput = {}): ControlPlane => {
   const { contractVersion } = ports.provider;

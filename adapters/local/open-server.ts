@@ -104,7 +104,12 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   // The start of a server ends leftover processes of its scope. Builds have a separate scope, so services keep running.
   const buildScope = `${scope}b`;
   const chosen = await chooseRunner(config.runner, {
-    ...{ scope: buildScope, imageScope: scope, folder: at("sandbox", "builds"), uidRange, environment, logger },
+    scope: buildScope,
+    imageScope: scope,
+    folder: at("sandbox", "builds"),
+    uidRange,
+    environment,
+    logger,
     allowedPorts: config.allowHostPort,
   });
   stack.defer(() => chosen.close());
@@ -160,7 +165,17 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const owners = new Set([...rows.all(), ...volumeRows.all()].map(({ owner }) => owner));
   assignUsers(owners, userOf, logger);
   const platform = new LocalPlatform({
-    ...{ rows, notes, engine, settings, urlOf, images, runner, containers, userOf, clock, logger },
+    rows,
+    notes,
+    engine,
+    settings,
+    urlOf,
+    images,
+    runner,
+    containers,
+    userOf,
+    clock,
+    logger,
     releasesKept: config.releasesKept,
     digestKey: settings.get("storage_key") as string,
     lastFireOf: lastFireReader(engineFile, logger),
@@ -179,7 +194,11 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const certificateRows = new CertificateRows(db);
   discardLostKeys(certificateRows, cipher, logger);
   const certificates = new LocalCertificates({
-    ...{ rows: certificateRows, domains: new DomainRows(db), services: rows, engine, cipher },
+    rows: certificateRows,
+    domains: new DomainRows(db),
+    services: rows,
+    engine,
+    cipher,
     hostsBelow: orderedBelow(config, domain),
     servesApi: httpsApi !== undefined,
     challengeTypes: challengeTypesOf(config.httpPort),
@@ -189,7 +208,8 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const domains: DomainPorts = {
     store: new LocalDomains({ db, engine, proofKey: settings.get("storage_key") as string, ids }),
     dns: createAuthoritativeDns({ server: config.dnsServer, clock }),
-    ...{ target, registeredDomain },
+    target,
+    registeredDomain,
     certificates: { store: certificates, responder: certificates, authorities },
   };
 

@@ -8,7 +8,7 @@ import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
 /**
- * What a host must answer so that the authority can validate it.
+ * The response that a host must give so that the authority can validate it.
  *
  * `http-01` (RFC 8555, section 8.3): a request for `/.well-known/acme-challenge/TOKEN` on port 80 gets the key
  * authorization as its body. `tls-alpn-01` (RFC 8737): a TLS connection with the protocol `acme-tls/1` on port 443 gets
@@ -23,7 +23,7 @@ export interface Challenge {
 
 /** Answers challenges. */
 export interface ChallengeResponder {
-  /** The types that the platform can answer, in the order of preference. At least one. */
+  /** The types that the platform can answer, in order of preference. At least one. */
   readonly types: readonly Challenge["type"][];
   /** Returns after every listener of the platform answers the challenge. */
   publish(challenge: Challenge): ResultAsync<void, Unavailable>;
@@ -49,9 +49,9 @@ export interface CertificateRequest {
 /** The authority refused the order or the validation. */
 export interface OrderFailed {
   readonly kind: "order_failed";
-  /** The reason in a sentence, with the words of the authority. It is shown to the owner of the host. */
+  /** The reason in a sentence, with the authority's own words. The owner of the host sees it. */
   readonly message: string;
-  /** The milliseconds after which the authority permits another order; null if it does not say. */
+  /** The milliseconds after which the authority permits another order; null if it specifies no delay. */
   readonly retryAfterMs: number | null;
   /** Whether another authority may issue the certificate, for example because a CAA record forbids only this one. */
   readonly othersMayIssue: boolean;
@@ -70,7 +70,7 @@ export interface CertificateAuthority {
 
   /**
    * Gets a certificate for the host: the chain in PEM, the host's certificate first. Its public key must be that of
-   * `request.key`. Must withdraw each published challenge, also after a failure.
+   * `request.key`. Must withdraw each published challenge, even after a failure.
    *
    * Fails with `unavailable` if the authority does not respond or has an internal problem.
    */

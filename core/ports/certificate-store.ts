@@ -45,7 +45,7 @@ export interface CertificateStore {
   /** Returns every stored certificate. */
   list(): ResultAsync<readonly HostCertificate[], Unavailable>;
 
-  /** Returns the chain of the present certificate in PEM; null before the first one. */
+  /** Returns the chain of the current certificate in PEM; null before the first one. */
   chain(host: DomainName): ResultAsync<string | null, Unavailable>;
 
   /**
@@ -65,8 +65,8 @@ export interface CertificateStore {
   endOrder(host: DomainName): ResultAsync<void, Unavailable>;
 
   /**
-   * Replaces the present certificate with the next one, and resets the failures. Returns after every listener of the
-   * platform presents the certificate. Existing connections continue.
+   * Replaces the current certificate with the next one, and resets the failures. Returns after every listener of the
+   * platform uses the certificate. Existing connections continue.
    * @param chain the chain in PEM, the certificate of the host first
    */
   complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable>;
@@ -96,7 +96,7 @@ export interface CertificateStore {
 /** The ports of a provider that gets certificates. */
 export interface CertificatePorts {
   readonly store: CertificateStore;
-  /** In the order of preference. At least one. Names must differ. */
+  /** In order of preference. At least one. Names must differ. */
   readonly authorities: readonly CertificateAuthority[];
   readonly responder: ChallengeResponder;
 }

@@ -26,7 +26,7 @@ export interface DomainStore {
   list(owner: AccountId, options?: CallOptions): ResultAsync<readonly StoredDomain[], Unavailable>;
 
   /**
-   * Writes a domain, and returns it with its new etag. `owner` may differ from the present owner.
+   * Writes a domain, and returns it with its new etag. `owner` may differ from the current owner.
    *
    * Fails with `conflict` and changes nothing if the stored domain does not have the etag `expected`, or, for
    * `expected: "absent"`, if the domain exists. Of several concurrent writes with the same `expected`, exactly one
@@ -47,8 +47,8 @@ export interface DomainStore {
 
   /**
    * Returns the value of the TXT record that proves the account's control of the domain: at most 255 printable ASCII
-   * characters without spaces. Must be the same in every call, and must differ for another account, another domain or
-   * another installation. Clients must not be able to compute the value.
+   * characters without spaces. Must be the same in every call, and must differ between accounts, domains and
+   * installations. Clients must not be able to compute the value.
    */
   proof(owner: AccountId, domain: DomainName, options?: CallOptions): ResultAsync<string, Unavailable>;
 }

@@ -20,7 +20,7 @@ import type { SqlEngine } from "./sql-engine.ts";
 import type { CallOptions, Clock, Ids, Logger } from "./system.ts";
 import type { VolumeStore } from "./volume-store.ts";
 
-/** The version of these ports. `createControlPlane` throws if a provider has another version. */
+/** The version of these ports. `createControlPlane` throws if a provider has a different version. */
 export const CONTRACT_VERSION = 1;
 
 /** A platform that runs services, with its builds, volumes, schedules, logs and SQL. */

@@ -24,7 +24,7 @@ export interface Scheduler {
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
-   * Starts a fire of a service's schedule now, with the present time as its scheduled time, and does not wait for its
+   * Starts a fire of a service's schedule now, with the current time as its scheduled time, and does not wait for its
    * outcome. The fire follows the rules of scheduled fires, and does not delay them. Fails with `not_found` if the
    * service has no schedule. Must be present if the provider declares `cron.fire`.
    *

@@ -132,7 +132,7 @@ export interface ServicePlatform {
   /**
    * Stops and deletes a service and its releases. Must not delete its volumes or logs. If the platform remembers the
    * name, the releases of a later service of that name must continue the numbers and keep the uid. Otherwise, they must
-   * have another uid.
+   * have a different uid.
    *
    * When the call returns, no instance may receive requests, and the name must be reserved for its owner if the
    * platform declares `names.remembers_freed`. Fails with `conflict` if the service differs from `expected`, and with

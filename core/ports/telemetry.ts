@@ -1,4 +1,4 @@
-/** Port for the metrics of the local engine. */
+/** Port for the metrics of the engine. */
 
 /** The current load of the engine. Each field is a count. */
 export interface Load {

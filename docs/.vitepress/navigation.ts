@@ -76,7 +76,7 @@ export const navigation: readonly Group[] = [
   ),
   group("Providers", {
     "docs/reference/capabilities": "Capabilities",
-    "docs/providers/local": "The local engine",
+    "docs/providers/local": "The local provider",
     "docs/providers/gcp": "Google Cloud",
     "docs/providers/aws": "Amazon Web Services",
     "docs/operations/clouds": "The server on a cloud",

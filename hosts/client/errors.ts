@@ -35,7 +35,7 @@ export class ApiError extends PortsideError {
   readonly status: number;
   /** The problems of an invalid request. */
   readonly issues: readonly FieldIssue[];
-  /** What to do next, if the status determines it. The message contains it too. */
+  /** The next step, if the status determines one. The message contains it too. */
   readonly nextStep: string | undefined;
   /** Seconds to wait before a retry, from Retry-After. */
   readonly retryAfter: number | undefined;

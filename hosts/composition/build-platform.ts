@@ -60,7 +60,12 @@ const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): Set
     policies,
     ...(envAliases === undefined ? {} : { envAliases }),
     accountLimits: {
-      ...{ deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
+      deployments,
+      instances,
+      volumes,
+      buildsAtOnce,
+      uploadsAtOnce,
+      requestsPerMinute,
       domains: customDomains,
     },
     deployLimits: {

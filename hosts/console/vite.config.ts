@@ -31,7 +31,7 @@ const deploySchema: Plugin = {
 
 export default defineConfig({
   root: folder,
-  // Relative URLs work under any prefix, also behind a proxy that removes one.
+  // Relative URLs work under any prefix, even behind a proxy that removes one.
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [deploySchema, compress],

@@ -35,7 +35,7 @@ export interface AccountStore {
   write(account: StoredAccount): ResultAsync<void, Unavailable>;
 }
 
-/** What an authority may ask of an account. */
+/** The requirements of an authority for an account. */
 export interface AccountSettings {
   /** Whether the operator agrees to the authority's terms of service. */
   readonly acceptTerms: boolean;

@@ -1,4 +1,4 @@
-/** A certificate authority that speaks ACME: RFC 8555. */
+/** A certificate authority that implements ACME: RFC 8555. */
 import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../../core/ports/certificate-authority.ts";

@@ -28,7 +28,7 @@ const authorizationSchema = z.object({
 
 type Authorization = z.infer<typeof authorizationSchema>;
 
-/** Returns the reason of a failed authorization, in the words of the authority. */
+/** Returns the reason of a failed authorization, in the authority's words. */
 const authorizationProblem = ({ challenges, status }: Authorization): AcmeProblem => {
   const error = challenges.find((one) => one.error !== undefined)?.error;
   return error === undefined ? refused(`The authority ended the validation: ${status}.`) : problemOf(error);
@@ -49,7 +49,7 @@ const chosenChallenge = (
   return undefined;
 };
 
-/** Proves the control of a host. Withdraws the challenge, also after a failure. */
+/** Proves the control of a host. Withdraws the challenge, even after a failure. */
 export type Authorize = (
   request: CertificateRequest,
   url: string,

@@ -14,7 +14,7 @@ const parse = (pem: string): readonly X509Certificate[] | undefined =>
 /** Returns the first certificate of a chain in PEM, or undefined if the text contains no certificate. */
 export const leafOf = (pem: string): X509Certificate | undefined => parse(pem)?.[0];
 
-/** What a chain must certify. */
+/** The host and the key that a chain must certify. */
 export interface ExpectedCertificate {
   readonly host: string;
   /** The private key in PEM. */

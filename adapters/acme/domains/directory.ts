@@ -31,7 +31,7 @@ export type Directory = z.infer<typeof directorySchema>;
 /** Authorities add and remove profiles without notice. */
 const LIFETIME_MS = 3_600_000;
 
-/** Returns a function that reads the directory and remembers it for an hour. */
+/** Returns a function that reads the directory and caches it for an hour. */
 export const directoryReader = (
   authority: string,
   url: string,

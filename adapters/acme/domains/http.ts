@@ -6,7 +6,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 
-/** Authorities respond within seconds, also while they sign. */
+/** Authorities respond within seconds, even while they sign. */
 const CALL_TIMEOUT_MS = 30_000;
 
 /** A chain of certificates has about 5 KiB. */
@@ -31,7 +31,7 @@ export interface AcmeHttp {
 }
 
 /**
- * Returns the delay that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds. Returns null if
+ * Returns the delay that a `Retry-After` header requests (RFC 9110, section 10.2.3), in milliseconds. Returns null if
  * there is no header or if it is malformed.
  */
 export const retryAfterOf = (response: AcmeResponse, now: Instant): number | null => {
@@ -58,7 +58,9 @@ export const createAcmeHttp = (authority: string, ca: string | undefined): AcmeH
       headers,
       body: content,
     } = await request(url, {
-      ...{ method, dispatcher: agent, signal: AbortSignal.any(limits) },
+      method,
+      dispatcher: agent,
+      signal: AbortSignal.any(limits),
       headers: { "user-agent": "portside", ...(body === undefined ? {} : { "content-type": "application/jose+json" }) },
       ...(body === undefined ? {} : { body }),
     });

@@ -154,7 +154,7 @@ export class Orders {
     return parseBody(this.#authority, orderSchema, response).map((order) => ({ url, response, order }));
   }
 
-  /** Does the next step of an order, or waits until the authority has done its own. */
+  /** Does the next step of an order, or waits until the authority has completed its own step. */
   #advance(
     request: CertificateRequest,
     { order, response }: Placed,

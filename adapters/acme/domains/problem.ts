@@ -94,6 +94,8 @@ export const failureOf = (
 
 /** Converts a problem to the error of the port. */
 export const orderFailed = ({ type, message, retryAfterMs }: Omit<AcmeProblem, "kind">): OrderFailed => ({
-  ...{ kind: "order_failed", message, retryAfterMs },
+  kind: "order_failed",
+  message,
+  retryAfterMs,
   othersMayIssue: retryAfterMs !== null || ofThisAuthority.has(type),
 });

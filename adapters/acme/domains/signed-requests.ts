@@ -17,7 +17,9 @@ export interface Signer {
 
 export type AcmeFailure = AcmeProblem | Unavailable;
 
-/** Authorities reject nonces that they forgot, such as after a restart. Each rejection contains a new nonce. */
+/**
+ * Authorities reject nonces that they no longer store, such as after a restart. Each rejection contains a new nonce.
+ */
 const MAX_TRIES = 10;
 
 /** Concurrent orders each use one nonce at a time. */
@@ -76,7 +78,7 @@ export const createSignedRequests = (authority: string, { http, directory, clock
           if (failure === undefined) return ok(response);
           const isBadNonce = failure.kind === "problem" && failure.type === "badNonce";
           if (!isBadNonce) return err<AcmeResponse, AcmeFailure>(failure);
-          // This says nothing about the host or its order.
+          // This failure does not depend on the host or its order.
           if (tries === MAX_TRIES)
             return err(unavailable(`The certificate authority ${authority} rejects its own nonces.`, 60, failure));
         }

@@ -64,7 +64,12 @@ const ofPlatform = (
   { owner, service }: LogScope,
   { at, id, log: logName, severity, revision, instance, text, json, http }: PlatformEvent,
 ): LogEntry => ({
-  ...{ owner, service, severity, logName, instant: BigInt(at) as Instant, code: nameCode(id) },
+  owner,
+  service,
+  severity,
+  logName,
+  instant: BigInt(at) as Instant,
+  code: nameCode(id),
   ...(revision !== undefined && { revision }),
   ...(instance !== undefined && { instance }),
   ...(text !== undefined && { text }),
@@ -104,5 +109,10 @@ export const logEntryOf = (scope: LogScope, event: FilteredLogEvent): LogEntry |
 
 /** Returns an entry with the fields that all lines of a service share. */
 export const serviceLine = ({ owner, service }: LogScope): LogEntry => ({
-  ...{ owner, service, severity: "DEFAULT", logName: SERVICE_LOG, instant: 0n as Instant, code: "" },
+  owner,
+  service,
+  severity: "DEFAULT",
+  logName: SERVICE_LOG,
+  instant: 0n as Instant,
+  code: "",
 });

@@ -24,8 +24,9 @@ const ownFolder = (config: SecretsConfig, owner: AccountId): string => `${folder
 
 /**
  * "The secret name can contain ASCII letters, numbers, and the following characters: /_+=.@-", and should not end "with
- * a hyphen followed by six characters": https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html.
- * The digest distinguishes names that differ only in case, because the page does not say that case matters.
+ * a hyphen followed by six characters":
+ * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html. The digest distinguishes names
+ * that differ only in case, because the page does not state that case matters.
  */
 export const secretIdOf = (config: SecretsConfig, owner: AccountId, name: SecretName, version: number): string =>
   `${ownFolder(config, owner)}${name}.${shortDigest(name)}/${version}`;

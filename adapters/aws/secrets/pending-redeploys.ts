@@ -22,7 +22,7 @@ const keyOf = (pending: PendingRedeploys): string => `${prefixOf(pending)}${pend
 /** The names of accounts are ASCII, so an encoded account matches, and decoding a match cannot fail. */
 const KEY = /^secret-redeploys\/((?:[^/%]|%[2-7][0-9A-F])+)\/([^/]+)\/([1-9]\d{0,14})$/;
 
-/** Returns an empty list for a key of another form. */
+/** Returns an empty list for a key in a different form. */
 const parseKey = (key: string): PendingRedeploys[] => {
   const [, account = "", name = "", version = ""] = KEY.exec(key) ?? [];
   const owner = decodeURIComponent(account);

@@ -79,7 +79,8 @@ export const createAwsSecrets = (
   const indexes = createStoredIndex(bucket, runtime);
   const manager = createSecretsManager(clients, runtime);
   const { asUnavailable, ifAbsent } = createRejectedCalls({
-    ...{ store: "Secrets Manager", logger },
+    store: "Secrets Manager",
+    logger,
     explain: (error) =>
       isQuota(error)
         ? "The AWS account has reached its quota of secrets. Delete secrets, or ask the operator to raise the quota."

@@ -9,9 +9,20 @@ export type TrinoType =
   | { readonly kind: "row"; readonly fields: readonly { readonly name: string; readonly type: TrinoType }[] };
 
 const scalars: Readonly<Record<string, string>> = {
-  ...{ boolean: "BOOL", tinyint: "INT64", smallint: "INT64", integer: "INT64", bigint: "INT64" },
-  ...{ real: "FLOAT64", float: "FLOAT64", double: "FLOAT64", decimal: "NUMERIC", varbinary: "BYTES" },
-  ...{ date: "DATE", timestamp: "TIMESTAMP", "timestamp with time zone": "TIMESTAMP", json: "JSON" },
+  boolean: "BOOL",
+  tinyint: "INT64",
+  smallint: "INT64",
+  integer: "INT64",
+  bigint: "INT64",
+  real: "FLOAT64",
+  float: "FLOAT64",
+  double: "FLOAT64",
+  decimal: "NUMERIC",
+  varbinary: "BYTES",
+  date: "DATE",
+  timestamp: "TIMESTAMP",
+  "timestamp with time zone": "TIMESTAMP",
+  json: "JSON",
 };
 
 /** Removes the precision, as in `timestamp(3) with time zone`. */

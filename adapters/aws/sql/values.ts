@@ -20,7 +20,12 @@ export interface Row {
 }
 
 const shapes: Readonly<Record<string, Shape>> = {
-  ...{ array: "typed", row: "typed", map: "typed", struct: "typed", json: "json", varbinary: "bytes" },
+  array: "typed",
+  row: "typed",
+  map: "typed",
+  struct: "typed",
+  json: "json",
+  varbinary: "bytes",
 };
 
 const typeName = (column: Column): string => (column.Type ?? "varchar").toLowerCase().replace(/\(.*/, "").trim();

@@ -70,14 +70,16 @@ interface Measured extends Omit<Observation, "scope"> {
 /** The statistics of a revision, in the order in which `addPoints` receives their points. */
 const statisticsOf = (balancer: string, group: string, cluster: string, revision: string): readonly Statistic[] => {
   const target = (MetricName: string) => ({
-    ...{ Namespace: BALANCER_NAMESPACE, MetricName },
+    Namespace: BALANCER_NAMESPACE,
+    MetricName,
     Dimensions: [
       { Name: "LoadBalancer", Value: balancer },
       { Name: "TargetGroup", Value: group },
     ],
   });
   const service = (MetricName: string) => ({
-    ...{ Namespace: "AWS/ECS", MetricName },
+    Namespace: "AWS/ECS",
+    MetricName,
     Dimensions: [
       { Name: "ClusterName", Value: cluster },
       { Name: "ServiceName", Value: revision },
@@ -120,7 +122,7 @@ const addPoints = (
   });
 };
 
-/** Returns the time of all observations. */
+/** Returns the shortest period that contains all observations. */
 const periodFor = (all: readonly Measured[], period: number): Period => ({
   from: instantOfSeconds(Math.min(...all.map(({ observed }) => observed.first))),
   to: instantOfSeconds(Math.max(...all.map(({ observed }) => observed.end))),

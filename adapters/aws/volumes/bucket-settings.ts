@@ -58,7 +58,7 @@ const uploads: LifecycleRule = {
 
 const CORS_ID = "web-pages";
 
-/** The version of the CORS rules. The sweep and the listing of volumes update buckets with another version. */
+/** The version of the CORS rules. The sweep and the listing of volumes update buckets with a different version. */
 export const CORS_VERSION = 1;
 
 /**

@@ -59,7 +59,7 @@ export const parseRecords = (text: string): readonly AwsVolume[] | undefined => 
   }));
 };
 
-/** Returns the record in another state. A volume that leaves the trash gets `reopen`. */
+/** Returns the record with a different state. A volume that leaves the trash gets `reopen`. */
 export const inState = (record: AwsVolume, state: RecordState, deletedAt = record.deletedAt): AwsVolume => {
   const { deletedAt: _old, ...rest } = record;
   if (state === "live" && record.state === "restoring") return { ...rest, state, reopen: true };

@@ -69,7 +69,7 @@ export const s3Uploads = (
       const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
       const upload = { Bucket: volume.id, Key, UploadId };
       const urls: string[] = [];
-      // S3 rejects a body of another length, because the URL's signature covers the header Content-Length.
+      // S3 rejects a body of a different length, because the URL's signature covers the header Content-Length.
       for (const { number, length } of parts)
         urls.push(await sign(new UploadPartCommand({ ...upload, PartNumber: number, ContentLength: length })));
       return { urls, completeUrl: await sign(new CompleteMultipartUploadCommand(upload)), expiresAt };

@@ -195,8 +195,17 @@ export class LogFollowers {
 
   #begin(key: string, scope: LogScope, filter: LogFilter, range: Pick<FollowedLog, "from" | "through">): FollowedLog {
     const log: FollowedLog = {
-      ...{ scope, filter, matches: matcherOf(filter, compileRe2), ...range, entries: [] },
-      ...{ isCaughtUp: false, alone: false, mustReach: undefined, followedAt: 0, lastRound: 0, begunAt: this.#now() },
+      scope,
+      filter,
+      matches: matcherOf(filter, compileRe2),
+      ...range,
+      entries: [],
+      isCaughtUp: false,
+      alone: false,
+      mustReach: undefined,
+      followedAt: 0,
+      lastRound: 0,
+      begunAt: this.#now(),
     };
     this.#logs.set(key, log);
     return log;

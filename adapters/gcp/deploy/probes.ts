@@ -18,8 +18,8 @@ export interface ProbeSettings {
 
 /**
  * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto). For `failureThreshold` *
- * `periodSeconds`, https://docs.cloud.google.com/run/docs/configuring/healthchecks says 600, and
- * https://docs.cloud.google.com/run/docs/container-contract says four minutes.
+ * `periodSeconds`, https://docs.cloud.google.com/run/docs/configuring/healthchecks states 600, and
+ * https://docs.cloud.google.com/run/docs/container-contract states four minutes.
  */
 export const PROBE_SECONDS = { period: 240, documented: 600 };
 

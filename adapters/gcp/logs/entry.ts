@@ -27,8 +27,8 @@ export interface ProtoEntry extends Pick<protos.google.logging.v2.ILogEntry, Pro
 }
 
 /**
- * Marks entries that the platform wrote. Their severity is final: the adapter does not infer another one from the line,
- * even for DEFAULT.
+ * Marks entries that the platform wrote. Their severity is final: the adapter does not infer a different one from the
+ * line, even for DEFAULT.
  */
 export const WRITTEN_LABEL = "portside-written";
 

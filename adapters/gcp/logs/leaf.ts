@@ -38,7 +38,12 @@ const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare",
 
 /** An entry with only the fields that every entry of the scope has. */
 const plainEntry = ({ owner, service }: LogScope): LogEntry => ({
-  ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
+  owner,
+  service,
+  severity: "DEFAULT",
+  logName: "stdout",
+  instant: 0n as Instant,
+  code: "",
 });
 
 /** For a field with few possible values: returns a condition that matches the values that pass. */
@@ -79,11 +84,11 @@ const byText = (leaf: Compare, path: FieldPath, { scope, compile }: Dialect): Bo
   const { op, literal } = leaf;
   if (!isPlain(literal.text) || matcherOf(leaf, compile)(plainEntry(scope))) return unknown;
   if (op === "=" || op === ":") return exactly({ ...leaf, path });
-  // Cloud Logging also uses RE2, but perhaps another version.
+  // Cloud Logging also uses RE2, but perhaps a different version.
   return op === "=~" ? atLeast({ ...leaf, path }) : unknown;
 };
 
-/** Matches text that Cloud Logging may store in another form: times, ids, durations and numbers. */
+/** Matches text that Cloud Logging may store in a different form: times, ids, durations and numbers. */
 const RENDERED = /^[-0-9tzsen.:+ ]*$/i;
 const renderedWords = [...severityNames, ...Object.values(logIds), "true", "false", "infinity"].map((word) =>
   word.toLowerCase(),
@@ -97,8 +102,8 @@ const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
 };
 
 /**
- * Pushes down only top-level payload fields: the documentation does not say whether Cloud Logging searches lists on the
- * path, or how `:` compares objects. A search of the whole entry finds every match of `:`.
+ * Pushes down only top-level payload fields: the documentation does not state whether Cloud Logging searches lists on
+ * the path, or how `:` compares objects. A search of the whole entry finds every match of `:`.
  */
 const byPayload = (leaf: Compare): Bounds => {
   const { path, op, literal } = leaf;

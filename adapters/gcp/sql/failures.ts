@@ -62,7 +62,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/bad (\w+) value/i, "a string cannot be cast to the type"],
   [/overflow/i, "a number is too large for its type"],
   [/invalid (date|timestamp|time)|parse_|could not parse/i, "a string is not a date or time"],
-  [/json/i, "a string is not JSON, or a JSON value has another type"],
+  [/json/i, "a string is not JSON, or a JSON value has a different type"],
   [/array index|out of bounds/i, "an array index is out of bounds"],
   [/scalar subquery/i, "a scalar subquery returned more than one row"],
 ];

@@ -11,7 +11,7 @@ export const gcpMetrics: Capabilities["metrics"] = {
   instances: offered(LATE),
   cpu: offered(ESTIMATED),
   memory: offered(ESTIMATED),
-  cold_starts: offered(`all starts of instances, also those for a deploy; ${LATE}`),
+  cold_starts: offered(`all starts of instances, including those for a deploy; ${LATE}`),
   // "6 weeks": https://docs.cloud.google.com/monitoring/quotas#data_retention_policy
   retention_days: 42,
 };

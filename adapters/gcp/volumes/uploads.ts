@@ -78,7 +78,7 @@ export const createUploads = (deps: VolumeStoreDeps): UploadsInParts => ({
       if (lifetime === undefined)
         return ok({ urls: parts.map(() => unsigned), completeUrl: unsigned, expiresAt: until });
       const config = { version: "v4", ...lifetime } as const;
-      // Cloud Storage rejects a body of another length, because the URL's signature covers the header.
+      // Cloud Storage rejects a body of a different length, because the URL's signature covers the header.
       const sign = async ({ number, length }: PartRange): Promise<string> => {
         const queryParams = { partNumber: String(number), uploadId };
         const extensionHeaders = { "content-length": String(length) };

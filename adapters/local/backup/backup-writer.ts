@@ -19,7 +19,13 @@ import {
 const LEVEL = 1;
 
 const document = (path: string, size: number): BackupEntry => ({
-  ...{ path, size, type: "file", mode: 0o600, uid: 0, gid: 0, target: "" },
+  path,
+  size,
+  type: "file",
+  mode: 0o600,
+  uid: 0,
+  gid: 0,
+  target: "",
   modified: 0,
 });
 

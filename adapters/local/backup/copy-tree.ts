@@ -50,7 +50,14 @@ export const entryOf = (
   { mode, uid, gid, mtimeMs }: Stats,
   more: Partial<BackupEntry> = {},
 ): BackupEntry => ({
-  ...{ path, type, size: 0, target: "", mode: mode & 0o777, uid, gid, modified: modifiedOf(mtimeMs) },
+  path,
+  type,
+  size: 0,
+  target: "",
+  mode: mode & 0o777,
+  uid,
+  gid,
+  modified: modifiedOf(mtimeMs),
   ...more,
 });
 

@@ -130,7 +130,9 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       await docker
         .getNetwork(Id)
         .remove()
-        .catch((cause: unknown) => logger.warn("could not remove a network from the engine", { name: Name, cause }));
+        .catch((cause: unknown) =>
+          logger.warn("could not remove a network from the container engine", { name: Name, cause }),
+        );
   };
 
   /** Removes the container. After an error, retries until the container is removed or the server closes. */
@@ -205,7 +207,8 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       await docker.getImage(id).remove({ force: true });
     } catch (cause) {
       // If a container still uses the image, the next sweep removes the image.
-      if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("could not remove an image from the engine", { id, cause });
+      if (!gone.includes(statusOf(cause) ?? 0))
+        logger.warn("could not remove an image from the container engine", { id, cause });
     }
   };
 
@@ -251,7 +254,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     sweepImages: async (known: ReadonlySet<string>) => {
       const listed = engine.get(`/images/json?filters=${filtersFor(IMAGE)}`) as Promise<readonly ImageInfo[]>;
       const built = await listed.catch((cause: unknown) => {
-        logger.warn("could not list the images in the engine; some may remain", { cause });
+        logger.warn("could not list the images in the container engine; some may remain", { cause });
         return [];
       });
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === imageScope);
@@ -266,7 +269,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
         await removeContainers(true);
         if (ownsScope()) await removeNetworks();
       } catch (cause) {
-        logger.warn("could not remove all containers from the engine", { cause });
+        logger.warn("could not remove all containers from the container engine", { cause });
       }
     },
   };

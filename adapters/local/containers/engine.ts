@@ -58,7 +58,9 @@ const get = async (socketPath: string, path: string): Promise<unknown> => {
   const body = await text(response);
   const { statusCode } = response;
   if (statusCode === 200) return JSON.parse(body);
-  throw Object.assign(new Error(`The engine responded to ${path} with ${statusCode}: ${body}`), { statusCode });
+  throw Object.assign(new Error(`The container engine responded to ${path} with ${statusCode}: ${body}`), {
+    statusCode,
+  });
 };
 
 const clientAt = (socketPath: string): (() => Promise<Dockerode>) => {

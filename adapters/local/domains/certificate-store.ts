@@ -101,7 +101,7 @@ const certificateOf = (row: CertificateState): HostCertificate => ({
  */
 export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, logger: Logger): void => {
   const warn = (of: Readonly<Record<string, unknown>>) =>
-    logger.warn("discards a private key that the secrets key cannot decrypt; the server creates another one", of);
+    logger.warn("discards a private key that the secrets key cannot decrypt; the server creates a new one", of);
   for (const { host, key, nextKey } of rows.all()) {
     const isLost = (sealed: Uint8Array | null) =>
       sealed !== null && cipher.openPrivateKey(keyId(host), sealed) === undefined;
@@ -135,7 +135,8 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       if (hostsBelow === undefined) return own;
       const serving = services.all().filter((service) => service.serving !== null);
       const below = serving.map(({ name, owner }) => ({
-        ...{ host: `${name}.${hostsBelow}` as DomainName, account: owner },
+        host: `${name}.${hostsBelow}` as DomainName,
+        account: owner,
         isOwn: false,
       }));
       const platforms = [`${STORAGE}.${hostsBelow}`, ...(servesApi ? [hostsBelow] : [])].map((host) => ({

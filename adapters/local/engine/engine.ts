@@ -280,8 +280,8 @@ export class LocalEngine implements Engine {
   async #warmOne(name: DeploymentName): Promise<boolean> {
     const admission = await this.#deps.ingress.route(name)?.admit(undefined, new AbortController().signal);
     // A service that was removed meanwhile needs no instance.
-    if (admission === undefined || !("lease" in admission)) return admission?.kind !== "did_not_start";
-    admission.lease.release();
+    if (admission === undefined || !("slot" in admission)) return admission?.kind !== "did_not_start";
+    admission.slot.release();
     return true;
   }
 

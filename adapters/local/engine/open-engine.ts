@@ -252,14 +252,20 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   stack.defer(() => meter.close());
   let measured: () => readonly MeasuredInstance[] = () => [];
   const recorder = new Recorder({
-    ...{ clock, logger },
+    clock,
+    logger,
     instances: () => measured(),
     write: (rows, observedMillis) => lease.record(rows, observedMillis),
   });
   stack.defer(() => recorder.close());
   const uidRange = readUidRange(config.uidRange) as UidRange;
   const chosen = await chooseRunner(config.runner, {
-    ...{ scope, imageScope: scope, folder: at("sandbox"), uidRange, environment, logger },
+    scope,
+    imageScope: scope,
+    folder: at("sandbox"),
+    uidRange,
+    environment,
+    logger,
     allowedPorts: config.allowHostPort,
     ownsScope: place.ownsScope,
   });
@@ -356,7 +362,9 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     previousPort: (service) => config.servicePorts[service] ?? state.portOf(service),
   });
   const timers = new CronTimers({
-    ...{ clock, logger, drainMillis },
+    clock,
+    logger,
+    drainMillis,
     log: (entry) => void lease.log(entry),
     noted: (service, fire) => lease.noted(service, fire),
     left: (service, fire) => lease.left(service, fire),
@@ -371,7 +379,15 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   await ingress.open();
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
-    ...{ config, state, timers, ingress, hosts, images, instances, logger, telemetry },
+    config,
+    state,
+    timers,
+    ingress,
+    hosts,
+    images,
+    instances,
+    logger,
+    telemetry,
     onColdStart: ({ owner, name }) => recorder.coldStarted(owner, name),
     listenMillis: deployLimits.listenDeadlineMs,
   });

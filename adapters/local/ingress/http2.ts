@@ -181,9 +181,9 @@ const forward = async (
   const affinity = sticky ? affinityInstance(client.headers.cookie) : undefined;
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
     const outcome = route.tryAdmit(affinity) ?? (await route.admit(affinity, gone));
-    if (!("lease" in outcome)) return refuse(responseToRefusal(outcome));
-    const { lease, serving } = outcome;
-    const { pooled } = lease;
+    if (!("slot" in outcome)) return refuse(responseToRefusal(outcome));
+    const { slot, serving } = outcome;
+    const { pooled } = slot;
     try {
       if (gone.aborted) return refuse(responseToRefusal({ kind: "client_gone" }));
       admitted(outcome);
@@ -203,7 +203,7 @@ const forward = async (
       // The head is invalid in HTTP/2.
       return refuse(BAD_HEADERS);
     } finally {
-      lease.release();
+      slot.release();
     }
   }
   return refuse(BROKEN_CONNECTION);
@@ -221,7 +221,7 @@ export const serveOverHttp2 = async (deps: ProxyDeps, client: ClientSide, route:
   const forwarded = { requestId, remoteIp: client.remoteIp, scheme };
   const { status, responseBytes } = await forward(client, route, forwarded, gone.signal, (admission) => {
     serving = admission.serving;
-    instance = admission.lease.pooled.instance.id;
+    instance = admission.slot.pooled.instance.id;
   });
   if (serving === undefined) return;
   deps.log(

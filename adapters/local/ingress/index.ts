@@ -202,7 +202,7 @@ export class Ingress {
    * Prepares a listener for each port of another process. A listener accepts connections once `adopt` receives its
    * server. The caller must call this method before `open`, and may call it again with a newer list. The newer list
    * must contain every service that still exists. Resolves when the ingress has removed the services that are missing
-   * from the newer list or have another port in it.
+   * from the newer list or have a different port in it.
    */
   async inherit(ports: readonly IngressPort[]): Promise<void> {
     const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));
@@ -444,7 +444,8 @@ export class Ingress {
 
   #acceptorDeps({ certificates, connections, challenges }: TlsConfig): TlsAcceptorDeps {
     return {
-      ...{ certificates, connections },
+      certificates,
+      connections,
       hasService: (host) => this.#routeOf(host) !== undefined,
       challengeOf: (host) => challenges.challengeCertificate(host),
       speaksHttp2: (host) => this.#routeOf(host)?.serving?.template.useHttp2 === true,

@@ -36,7 +36,7 @@ export interface PoolConfig extends IdleRules {
   /** Instances that run even without requests. At most `maxInstances`. */
   readonly minInstances: number;
   readonly queueLimit: number;
-  /** Milliseconds that a request may wait for a place. */
+  /** Milliseconds that a request may wait for a slot. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
   /** Starts an instance of the minimum in its turn, because few of all services may start concurrently. */
@@ -63,8 +63,8 @@ export type Refusal =
   | { readonly kind: "retired" }
   | { readonly kind: "client_gone" };
 
-/** A place in an instance for one request. */
-export interface Lease {
+/** A slot in an instance, for one request. */
+export interface Slot {
   readonly pooled: PooledInstance;
   release(): void;
 }
@@ -72,7 +72,7 @@ export interface Lease {
 interface Waiter {
   readonly affinity: string | undefined;
   readonly signal: AbortSignal;
-  readonly resolve: (outcome: Lease | Refusal | Promise<Lease | Refusal>) => void;
+  readonly resolve: (outcome: Slot | Refusal | Promise<Slot | Refusal>) => void;
 }
 
 /** Delays after consecutive failed starts, in milliseconds. */
@@ -200,15 +200,15 @@ export class Pool {
     this.#join(new PooledInstance(instance));
   }
 
-  /** Returns a place in a running instance, or undefined if the request must wait. */
-  tryAcquire(affinity?: string): Lease | undefined {
+  /** Returns a slot in a running instance, or undefined if the request must wait. */
+  tryAcquire(affinity?: string): Slot | undefined {
     if (this.#retired || this.#queue.length > 0) return undefined;
     const chosen = this.#choose(affinity);
-    return chosen === undefined || chosen.frozen ? undefined : this.#lease(chosen);
+    return chosen === undefined || chosen.frozen ? undefined : this.#slot(chosen);
   }
 
-  /** Waits for a place. */
-  acquire(affinity: string | undefined, signal: AbortSignal): Promise<Lease | Refusal> {
+  /** Waits for a slot. */
+  acquire(affinity: string | undefined, signal: AbortSignal): Promise<Slot | Refusal> {
     if (this.#retired) return Promise.resolve({ kind: "retired" });
     const chosen = this.#queue.length > 0 ? undefined : this.#choose(affinity);
     if (chosen !== undefined) return Promise.resolve(this.#grant(chosen, affinity, signal));
@@ -285,14 +285,14 @@ export class Pool {
     return index === undefined ? undefined : open[index];
   }
 
-  /** Returns a place in the instance. If the instance is frozen, waits for its thaw, which concurrent calls share. */
-  #grant(pooled: PooledInstance, affinity: string | undefined, signal: AbortSignal): Lease | Promise<Lease | Refusal> {
-    const lease = this.#lease(pooled);
-    if (!pooled.frozen) return lease;
+  /** Returns a slot in the instance. If the instance is frozen, waits for its thaw, which concurrent calls share. */
+  #grant(pooled: PooledInstance, affinity: string | undefined, signal: AbortSignal): Slot | Promise<Slot | Refusal> {
+    const slot = this.#slot(pooled);
+    if (!pooled.frozen) return slot;
     pooled.thawing ??= this.#thaw(pooled);
     return pooled.thawing.then(() => {
-      if (!pooled.frozen) return lease;
-      lease.release();
+      if (!pooled.frozen) return slot;
+      slot.release();
       return this.acquire(affinity, signal);
     });
   }
@@ -329,7 +329,7 @@ export class Pool {
     this.#config.onFrozen(pooled.instance);
   }
 
-  #lease(pooled: PooledInstance): Lease {
+  #slot(pooled: PooledInstance): Slot {
     pooled.active++;
     let held = true;
     return {

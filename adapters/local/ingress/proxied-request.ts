@@ -78,15 +78,15 @@ class ProxiedRequest {
     this.#res.once("close", abort);
     const outcome = await this.#route.admit(this.#affinity, gone.signal);
     this.#res.off("close", abort);
-    if ("lease" in outcome) {
-      if (this.#answered) outcome.lease.release();
+    if ("slot" in outcome) {
+      if (this.#answered) outcome.slot.release();
       else this.#run(outcome);
     } else this.#answer(responseToRefusal(outcome));
   }
 
   #run(admission: Admission): void {
-    const { serving, lease } = admission;
-    const { id } = lease.pooled.instance;
+    const { serving, slot } = admission;
+    const { id } = slot.pooled.instance;
     this.#admission = admission;
     this.#attempts++;
     if (this.#attempts === 1 && hasBody(this.#req)) this.#body = new RelayedBody(this.#req);
@@ -96,7 +96,7 @@ class ProxiedRequest {
         req: this.#req,
         res: this.#res,
         body: this.#body,
-        pooled: lease.pooled,
+        pooled: slot.pooled,
         requestId: this.#requestId,
         remoteIp: this.#remoteIp,
         scheme: this.#scheme,
@@ -107,9 +107,9 @@ class ProxiedRequest {
     this.#exchange.begin();
   }
 
-  #exchanged({ lease, serving }: Admission, end: ExchangeEnd): void {
-    if (end.kind === "broken" && end.unsent) serving.pool.giveUp(lease.pooled);
-    lease.release();
+  #exchanged({ slot, serving }: Admission, end: ExchangeEnd): void {
+    if (end.kind === "broken" && end.unsent) serving.pool.giveUp(slot.pooled);
+    slot.release();
     if (this.#over) return;
     switch (end.kind) {
       case "done":
@@ -169,7 +169,7 @@ class ProxiedRequest {
         requestId: this.#requestId,
         traceparent: headers["traceparent"] as string | undefined,
         millis: performance.now() - this.#begun,
-        instance: this.#admission?.lease.pooled.instance.id,
+        instance: this.#admission?.slot.pooled.instance.id,
       }),
     );
   }

@@ -1,7 +1,7 @@
 /** Decides how many instances to start, and which instance gets a request. Pure. The pool itself scales to zero. */
 
 export interface PoolLoad {
-  /** Requests that wait for a place. */
+  /** Requests that wait for a slot. */
   readonly waiting: number;
   /** Instances that are starting. */
   readonly starting: number;

@@ -1,6 +1,6 @@
 /** The route to a service: its serving revision, and the pools of earlier revisions while they drain. */
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
-import type { Lease, Pool, Refusal } from "./pool.ts";
+import type { Pool, Refusal, Slot } from "./pool.ts";
 
 export interface ActiveRevision {
   readonly template: ServiceTemplate;
@@ -11,7 +11,7 @@ export interface ActiveRevision {
 export type RouteRefusal = Refusal | { readonly kind: "nothing_serves" };
 
 export interface Admission {
-  readonly lease: Lease;
+  readonly slot: Slot;
   readonly serving: ActiveRevision;
 }
 
@@ -51,17 +51,17 @@ export class ServiceRoute {
 
   tryAdmit(affinity: string | undefined): Admission | undefined {
     const serving = this.#serving;
-    const lease = serving?.pool.tryAcquire(affinity);
-    return serving === undefined || lease === undefined ? undefined : { lease, serving };
+    const slot = serving?.pool.tryAcquire(affinity);
+    return serving === undefined || slot === undefined ? undefined : { slot, serving };
   }
 
-  /** Waits for a place in the serving revision, even if another revision takes over meanwhile. */
+  /** Waits for a slot in the serving revision, even if another revision takes over meanwhile. */
   async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | RouteRefusal> {
     for (;;) {
       const serving = this.#serving;
       if (serving === undefined) return { kind: "nothing_serves" };
       const outcome = await serving.pool.acquire(affinity, signal);
-      if ("release" in outcome) return { lease: outcome, serving };
+      if ("release" in outcome) return { slot: outcome, serving };
       if (outcome.kind !== "retired") return outcome;
     }
   }

@@ -98,13 +98,13 @@ export const serveUpgrade = async (
   const sticky = route.serving?.template.sessionAffinity === true;
   const affinity = sticky ? affinityInstance(req.headers.cookie) : undefined;
   const outcome = await route.admit(affinity, gone.signal);
-  if (!("lease" in outcome)) return refuseUpgrade(responseToRefusal(outcome));
-  const { lease, serving } = outcome;
+  if (!("slot" in outcome)) return refuseUpgrade(responseToRefusal(outcome));
+  const { slot, serving } = outcome;
   if (gone.signal.aborted) {
-    lease.release();
+    slot.release();
     return refuseUpgrade(responseToRefusal({ kind: "client_gone" }));
   }
-  const { instance } = lease.pooled;
+  const { instance } = slot.pooled;
   const protocol = String(req.headers.upgrade);
   const cookie = sticky && affinity !== instance.id ? affinityCookie(instance.id) : undefined;
   const upstream = request({
@@ -120,7 +120,7 @@ export const serveUpgrade = async (
     clearTimeout(timer);
     upstream.destroy();
     joined?.destroy();
-    lease.release();
+    slot.release();
     log(status === 0 ? 499 : status, serving, instance.id, joined?.bytesRead);
   });
   const fail = (answer: ErrorResponse) => {
@@ -135,7 +135,7 @@ export const serveUpgrade = async (
   };
   socket.setNoDelay(true);
   upstream.on("error", (error: NodeJS.ErrnoException) => {
-    if (isUnreachable(error.code)) serving.pool.giveUp(lease.pooled);
+    if (isUnreachable(error.code)) serving.pool.giveUp(slot.pooled);
     fail(BROKEN_CONNECTION);
   });
   upstream.on("upgrade", (answer, service: Socket, first) => {

@@ -50,7 +50,7 @@ export interface InstanceDeps {
   /** Starts metering an instance. Undefined if usage is not metered. */
   readonly meter?: (template: ServiceTemplate) => Metered;
   readonly graceMillis: number;
-  /** How long a service may listen only on another port or address before its start fails. */
+  /** How long a service may listen only on a different port or address before its start fails. */
   readonly elsewhereMillis: number;
 }
 

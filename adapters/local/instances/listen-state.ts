@@ -1,6 +1,6 @@
 /**
  * Detects whether a service is ready. A connection shows whether its port is open. The sockets of its processes show
- * whether it listens on another port or address.
+ * whether it listens on a different port or address.
  */
 import { connect } from "node:net";
 import { countSocketsIn, type Listener, listenersIn, listenersOf } from "../../shared/runtime/listening.ts";
@@ -41,7 +41,7 @@ const REACHABLE = ["0.0.0.0", "::", "127.0.0.1"];
 export type ListenState =
   /** The service listens on its port. The warning names an address that does not work on a cloud. */
   | { readonly kind: "right"; readonly warning?: string }
-  /** The service listens only on another port or address. */
+  /** The service listens only on a different port or address. */
   | { readonly kind: "elsewhere"; readonly message: string }
   /** The service listens on its port, but does not respond yet. */
   | { readonly kind: "silent"; readonly message: string }

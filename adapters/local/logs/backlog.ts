@@ -3,18 +3,18 @@
 /** The number of entries, and of the characters in them. */
 export interface Amount {
   readonly entries: number;
-  readonly letters: number;
+  readonly chars: number;
 }
 
-const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
+const FULL: Amount = { entries: 20_000, chars: 16 * 1024 * 1024 };
 
 /** Returns whether the entries or the characters of an amount reach `part` times the bound. */
 export const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
-  amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
+  amount.entries >= bound.entries * part || amount.chars >= bound.chars * part;
 
 export class Backlog implements Amount {
   #entries = 0;
-  #letters = 0;
+  #chars = 0;
   #room: PromiseWithResolvers<void> | undefined;
   readonly #full: Amount;
 
@@ -27,8 +27,8 @@ export class Backlog implements Amount {
     return this.#entries;
   }
 
-  get letters(): number {
-    return this.#letters;
+  get chars(): number {
+    return this.#chars;
   }
 
   /** True if the backlog has reached twice the size at which writers must wait. */
@@ -36,14 +36,14 @@ export class Backlog implements Amount {
     return reaches(this, this.#full, 2);
   }
 
-  add(letters: number, entries = 1): void {
+  add(chars: number, entries = 1): void {
     this.#entries += entries;
-    this.#letters += letters;
+    this.#chars += chars;
   }
 
-  remove({ entries, letters }: Amount): void {
+  remove({ entries, chars }: Amount): void {
     this.#entries -= entries;
-    this.#letters -= letters;
+    this.#chars -= chars;
   }
 
   /** Returns a promise if the backlog is full. The promise resolves when only half of the backlog remains. */

@@ -5,7 +5,7 @@ import type { Severity } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import type { LogCountQuery, LogCounts, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
-import { entryOf, firstBehind, keyOf, positionOf, type Row, severityOf } from "./rows.ts";
+import { entryOf, keyAfter, keyOf, positionOf, type Row, severityOf } from "./rows.ts";
 import { searchDeadline } from "./search-deadline.ts";
 import { whereClause } from "./where-clause.ts";
 import { Windows } from "./windows.ts";
@@ -45,8 +45,8 @@ export const countRows = (db: DatabaseSync, { scope, query: { filter, edges, tim
 
   for (const [index, sums] of [...counts.entries()].reverse()) {
     const [oldest, newest] = edges.slice(index) as [LogPosition, LogPosition];
-    const end = firstBehind(keyOf(oldest));
-    for (let from = firstBehind(keyOf(newest)); ; ) {
+    const end = keyAfter(keyOf(oldest));
+    for (let from = keyAfter(keyOf(newest)); ; ) {
       const { rows, border } = windows.next(from, end);
       const last = countWindow(rows, sums);
       if (last !== undefined) return { counts, seen: justBefore(positionOf(last)) };

@@ -7,14 +7,14 @@ import { justBefore, type LogPosition } from "../../../core/domain/logs/cursor.t
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { EarlierFindings, LogFindings, LogScope } from "../../../core/ports/log-store.ts";
-import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type Row } from "./rows.ts";
+import { charsOf, columnTime, entryOf, keyOf, LAST_NS, type Row } from "./rows.ts";
 
 /** Converts rows to entries until the page is full. `partial` is true if more rows follow. */
 const page = (rows: Iterable<unknown>, { owner }: LogScope): Pick<LogFindings, "partial"> & { entries: LogEntry[] } => {
   const hasRoom = pageRoom();
   const entries: LogEntry[] = [];
   for (const row of rows as Iterable<Row>) {
-    if (!hasRoom(lettersOf(row))) return { entries, partial: true };
+    if (!hasRoom(charsOf(row))) return { entries, partial: true };
     entries.push(entryOf(owner, row));
   }
   return { entries, partial: false };

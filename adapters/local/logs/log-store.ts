@@ -135,7 +135,7 @@ export class LocalLogs implements LogStore {
     const read = async (): Promise<T> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
-      // The id before the read identifies the damaged file, so a file that replaces it meanwhile is not repaired.
+      // Get the id before the read. If another file replaces the damaged file meanwhile, `repair` then changes nothing.
       for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
         signal?.throwIfAborted();
         const found = await find(id);

@@ -59,10 +59,10 @@ export const canWriteInThread = script !== null;
  * Writers must wait while this amount is unacknowledged. A larger amount would delay calls, because the thread handles
  * all earlier items before a call.
  */
-const AHEAD: Amount = { entries: 20_000, letters: 1024 * 1024 };
+const AHEAD: Amount = { entries: 20_000, chars: 1024 * 1024 };
 /** The estimated size of an entry without its text, in characters. */
-const ENTRY_LETTERS = 200;
-const NOTHING: Amount = { entries: 0, letters: 0 };
+const ENTRY_CHARS = 200;
+const NOTHING: Amount = { entries: 0, chars: 0 };
 
 const NEWLINE = 10;
 
@@ -110,8 +110,8 @@ export class LogThread implements EngineLogs {
   }
 
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
-    const letters = ENTRY_LETTERS + (entry.text?.length ?? 0);
-    const room = this.#queue({ entry, at: timeOf(this.#clock.now(), at) }, { entries: 1, letters });
+    const chars = ENTRY_CHARS + (entry.text?.length ?? 0);
+    const room = this.#queue({ entry, at: timeOf(this.#clock.now(), at) }, { entries: 1, chars });
     this.#waits.received(entry);
     return room;
   }
@@ -120,7 +120,7 @@ export class LogThread implements EngineLogs {
     // Copies the lines, because `#send` transfers the whole memory block that backs a buffer.
     const lines = new Uint8Array(output.lines);
     const item = { output: { ...output, lines: lines as Buffer }, at: timeOf(this.#clock.now(), at) };
-    const room = this.#queue(item, { entries: countLines(lines), letters: lines.length });
+    const room = this.#queue(item, { entries: countLines(lines), chars: lines.length });
     this.#waits.received(output);
     return room;
   }
@@ -178,13 +178,13 @@ export class LogThread implements EngineLogs {
     for (const id of this.#calls.keys()) this.#sendCall(worker, id);
   }
 
-  #queue(item: LogItem, { entries, letters }: Amount): Promise<void> | undefined {
+  #queue(item: LogItem, { entries, chars }: Amount): Promise<void> | undefined {
     // Instances may continue after the engine has closed its log.
     if (this.#closed) return undefined;
     if (this.#items.length === 0) setImmediate(() => this.#send());
     this.#items.push(item);
-    this.#size = { entries: this.#size.entries + entries, letters: this.#size.letters + letters };
-    this.#backlog.add(letters, entries);
+    this.#size = { entries: this.#size.entries + entries, chars: this.#size.chars + chars };
+    this.#backlog.add(chars, entries);
     return this.#backlog.room();
   }
 
@@ -236,7 +236,7 @@ export class LogThread implements EngineLogs {
     this.#lostAt = performance.now();
     const lost = {
       entries: this.#backlog.entries - this.#size.entries,
-      letters: this.#backlog.letters - this.#size.letters,
+      chars: this.#backlog.chars - this.#size.chars,
     };
     const entries = lost.entries + this.#inThread;
     this.#telemetry.logLost(entries);

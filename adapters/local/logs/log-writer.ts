@@ -21,7 +21,7 @@ import { type Amount, Backlog, reaches } from "./backlog.ts";
 import { LogFile } from "./log-file.ts";
 import { LOG_ENDING, logPath } from "./log-path.ts";
 import { LogRepairs } from "./log-repairs.ts";
-import { lettersOf, type NewRow, rowOf } from "./rows.ts";
+import { charsOf, type NewRow, rowOf } from "./rows.ts";
 import { entriesIn, type ServiceOutput } from "./service-output.ts";
 
 const FLUSH_MS = 200;
@@ -34,9 +34,9 @@ export interface Pace {
 }
 
 /** Requests run in the same thread: a write blocks them for about half a millisecond, and the pause lets them run. */
-const besideRequests: Pace = { batch: { entries: 50, letters: 1024 * 1024 }, rest: 2 };
+const betweenRequests: Pace = { batch: { entries: 50, chars: 1024 * 1024 }, rest: 2 };
 /** In a separate thread, a write blocks no request. Large writes without pauses take less time in total. */
-export const inOwnThread: Pace = { batch: { entries: 500, letters: 1024 * 1024 }, rest: 0 };
+export const inOwnThread: Pace = { batch: { entries: 500, chars: 1024 * 1024 }, rest: 0 };
 
 const RETAIN_MS = 10 * 60_000;
 const LOSING_MS = 30_000;
@@ -100,18 +100,18 @@ interface AccountLog {
 /** Rows that one write can take. */
 interface Batch {
   readonly rows: NewRow[];
-  letters: number;
+  chars: number;
 }
 
 /** Adds a row to the last batch, or to a new batch if the last one is full. */
 const addRow = (batches: Batch[], row: NewRow, bound: Amount): void => {
-  const letters = lettersOf(row);
+  const chars = charsOf(row);
   const last = batches.at(-1);
-  if (last === undefined || last.rows.length === bound.entries || last.letters + letters > bound.letters)
-    batches.push({ rows: [row], letters });
+  if (last === undefined || last.rows.length === bound.entries || last.chars + chars > bound.chars)
+    batches.push({ rows: [row], chars });
   else {
     last.rows.push(row);
-    last.letters += letters;
+    last.chars += chars;
   }
 };
 
@@ -137,7 +137,7 @@ export class LogWriter implements EngineLogs {
   #retaining = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(config: LogWriterConfig, pace = besideRequests) {
+  constructor(config: LogWriterConfig, pace = betweenRequests) {
     this.#config = config;
     this.#pace = pace;
     this.#telemetry = config.telemetry ?? noTelemetry;
@@ -232,7 +232,7 @@ export class LogWriter implements EngineLogs {
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
       addRow(account.waiting, row, this.#pace.batch);
-      this.#backlog.add(lettersOf(row));
+      this.#backlog.add(charsOf(row));
     } catch (cause) {
       this.#lost(1, cause);
       // If the entry can never be written, do not request a retry, which would duplicate the call's other entries.
@@ -292,11 +292,11 @@ export class LogWriter implements EngineLogs {
   #flushSome(): void {
     this.#timer = undefined;
     const begun = performance.now();
-    let done: Amount = { entries: 0, letters: 0 };
+    let done: Amount = { entries: 0, chars: 0 };
     for (const [owner, account] of [...this.#accounts]) {
       if (account.waiting.length === 0) continue;
-      const { entries, letters } = this.#write(account);
-      done = { entries: done.entries + entries, letters: done.letters + letters };
+      const { entries, chars } = this.#write(account);
+      done = { entries: done.entries + entries, chars: done.chars + chars };
       this.#accounts.delete(owner);
       this.#accounts.set(owner, account);
       if (reaches(done, this.#pace.batch)) break;
@@ -318,9 +318,9 @@ export class LogWriter implements EngineLogs {
   /** Writes the first batch of waiting entries and returns its size. */
   #write(account: AccountLog): Amount {
     const batch = account.waiting.shift();
-    if (batch === undefined) return { entries: 0, letters: 0 };
-    const { rows, letters } = batch;
-    const done = { entries: rows.length, letters };
+    if (batch === undefined) return { entries: 0, chars: 0 };
+    const { rows, chars } = batch;
+    const done = { entries: rows.length, chars };
     this.#backlog.remove(done);
     try {
       const failed = this.#writeRows(account, rows);

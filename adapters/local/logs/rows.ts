@@ -34,7 +34,7 @@ export type Key = Pick<Row, "ns" | "ord">;
 type Contents = Pick<Row, "text" | "json" | "http">;
 
 /** Returns the number of characters of an entry's content. */
-export const lettersOf = ({ text, json, http }: Contents): number =>
+export const charsOf = ({ text, json, http }: Contents): number =>
   (text?.length ?? 0) + (json?.length ?? 0) + (http?.length ?? 0);
 
 export const severityOf = (rank: number): Severity =>
@@ -99,7 +99,7 @@ export const keyOf = ({ instant, code }: LogPosition): Key => {
 };
 
 /** Returns the key directly after a key. */
-export const firstBehind = ({ ns, ord }: Key): Key => ({ ns, ord: ord + 1n });
+export const keyAfter = ({ ns, ord }: Key): Key => ({ ns, ord: ord + 1n });
 
 export const positionOf = ({ ns, ord }: Key): LogPosition => ({
   instant: ns as Instant,

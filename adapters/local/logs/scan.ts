@@ -15,14 +15,14 @@ import { lowerThreadPriority } from "../../shared/runtime/low-priority.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
 import { countRows, type LogCount } from "./count.ts";
 import {
+  charsOf,
   columnTime,
   entryOf,
   FIRST_NS,
-  firstBehind,
   type Key,
+  keyAfter,
   keyOf,
   LAST_NS,
-  lettersOf,
   positionOf,
   type Row,
 } from "./rows.ts";
@@ -60,7 +60,7 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, deadline: Deadli
   const judge = (row: Row): End["why"] | undefined => {
     const entry = entryOf(scope.owner, row);
     if (!matches(entry)) return undefined;
-    if (!hasRoom(lettersOf(row))) return "room";
+    if (!hasRoom(charsOf(row))) return "room";
     return found.push(entry) === query.limit ? "limit" : undefined;
   };
   let before: Row | undefined;
@@ -85,7 +85,7 @@ const reach = ({ query, place, backwards }: LogSearch): { readonly from: Key; re
   const earliest = lowerBound(query.filter);
   const newest = { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) };
   if (place === undefined || backwards) {
-    const from = place === undefined || columnTime(place.instant) > until ? newest : firstBehind(keyOf(place));
+    const from = place === undefined || columnTime(place.instant) > until ? newest : keyAfter(keyOf(place));
     return { from, end: { ns: columnTime(earliest?.instant ?? FIRST_NS), ord: 0n } };
   }
   return { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: newest };

@@ -1,13 +1,13 @@
 /** The deadline of a search. */
-import { lettersOf, type Row } from "./rows.ts";
+import { charsOf, type Row } from "./rows.ts";
 
 /** Number of characters to search between two checks of the clock. A line of 256 KiB may take a second. */
-const UNWATCHED_LETTERS = 64 * 1024;
+const UNWATCHED_CHARS = 64 * 1024;
 /** The cost of a row without text, in characters. */
-const ROW_LETTERS = 64;
+const ROW_CHARS = 64;
 
 /**
- * Reports when the timeout has passed. Checks the clock only after `UNWATCHED_LETTERS` characters or a whole window, so
+ * Reports when the timeout has passed. Checks the clock only after `UNWATCHED_CHARS` characters or a whole window, so
  * that every search makes progress.
  */
 export const searchDeadline = (timeoutMs: number) => {
@@ -16,8 +16,8 @@ export const searchDeadline = (timeoutMs: number) => {
   return {
     isOver: () => performance.now() > ends,
     isOverAfter: (row: Row): boolean => {
-      unwatched += lettersOf(row) + ROW_LETTERS;
-      if (unwatched < UNWATCHED_LETTERS) return false;
+      unwatched += charsOf(row) + ROW_CHARS;
+      if (unwatched < UNWATCHED_CHARS) return false;
       unwatched = 0;
       return performance.now() > ends;
     },

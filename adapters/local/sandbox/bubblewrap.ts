@@ -35,7 +35,7 @@ const rootFolders = (): string[] =>
     ),
   );
 
-/** Writes /etc/passwd and /etc/group for the sandboxes. Besides root, they contain only nobody and nogroup. */
+/** Writes /etc/passwd and /etc/group for the sandboxes. They contain only root, nobody and nogroup. */
 const accountFiles = (folder: string): Bind[] => {
   mkdirSync(folder, { recursive: true });
   const files = {

@@ -61,7 +61,7 @@ export interface RunnerNeeds {
  * mount them.
  */
 const ENGINE_NOT_LOCAL =
-  "the engine runs on another machine or in a virtual machine, so it can build and run only sources with a Dockerfile";
+  "the container engine runs on another machine or in a virtual machine, so it can build and run only sources with a Dockerfile";
 
 const findContainers = async (needs: RunnerNeeds, mark: string): Promise<Containers | string> => {
   const { folder, logger } = needs;

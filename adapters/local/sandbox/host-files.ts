@@ -1,4 +1,4 @@
-/** Files of this machine that a sandbox mounts read-only, besides /usr. */
+/** Files of this machine that a sandbox mounts read-only, in addition to /usr. */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { Bind } from "./runner.ts";

@@ -24,7 +24,8 @@ interface Remembered {
 const socketOf = (name: string): string => `\0portside-scope-${name}`;
 
 /**
- * Returns an identity of the data folder that does not depend on its path. A copy of the folder has another identity.
+ * Returns an identity of the data folder that does not depend on its path. A copy of the folder has a different
+ * identity.
  */
 const identityOf = (dataDir: string): string => {
   const { dev, ino } = statSync(dataDir);

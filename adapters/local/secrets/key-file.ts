@@ -94,7 +94,9 @@ const cipherAt = (path: string): SecretCipher | undefined => {
   return key === undefined ? undefined : new SecretCipher(key);
 };
 
-/** Returns the cipher of the key in the file, or undefined if the file is missing, damaged or has another key. */
+/**
+ * Returns the cipher of the key in the file, or undefined if the file is missing, damaged or contains a different key.
+ */
 const matchingCipher = (file: string, check: string | undefined): SecretCipher | undefined => {
   const key = check === undefined ? undefined : readKey(file);
   if (check === undefined || key === undefined || key === "damaged") return undefined;

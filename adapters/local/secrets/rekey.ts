@@ -48,8 +48,8 @@ const reencrypt = (rows: SecretRows, before: SecretCipher, after: SecretCipher):
 
 /**
  * Re-encrypts the private keys of certificates and of accounts at authorities. Removes each key that cannot be
- * decrypted. The server then creates another account, or orders another certificate.
- * @param before undefined if the present key is lost
+ * decrypted. The server then creates a new account, or orders a new certificate.
+ * @param before undefined if the current key is lost
  */
 const reencryptPrivateKeys = (rows: CertificateRows, before: SecretCipher | undefined, after: SecretCipher): void => {
   const reseal = (id: PrivateKeyId, sealed: Uint8Array | null): Uint8Array | null => {
@@ -73,7 +73,7 @@ const reencryptPrivateKeys = (rows: CertificateRows, before: SecretCipher | unde
 
 /**
  * Encrypts the secrets and private keys of a data folder under a new key. Throws a `DataFolderError` of kind `in_use`
- * if a server uses the folder, or of kind `secrets_key` if the present key is missing or wrong, or its file cannot be
+ * if a server uses the folder, or of kind `secrets_key` if the current key is missing or wrong, or its file cannot be
  * replaced.
  */
 export const rekeySecrets = (options: RekeyOptions): RekeySummary => {

@@ -50,7 +50,7 @@ export class SecretResolver {
       if (sealed === undefined) return err(unavailable(`${which} does not exist. Set the secret, then deploy again.`));
       const value = cipher.open({ owner, name, version }, sealed);
       if (value === undefined)
-        return err(unavailable(`${which} cannot be decrypted. Set another value, then deploy again.`));
+        return err(unavailable(`${which} cannot be decrypted. Set a new value, then deploy again.`));
       values.push([variable, value]);
     }
     const bytes = values.reduce((sum, [variable, value]) => sum + variable.length + Buffer.byteLength(value), 0);
@@ -58,7 +58,7 @@ export class SecretResolver {
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
   }
 
-  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or is another one. */
+  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or a different key. */
   openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
     return this.#currentCipher()?.openPrivateKey(id, sealed);
   }

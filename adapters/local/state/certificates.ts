@@ -54,7 +54,12 @@ export type CertificateState = Omit<CertificateRow, "chain" | "key" | "nextKey">
 
 /** The columns of a host without a certificate. */
 export const noCertificate = {
-  ...{ chain: null, key: null, notBefore: null, notAfter: null, authority: null, renewal: null },
+  chain: null,
+  key: null,
+  notBefore: null,
+  notAfter: null,
+  authority: null,
+  renewal: null,
 } as const;
 
 /** The columns of a host without a key for the next certificate. */
@@ -99,9 +104,20 @@ const SELECTED = selected(COLUMNS);
 
 /** Returns a certificate that was never ordered. */
 const emptyRow = (host: DomainName): CertificateRow => ({
-  ...{ host, chain: null, key: null, notBefore: null, notAfter: null, authority: null, renewal: null },
-  ...{ nextKey: null, nextOrder: null, nextAuthority: null, failures: 0, reason: null },
-  ...{ nextAttemptAt: null, authorityRetryAt: null },
+  host,
+  chain: null,
+  key: null,
+  notBefore: null,
+  notAfter: null,
+  authority: null,
+  renewal: null,
+  nextKey: null,
+  nextOrder: null,
+  nextAuthority: null,
+  failures: 0,
+  reason: null,
+  nextAttemptAt: null,
+  authorityRetryAt: null,
 });
 
 interface OrderRow {

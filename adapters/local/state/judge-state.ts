@@ -59,7 +59,7 @@ export const knownGeneration = ({ check, copy }: Pick<StateEvidence, "check" | "
 const judgeByVolumes = ({ unknownVolumes: count }: StateEvidence): StateVerdict =>
   count === 0
     ? { kind: "good" }
-    : outdated(`does not contain ${count} of the volume folders, so it may be older than they are`);
+    : outdated(`does not list ${count} of the volume folders, so it may be older than these folders`);
 
 const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerdict => {
   const known = knownGeneration(evidence);
@@ -74,7 +74,7 @@ const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerd
   // The check file may be as outdated as the state.
   const { recordedVolumes: count } = evidence;
   if (count > 0)
-    return outdated(`does not contain ${count} of the volumes that have a record, so it is older than they are`);
+    return outdated(`does not list ${count} of the volumes that have a record, so it is older than these records`);
   return { kind: "good" };
 };
 

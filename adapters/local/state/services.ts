@@ -36,7 +36,8 @@ export interface StoredService {
 }
 
 /**
- * A rollout in progress. A service that was deleted and created again reuses revision ids, but has another `createdAt`.
+ * A rollout in progress. A service that was deleted and created again reuses revision ids, but has a different
+ * `createdAt`.
  */
 export interface Rollout {
   readonly createdAt: Timestamp;

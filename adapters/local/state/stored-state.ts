@@ -28,7 +28,7 @@ interface Row extends Omit<WantedService, "serving"> {
   readonly etag: string;
 }
 
-/** What the listeners of the engine need for custom domains and TLS. */
+/** The data that the engine's listeners need for custom domains and TLS. */
 export interface ServedHosts {
   /** The custom domains whose requests the engine serves. */
   readonly routes: readonly DomainRoute[];

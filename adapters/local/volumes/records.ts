@@ -40,7 +40,10 @@ const parse = (text: string): VolumeRecord | undefined => {
   try {
     const { id, owner, name, created_at, deleted_at } = documentSchema.parse(JSON.parse(text));
     const record = {
-      ...{ id, owner: owner as AccountId, name: name as VolumeName, createdAt: created_at as Timestamp },
+      id,
+      owner: owner as AccountId,
+      name: name as VolumeName,
+      createdAt: created_at as Timestamp,
       deletedAt: (deleted_at ?? null) as Timestamp | null,
     };
     return render(record) === text ? record : undefined;

@@ -66,7 +66,9 @@ interface Order {
 }
 
 const failed = (message: string, retryAfterMs: number | null = null, othersMayIssue = false): OrderFailed => ({
-  ...{ kind: "order_failed", message, retryAfterMs },
+  kind: "order_failed",
+  message,
+  retryAfterMs,
   othersMayIssue: othersMayIssue || retryAfterMs !== null,
 });
 

@@ -61,7 +61,7 @@ export interface AuthoritativeDnsOptions {
 /** The lookup ends: the servers do not respond, or a limit is reached. */
 class LookupError extends Error {}
 
-/** The servers say that there are no such records. */
+/** The servers report that there are no such records. */
 const isEmpty = (error: unknown): boolean => ["ENODATA", "ENOTFOUND"].includes((error as { code?: string }).code ?? "");
 
 const formatCaa = ({ critical, ...record }: CaaRecord): string[] =>
@@ -150,7 +150,7 @@ class Lookup {
     return [];
   }
 
-  /** Returns an empty array if the servers say that there are no records. */
+  /** Returns an empty array if the servers report that there are no records. */
   async #ask(ask: () => Promise<readonly string[]>): Promise<readonly string[]> {
     if (this.#isCancelled) throw new LookupError("did not respond in time");
     if (++this.#queries > limits.queries) throw new LookupError(`needs more than ${limits.queries} queries`);

@@ -1,8 +1,8 @@
 /**
  * Encodes and reads DER (ITU-T X.690), as far as certificates need it.
  *
- * Certificates need about ten types. The libraries that create them bring fifteen packages, for types that no
- * certificate here contains.
+ * Certificates need about ten types. A library that creates certificates installs fifteen packages, mostly for types
+ * that Portside does not use.
  */
 
 /** The tags of X.690, section 8.1.2, with the constructed bit for sequences and sets. */

@@ -63,8 +63,8 @@ export const installCommand = (names: readonly string[]): string =>
 const DEEPEST = 8;
 
 /**
- * Returns the version of an installed package, or undefined if a bundler packed the package or npm installed it under
- * another name.
+ * Returns the version of an installed package, or undefined if a bundler packed the package or npm installed it under a
+ * different name.
  */
 const versionFrom = (name: string, entry: string): string | undefined => {
   for (let folder = new URL(".", entry), depth = 0; depth < DEEPEST; folder = new URL("..", folder), depth++) {

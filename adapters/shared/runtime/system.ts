@@ -46,8 +46,8 @@ const randomByte = (): number => {
   return byte;
 };
 
-const letters = (alphabet: string, length: number): string => {
-  // Discard bytes at or above the largest multiple of the alphabet's length, so that all letters are equally likely.
+const randomText = (alphabet: string, length: number): string => {
+  // Discard bytes at or above the largest multiple of the alphabet's length, so that all characters are equally likely.
   const fair = 256 - (256 % alphabet.length);
   let text = "";
   while (text.length < length) {
@@ -61,6 +61,6 @@ const LOWER = "abcdefghijklmnopqrstuvwxyz0123456789";
 const BASE62 = `${LOWER}ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 
 export const randomIds: Ids = {
-  id: () => letters(LOWER, 20),
-  secret: (length) => letters(BASE62, length),
+  id: () => randomText(LOWER, 20),
+  secret: (length) => randomText(BASE62, length),
 };

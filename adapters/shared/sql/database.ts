@@ -7,7 +7,7 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
 import { createMacros } from "./tables/macros.ts";
 
-/** The schema version. A database with another version is rebuilt. */
+/** The schema version. A database with a different version is rebuilt. */
 const SCHEMA = 1;
 
 const create = `
@@ -48,7 +48,7 @@ const prepare = async (connection: DuckDBConnection): Promise<void> => {
   const known = await connection.runAndReadAll("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'");
   if (known.getRows()[0]?.[0] === 0n) await connection.run(create);
   const made = await connection.runAndReadAll("SELECT schema FROM meta");
-  if (made.getRows()[0]?.[0] !== SCHEMA) throw new Error("the database has another schema version");
+  if (made.getRows()[0]?.[0] !== SCHEMA) throw new Error("the database has a different schema version");
   await connection.run(views);
   for (const macro of createMacros) await connection.run(macro);
   await connection.run("SET TimeZone = 'UTC'");
@@ -73,7 +73,7 @@ export const removeDatabase = (path: string): void => {
 
 /**
  * Opens the database at a path, or a database in memory if `path` is undefined. Rebuilds a database that is damaged or
- * has another schema version.
+ * has a different schema version.
  */
 export const openDatabase = async (path: string | undefined): Promise<DuckDBConnection> => {
   if (path === undefined) return open(":memory:");

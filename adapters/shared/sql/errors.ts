@@ -1,6 +1,4 @@
-/**
- * Converts the engine's errors to messages for the statement's author, with GoogleSQL's type and function names.
- */
+/** Converts DuckDB's errors to messages for the statement's author, with GoogleSQL's type and function names. */
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 
 const typeNames: readonly (readonly [RegExp, string])[] = [

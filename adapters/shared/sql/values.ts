@@ -33,8 +33,15 @@ const integers = [
 /** GoogleSQL's names for the engine's types. Other types become STRING, except JSON, lists and structs. */
 const names: Readonly<Record<string, string>> = {
   ...Object.fromEntries(integers.map((name) => [name, "INT64"])),
-  ...{ BOOLEAN: "BOOL", FLOAT: "FLOAT64", DOUBLE: "FLOAT64", DECIMAL: "NUMERIC", BLOB: "BYTES" },
-  ...{ DATE: "DATE", TIMESTAMP: "TIMESTAMP", TIMESTAMP_TZ: "TIMESTAMP", INTERVAL: "INTERVAL" },
+  BOOLEAN: "BOOL",
+  FLOAT: "FLOAT64",
+  DOUBLE: "FLOAT64",
+  DECIMAL: "NUMERIC",
+  BLOB: "BYTES",
+  DATE: "DATE",
+  TIMESTAMP: "TIMESTAMP",
+  TIMESTAMP_TZ: "TIMESTAMP",
+  INTERVAL: "INTERVAL",
 };
 
 export const typeName = (type: DuckDBType): string => {

@@ -85,7 +85,7 @@ export const completionOf = (path: ObjectPath, size: number, outcome: CompleteOu
       return xmlError(
         409,
         "InvalidRequest",
-        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete '${outcome.other}', or choose another path.`,
+        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete '${outcome.other}', or choose a different path.`,
       );
     case "busy":
       return xmlError(503, "SlowDown", `'${path}' could not be written: a service is changing its folder. Try again.`);

@@ -133,7 +133,7 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
       return answer(
         res,
         409,
-        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete '${outcome.other}', or choose another path.`,
+        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete '${outcome.other}', or choose a different path.`,
       );
     case "busy":
       return answer(res, 503, `'${path}' could not be written: a service is changing its folder. Try again.`, RETRY);

@@ -58,6 +58,6 @@ export const accountUsageOf = (limits: AccountLimits, used: Quotas): AccountUsag
   };
 };
 
-/** Returns the largest `max_instances` of the services, where 0 counts as `preset`. Returns 0 for no services. */
-export const largestInstances = (services: readonly Service[], preset: number): number =>
-  Math.max(0, ...services.map((service) => effectiveMax(shownTemplate(service).maxInstances, preset)));
+/** Returns the largest `max_instances` of the services, where 0 counts as `defaultMax`. Returns 0 for no services. */
+export const largestInstances = (services: readonly Service[], defaultMax: number): number =>
+  Math.max(0, ...services.map((service) => effectiveMax(shownTemplate(service).maxInstances, defaultMax)));

@@ -6,7 +6,7 @@ import type { sessionListSchema } from "../wire/responses.ts";
 import type { AccountId, CredentialKind, Principal } from "./account.ts";
 import { sessionLimits } from "./limits.ts";
 
-/** The credential that created a session. The session has the rights of this credential. */
+/** The credential that started a session. The session has the rights of this credential. */
 export interface SessionCredential {
   readonly kind: CredentialKind;
   readonly id: string;
@@ -62,7 +62,7 @@ export const surplusSessions = (
   return others.slice(0, Math.max(0, others.length + 1 - sessionLimits.perAccount));
 };
 
-/** Returns when a sign-in link that is created now becomes invalid. */
+/** Returns the expiry time of a sign-in link that is created now. */
 export const linkExpiry = (now: Instant, credentialExpiry: Instant | undefined): Instant =>
   earlier(plusMillis(now, sessionLimits.linkMs), credentialExpiry);
 

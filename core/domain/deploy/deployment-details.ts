@@ -19,7 +19,7 @@ export const deploymentDetailsSchema = deploymentSchema
       description: "The number of the release that serves; null if none does or the provider keeps no releases.",
     }),
     instances: z.array(instanceSchema).nullable().meta({
-      description: "The instances, oldest first; null if the provider cannot list them at present.",
+      description: "The instances, oldest first; null if the provider cannot list them now.",
     }),
     last_deploy: lastDeploySchema
       .extend({
@@ -91,7 +91,7 @@ export const reportOfReason = (reason: DeployReason | null): DeployReport => ({
 /** The details of a single deployment that its row in the list does not contain. */
 export interface DeploymentFacts {
   readonly release: number | null;
-  /** Null if the provider cannot list the instances at present. */
+  /** Null if the provider cannot list the instances now. */
   readonly instances: readonly InstanceStatus[] | null;
   readonly lastReport: DeployReport;
   readonly certificateProblem?: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * The records of a deploy's stream, and their valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`. A rollback
+ * The records of a deploy's stream, and their valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`. A redeploy
  * builds nothing, so its stream begins with `DEPLOYING`.
  */
 import { z } from "zod";

@@ -144,7 +144,10 @@ const idle = parsedField<IdleMode | null, IdleMode | null>(parseIdleField, {
 });
 
 const bounded = ({ min, max, default: value }: { min: number; max: number; default: number }, description: string) => ({
-  ...{ type: "integer", minimum: min, maximum: max, default: value },
+  type: "integer",
+  minimum: min,
+  maximum: max,
+  default: value,
   description,
 });
 
@@ -159,14 +162,17 @@ const health = jsonField<HealthCheck | null, HealthRequest | null>(readHealth, {
   type: ["object", "null"],
   properties: {
     path: {
-      ...{ type: "string", pattern: "^/[!-~]*$", maxLength: healthLimits.pathChars },
+      type: "string",
+      pattern: "^/[!-~]*$",
+      maxLength: healthLimits.pathChars,
       description: "The path and query of the request.",
     },
     interval: bounded(healthLimits.interval, "Seconds from one check to the next."),
     timeout: bounded(healthLimits.timeout, "Seconds until a response counts as missing, at most `interval`."),
     failures: bounded(healthLimits.failures, "Consecutive failures after which an instance is replaced."),
     host: {
-      ...{ type: "string", maxLength: healthLimits.hostChars },
+      type: "string",
+      maxLength: healthLimits.hostChars,
       description: "The `Host` header of the request; by default the address of the instance.",
     },
   },
@@ -267,7 +273,7 @@ const parseMessage = (raw: unknown): Result<string | null, readonly Issue[]> => 
   return raw.length > max ? err([issue([], `must be at most ${max} characters`, "string_too_long")]) : ok(raw);
 };
 
-/** The message of a release, in a deploy or a rollback. */
+/** The message of a release, in a deploy or a redeploy. */
 export const messageField = parsedField<string | null, string | null>(parseMessage, {
   description: "A message about the change, which the list of releases shows.",
   examples: ["Fix the login page"],

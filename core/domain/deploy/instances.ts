@@ -16,8 +16,8 @@ export const parseMinInstances = (raw: unknown): Result<number, readonly Issue[]
 };
 
 /** Returns the maximum number of instances of a service. If `maxInstances` is 0, returns the platform's default. */
-export const effectiveMax = (maxInstances: number, preset: number): number =>
-  maxInstances === 0 ? preset : maxInstances;
+export const effectiveMax = (maxInstances: number, defaultMax: number): number =>
+  maxInstances === 0 ? defaultMax : maxInstances;
 
 /** Returns the adjustment if the minimum was lowered. A minimum from an earlier deploy may exceed the new maximum. */
 export const explainMinimum = (from: number, to: number): Adjustment[] =>

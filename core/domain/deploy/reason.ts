@@ -12,7 +12,8 @@ export const deployReasons = {
   exited: "The service exited with code 0 instead of listening.",
   crashed: "The service exited with a code other than 0, or a signal ended it.",
   out_of_memory: "The service exceeded its declared memory and was killed.",
-  did_not_listen: "The service did not listen on PORT before the deadline, or it listened on another port or address.",
+  did_not_listen:
+    "The service did not listen on PORT before the deadline, or it listened on a different port or address.",
   unhealthy: "The service listened, but its health check did not pass before the deadline.",
   rollout_timeout: "The rollout exceeded its deadline.",
   schedule_failed: "The schedule could not be set.",

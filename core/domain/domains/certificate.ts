@@ -17,14 +17,14 @@ export interface RenewalPlan {
   readonly window: Period | null;
   /** When to ask the authority again. */
   readonly askAgainAt: Instant;
-  /** From 0 to less than 1: the point in the window. Stays the same for as long as the window does. */
+  /** From 0 to less than 1: the point in the window. Stays the same while the window does. */
   readonly random: number;
 }
 
 /** The certificate of a host, and the attempts to get the next one. */
 export interface HostCertificate {
   readonly host: DomainName;
-  /** The validity of the present certificate; null before the first one. */
+  /** The validity of the current certificate; null before the first one. */
   readonly life: Period | null;
   /** The name of the authority that issued the certificate; null before the first one. */
   readonly authority: string | null;
@@ -44,8 +44,14 @@ export type AttemptState = Pick<HostCertificate, "failures" | "reason" | "nextAt
 
 /** Returns the state of a host that never had a certificate. */
 export const withoutCertificate = (host: DomainName): HostCertificate => ({
-  ...{ host, life: null, authority: null, renewal: null },
-  ...{ failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null },
+  host,
+  life: null,
+  authority: null,
+  renewal: null,
+  failures: 0,
+  reason: null,
+  nextAttemptAt: null,
+  authorityRetryAt: null,
 });
 
 /** Returns whether a host has a certificate that has not expired. */
@@ -54,14 +60,17 @@ export const isValid = ({ life }: Pick<HostCertificate, "life">, now: Instant): 
 
 const later = (one: Instant, other: Instant | null): Instant => (other !== null && other > one ? other : one);
 
-/** Returns whether none of the present authorities issued the certificate, such as after a trial with a test authority. */
+/**
+ * Returns whether none of the configured authorities issued the certificate, such as after a trial with a test
+ * authority.
+ */
 const isForeign = ({ authority }: HostCertificate, authorities: readonly string[]): boolean =>
   authority !== null && !authorities.includes(authority);
 
 /**
- * Returns when the next order is due. A host without a valid certificate needs one immediately, and so does a host whose
- * certificate is not from a present authority.
- * @param authorities the names of the present authorities
+ * Returns when the next order is due. A host without a valid certificate needs one immediately, and so does a host
+ * whose certificate is not from a configured authority.
+ * @param authorities the names of the configured authorities
  */
 export const orderDueAt = (certificate: HostCertificate, authorities: readonly string[], now: Instant): Instant => {
   const { life, renewal, nextAttemptAt } = certificate;
@@ -104,7 +113,9 @@ export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: bool
   const counted = Math.min(failures, CHECKED_FAILURES);
   const savedMs = retryDelayMs(failures) - retryDelayMs(counted);
   return {
-    ...{ failures: counted, reason, authorityRetryAt },
+    failures: counted,
+    reason,
+    authorityRetryAt,
     nextAttemptAt: later(plusMillis(nextAttemptAt, -savedMs), authorityRetryAt),
   };
 };

@@ -37,7 +37,9 @@ const isIpv6 = (address: string): boolean => address.includes(":");
  */
 export const addressRecords = (domain: DomainName, isApex: boolean, target: DomainTarget): readonly DomainRecord[] => {
   const record = (type: DomainRecord["type"], value: string): DomainRecord => ({
-    ...{ type, name: domain, value },
+    type,
+    name: domain,
+    value,
     purpose: "address",
   });
   if (target.host !== null && !isApex) return [record("CNAME", target.host)];

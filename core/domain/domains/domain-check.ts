@@ -42,7 +42,8 @@ export const mapTo = <D extends CustomDomain>(stored: D, name: CustomDomain["nam
 
 /**
  * Returns whether an account may take over a domain of another account: DNS must have the proof of the new account, and
- * must no longer have the proof of the present owner. So a claim without control of the domain cannot block its owner.
+ * must no longer have the proof of the current owner. Therefore, a claim without control of the domain cannot block its
+ * owner.
  *
  * @param found the TXT records of `ownershipName`
  */

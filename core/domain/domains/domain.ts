@@ -37,7 +37,7 @@ const DNS_EXAMPLE = "203.0.113.10";
 const recordSchema = z.object({
   type: z.enum(["TXT", "A", "AAAA", "CNAME", "ALIAS"]).meta({
     description:
-      "The type of the record. Your DNS provider may call `ALIAS`, the type at a zone's apex, by another name.",
+      "The type of the record. Your DNS provider may call `ALIAS`, the type at a zone's apex, by a different name.",
   }),
   name: z.string().meta({ description: "The full name of the record.", examples: ["app.example.com"] }),
   value: z.string().meta({ description: "The value of the record.", examples: [DNS_EXAMPLE] }),
@@ -86,7 +86,10 @@ export const newDomain = (
   name: DeploymentName,
   createdAt: Timestamp,
 ): CustomDomain => ({
-  ...{ domain, owner, name, createdAt },
+  domain,
+  owner,
+  name,
+  createdAt,
   status: "pending",
   detail: "Create the DNS records, then check the domain.",
   checkedAt: null,

@@ -21,7 +21,7 @@ const USED_LIFE = 2 / 3;
  * thirds of its life if the authority suggests none. Ignores a window that does not end after its start. A renewal is
  * never later than two thirds of the life, so that a late window leaves time for failures.
  *
- * @param random from 0 to less than 1; the caller must keep it for as long as the window stays the same
+ * @param random from 0 to less than 1; the caller must keep it while the window stays the same
  * @param suggested undefined if the authority has no renewal information
  */
 export const renewalTime = (life: Period, suggested: Period | undefined, random: number): Instant => {

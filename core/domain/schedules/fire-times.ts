@@ -2,8 +2,8 @@
  * Computes when a schedule fires. Its cron expression refers to local time in its time zone, where clocks may change.
  *
  * As in croner 11, and almost as in Vixie cron, there are two kinds of schedules:
- * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the end
- *   of the gap, unless the gap ends on another date. If clocks repeat that time, it fires only the first time.
+ * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the
+ *   end of the gap, unless the gap ends on a different date. If clocks repeat that time, it fires only the first time.
  * - Any other schedule fires whenever the wall clock shows one of its minutes. It does not fire at skipped times, and
  *   it fires again at repeated times. A half-hourly schedule thus keeps its interval when clocks change by an hour.
  *
@@ -28,7 +28,7 @@ const nextWallSecond = (fields: CronFields, from: number): number | undefined =>
 
 /**
  * Returns the moment of a wall-clock time: the first if clocks repeat the time, or the end of the gap if they skip it.
- * Returns undefined if the gap ends on another date.
+ * Returns undefined if the gap ends on a different date.
  */
 const momentOf = (zone: string, wall: number): number | undefined => {
   // The offset of every zone is less than a day.

@@ -39,7 +39,7 @@ export const parseSecretValue = (raw: unknown): Result<string, readonly Issue[]>
   if (raw === "") return fail("must not be empty; delete the secret to remove its value", "string_too_short");
   if (raw.includes("\0"))
     return fail("must not contain a null byte; encode binary data, for example as base64", "value_error");
-  // A lone surrogate has no UTF-8 form, so the service would see another value.
+  // A lone surrogate has no UTF-8 form, so the service would see a different value.
   if (!raw.isWellFormed())
     return fail("must be valid Unicode; encode binary data, for example as base64", "value_error");
   const bytes = new TextEncoder().encode(raw).length;

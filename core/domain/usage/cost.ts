@@ -190,7 +190,12 @@ export const amountsOf = (charges: readonly Charge[]): Amounts => {
 };
 
 const sumOf = ({ cost, turns, input, output, cached, unpriced }: UsageSum, infrastructure: Amounts | null) => ({
-  ...{ cost: decimalText(cost), turns, input: Number(input), output: Number(output), cached: Number(cached), unpriced },
+  cost: decimalText(cost),
+  turns,
+  input: Number(input),
+  output: Number(output),
+  cached: Number(cached),
+  unpriced,
   infrastructure: infrastructure === null ? null : [...infrastructure],
 });
 

@@ -163,7 +163,9 @@ export const seriesOf = (
   Object.entries(facts)
     .filter(([, { feature }]) => isSupported(capabilities, feature))
     .map(([metric, { unit, measure }]) => ({
-      ...{ name, metric, unit },
+      name,
+      metric,
+      unit,
       points: steps.map((rollup) => (rollup === null ? null : rounded(measure(rollup)))),
     }));
 

@@ -10,7 +10,7 @@ export const volumeSchema = z
   .object({
     name: z.string(),
     id: z.string().meta({
-      description: "The id of the bucket. A volume that is created again under the same name has another id.",
+      description: "The id of the bucket. A volume that is created again under the same name has a different id.",
     }),
     created_at: time,
     attached_to: z

@@ -18,7 +18,9 @@ const healthFeature = z.discriminatedUnion("supported", [
   offeredSchema.extend({
     ranges: z
       .object({
-        ...{ interval: range, timeout: range, failures: range },
+        interval: range,
+        timeout: range,
+        failures: range,
         interval_margin: z
           .int()
           .exactOptional()
@@ -43,7 +45,12 @@ export type Feature = z.output<typeof feature>;
 
 /** Returns the capabilities `metrics` of a provider that supports either all series or none. */
 export const metricsWith = (one: Feature, retentionDays: number) => ({
-  ...{ requests: one, latency: one, instances: one, cpu: one, memory: one, cold_starts: one },
+  requests: one,
+  latency: one,
+  instances: one,
+  cpu: one,
+  memory: one,
+  cold_starts: one,
   retention_days: retentionDays,
 });
 

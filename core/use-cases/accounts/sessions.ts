@@ -79,8 +79,8 @@ const lifeOf = ({ createdAt, expiresAt }: Session): number =>
   millisOf(parseInstant(expiresAt) as Instant) - millisOf(parseInstant(createdAt) as Instant);
 
 /**
- * Authenticates a key. Only an invalid key counts as a failed attempt: an outage or a valid key does not help to guess
- * keys.
+ * Authenticates a key. Only an invalid key counts as a failed attempt, because neither an outage nor a valid key helps
+ * an attacker guess keys.
  */
 const principalOfKey = (
   { ports, signIns }: Context,

@@ -31,7 +31,7 @@ export class SignInCounter {
     );
   }
 
-  /** Takes an attempt back. The caller must do this unless the attempt failed because its key is invalid. */
+  /** Undoes the count of an attempt. The caller must do this unless the attempt failed because its key is invalid. */
   forgive(address: string): void {
     const bucket = this.#buckets.get(address);
     // A forgotten address has no attempts.

@@ -1,4 +1,4 @@
-/** The phases that a deploy and a rollback share: volumes, rollout and schedule. */
+/** The phases that a deploy and a redeploy share: volumes, rollout and schedule. */
 import type { DeployPlan } from "../../domain/deploy/plan.ts";
 import { authorOf, type ReleaseAuthor, type ReleaseOrigin } from "../../domain/deploy/releases/release.ts";
 import { err } from "../../result.ts";
@@ -19,7 +19,7 @@ export const inRolloutTurn = async <T>({ deploys, run }: RunContext, work: () =>
   }
 };
 
-/** Returns the author of the release that a run creates. */
+/** Returns the author of the release that a deploy creates. */
 export const findAuthor = async ({ ports, principal }: RunContext): Promise<ReleaseAuthor> => {
   const keys = await ports.identity.keys.list(principal.account);
   // If the keys cannot be read, the release has the author's id but no label.

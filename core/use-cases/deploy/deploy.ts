@@ -73,8 +73,8 @@ export async function* followDeploy(
 }
 
 /**
- * Cancels a deploy. Fails with `conflict` if the deploy ends in another way, for example because traffic has already
- * moved.
+ * Cancels a deploy. Fails with `conflict` if the deploy ends in a different way, for example because traffic has
+ * already moved.
  */
 export const cancelDeploy = useCase({
   fields: cancelFields,

@@ -77,7 +77,7 @@ const lastReport = async (caller: Caller, name: DeploymentName, { last_deploy }:
   return record === undefined ? readReport(caller, name, last_deploy) : reportOfRecord(record);
 };
 
-/** For `orElse`: replaces an unavailable part of the response by null, and logs the problem. */
+/** For `orElse`: replaces an unavailable part of the response with null, and logs the problem. */
 const nullIfUnavailable =
   ({ context }: Caller, { name }: Service, problem: string) =>
   (error: ControlPlaneError): Result<null, ControlPlaneError> => {
@@ -143,7 +143,7 @@ const detailsOfService = (caller: Caller, service: Service, now: Instant) =>
 /** The platform does not know a deployment during its first build. */
 const detailsOfFirstDeploy = async (caller: Caller, run: RunningDeploy, now: Instant): Promise<DeploymentDetails> => {
   const { region, instance_list } = caller.context.ports.provider.capabilities;
-  // `firstDeploys` returns only runs that create a service.
+  // `firstDeploys` returns only deploys that create a service.
   const spec = run.first as NonNullable<RunningDeploy["first"]>;
   const row = firstDeploymentOf({ spec, deployId: run.deployId, region, beganAt: timestampOf(run.beganAt) });
   const instances = instance_list.supported ? [] : null;

@@ -18,7 +18,7 @@ export type LocatedSource =
       open(): ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>;
     };
 
-/** The context of the phases that a deploy and a rollback share. */
+/** The context of the phases that a deploy and a redeploy share. */
 export interface RunContext extends Context {
   readonly run: RunningDeploy;
   readonly principal: Principal;

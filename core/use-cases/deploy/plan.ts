@@ -104,7 +104,7 @@ const checkMinimum = ({ context, principal, options }: Caller, spec: ServiceSpec
     return sum >= max ? err(invalidInput([issue(["min_instances"], message, "quota_exceeded")])) : ok(undefined);
   });
 
-/** Returns an error if too many runs of a name wait for their turn. */
+/** Returns an error if too many deploys of a name wait for their turn. */
 export const queueProblem = (
   { settings }: Context,
   queue: Pick<KeyedSemaphore, "waiting">,

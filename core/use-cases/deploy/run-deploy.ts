@@ -1,4 +1,4 @@
-/** Runs the phases of a deploy: source, build, and the phases that it shares with a rollback. */
+/** Runs the phases of a deploy: source, build, and the phases that it shares with a redeploy. */
 import { building } from "../../domain/deploy/events.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import { err } from "../../result.ts";

@@ -1,5 +1,5 @@
 /**
- * Runs a deploy or a rollback to its last record, independently of the client. Every outcome is a record of the stream.
+ * Runs a deploy or a redeploy to its last record, independently of the client. Every outcome is a record of the stream.
  */
 import { type DeployUpdate, done, failed } from "../../domain/deploy/events.ts";
 import { err } from "../../result.ts";
@@ -10,11 +10,11 @@ import { recordOutcome, recordStatus } from "./record-outcome.ts";
 import type { RolledOut } from "./roll-out.ts";
 
 export interface Steps {
-  /** The permit that the run waits for, and releases at its end. */
+  /** The permit that the deploy waits for, and releases at its end. */
   readonly permit: Permit;
   /** The first record. */
   readonly first: DeployUpdate;
-  /** The record of a run that must wait. */
+  /** The record of a deploy that must wait. */
   readonly waiting: DeployUpdate;
   /** The status that is persisted when the wait has ended. */
   readonly began: DeployUpdate;
@@ -24,7 +24,7 @@ export interface Steps {
 const doneOf = ({ url, revision, runner }: RolledOut): DeployUpdate =>
   done(url, `Revision ${revision} serves all traffic${runner === undefined ? "" : ` (${runner})`}`);
 
-/** Never throws: a bug ends the run with `internal`. */
+/** Never throws: a bug ends the deploy with `internal`. */
 export const runToEnd = async (
   context: RunContext,
   { permit, first, waiting, began, phases }: Steps,

@@ -14,8 +14,8 @@ export class RunningDeploys {
   /** Permits one deploy per name at a time, in order of arrival. */
   readonly names = new KeyedSemaphore(1);
   /**
-   * Permits one rollout per name at a time, until its schedule is set. A rollback needs no permit of `names` and
-   * therefore does not wait for builds.
+   * Permits one rollout per name at a time, until its schedule is set. A redeploy that a client starts needs no permit
+   * of `names`, and therefore does not wait for builds.
    */
   readonly rollouts = new KeyedSemaphore(1);
   /** Permits one redeploy for a new value of a secret per account at a time. */

@@ -65,7 +65,7 @@ const startOne = (
   return run;
 };
 
-/** Removes the record when all runs have ended. Keeps the record if this process is closing, which ends the runs. */
+/** Removes the record when all redeploys have ended. Keeps the record if this process is closing, which ends them. */
 const endAfter = async (
   { context }: Caller,
   store: SecretStore,

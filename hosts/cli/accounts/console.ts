@@ -12,11 +12,11 @@ const hasDisplay = ({ env }: Io): boolean =>
   process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
 
 /**
- * Returns the sign-in link with the URL by which this machine reaches the API, because the server cannot know a prefix
+ * Returns the sign-in link with the URL at which this machine reaches the API, because the server cannot know a prefix
  * that a proxy removes. Returns the server's link unchanged if the console would reject a sign-in at that URL.
  */
-const linkAt = (api: string, told: string): string =>
-  isSafeOrigin(api) ? `${api.replace(/\/+$/, "")}/console/${new URL(told).hash}` : told;
+const linkAt = (api: string, serverLink: string): string =>
+  isSafeOrigin(api) ? `${api.replace(/\/+$/, "")}/console/${new URL(serverLink).hash}` : serverLink;
 
 export const command: Command = {
   usage: "console [--no-open] [--json]",
@@ -28,8 +28,8 @@ export const command: Command = {
   ],
   run: async (input, io) => {
     const account = findAccount(io, input.text("url"));
-    const { url: told, expires_at } = await clientOf(account).createConsoleLink();
-    const url = linkAt(account.url, told);
+    const { url: serverLink, expires_at } = await clientOf(account).createConsoleLink();
+    const url = linkAt(account.url, serverLink);
     if (input.flag("json")) {
       printJson(io, { url, expires_at });
       return 0;

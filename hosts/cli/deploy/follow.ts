@@ -1,4 +1,4 @@
-/** Prints plans, and the records of deploys and rollbacks. */
+/** Prints plans, and the records of deploys and redeploys. */
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { PortsideError } from "../../client/errors.ts";
@@ -20,7 +20,7 @@ const connectionLost = (last: DeployEvent | undefined, name: string | undefined)
 };
 
 /**
- * Prints the records of a deploy or rollback as they arrive. Resolves to the exit code.
+ * Prints the records of a deploy or redeploy as they arrive. Resolves to the exit code.
  * @param name the name of the deployment, if it is known
  */
 export const followRecords = async (

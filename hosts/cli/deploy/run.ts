@@ -1,4 +1,4 @@
-/** `portside run`: runs the local engine in this process for one folder. */
+/** `portside run`: runs a local platform in this process, for one folder. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

@@ -55,7 +55,7 @@ const expectLines = (how: string, seen: readonly number[], from: number, to: num
   if (problem !== undefined) throw new StepError(`${how}: ${problem}`);
 };
 
-const patience = ({ capabilities }: Proof): number => capabilities.logs.settle_seconds + GRACE_SECONDS;
+const timeoutSeconds = ({ capabilities }: Proof): number => capabilities.logs.settle_seconds + GRACE_SECONDS;
 
 /** The pause between reads. Log reads on a cloud count against a quota that all deployments share. */
 const pauseOf = ({ capabilities: { logs } }: Proof): number => (logs.settle_seconds === 0 ? 1 : 3);
@@ -75,7 +75,7 @@ const readLines = async (proof: Proof, since: string): Promise<string> => {
     }
     return seen.length >= LINES ? true : undefined;
   };
-  await waitUntil(proof, patience(proof), problem, readPages, pauseOf(proof));
+  await waitUntil(proof, timeoutSeconds(proof), problem, readPages, pauseOf(proof));
   expectLines("Reading the log", seen, 1, LINES);
   return cursor;
 };
@@ -83,7 +83,7 @@ const readLines = async (proof: Proof, since: string): Promise<string> => {
 /** Follows the log while the service prints. */
 const followLines = async (proof: Proof, since: string): Promise<void> => {
   const [from, to] = [proof.state.lines + 1, proof.state.lines + LINES];
-  const late = AbortSignal.timeout(patience(proof) * 1000);
+  const late = AbortSignal.timeout(timeoutSeconds(proof) * 1000);
   const signal = AbortSignal.any([proof.io.signal, late]);
   const reader = readerOf({ ...proof, io: { ...proof.io, signal } }, lineStart(proof.run));
   const printing = (async () => {

@@ -17,5 +17,5 @@ export const namesOf = (run: string): RunNames => ({ run, volume: `${run}-data` 
 export const createNames = (): RunNames =>
   namesOf(PREFIX + Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPHABET.length]).join(""));
 
-/** Returns the run that a deployment or volume belongs to; undefined if the name has another form. */
+/** Returns the run that a deployment or volume belongs to; undefined if the name has a different form. */
 export const runOf = (name: string): string | undefined => PATTERN.exec(name)?.[1];

@@ -81,7 +81,9 @@ const open = async (
   const { controlPlane, loaded, log, metrics } = platform;
   let isDraining = false;
   const app = await createServer({
-    ...{ controlPlane, logger: log, isDraining: () => isDraining },
+    controlPlane,
+    logger: log,
+    isDraining: () => isDraining,
     console: settings.console ?? true,
     origins: settings.consoleOrigin === undefined ? [] : [settings.consoleOrigin],
     trustProxy: settings.trustProxy,

@@ -11,7 +11,7 @@ const readHistory = (path: string): string[] => {
   try {
     return (JSON.parse(readFileSync(path, "utf8")) as unknown[]).map(String);
   } catch {
-    // No history yet, or a file in another format.
+    // No history yet, or a file in a different format.
     return [];
   }
 };

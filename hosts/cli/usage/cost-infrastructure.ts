@@ -48,7 +48,9 @@ export const readInfrastructure = async (
   const currencies = amountsOf(charges).map(({ currency }) => currency);
   const byGroup = Map.groupBy(charges, ({ group }) => group);
   return {
-    ...{ offered: true, key, currencies: currencies.length === 0 ? ["USD"] : currencies },
+    offered: true,
+    key,
+    currencies: currencies.length === 0 ? ["USD"] : currencies,
     costs: new Map([...byGroup].map(([group, some]) => [group, amountsOf(some)])),
   };
 };

@@ -69,7 +69,9 @@ export const command: Command = {
       : charges;
     spinner.end();
     const source = {
-      ...{ period, retentionDays: logs.retention_days, now },
+      period,
+      retentionDays: logs.retention_days,
+      now,
       deployments: names.map((name) => deployments.find((one) => one.name === name) ?? { name }),
     };
     const report = { source, period, by, sums, infrastructure, unreadable };

@@ -35,7 +35,12 @@ const CHART_WIDTH = 20;
 const countsOf = ({ turns, input, output, cached }: UsageSum): string[] => [turns, input, output, cached].map(String);
 
 const jsonSum = ({ turns, input, output, cached, cost, unpriced }: UsageSum) => ({
-  ...{ cost: decimalText(cost), turns, input: Number(input), output: Number(output), cached: Number(cached), unpriced },
+  cost: decimalText(cost),
+  turns,
+  input: Number(input),
+  output: Number(output),
+  cached: Number(cached),
+  unpriced,
 });
 
 /** Returns the groups. Days are in order and include days without usage. */
@@ -65,7 +70,8 @@ export const costJson = (report: CostReport): unknown => {
           currency: infrastructure.currencies[0],
           costs: [...infrastructure.costs].flatMap(([group, amounts]) =>
             amounts.map(({ currency, cost }) => ({
-              ...{ [infrastructure.key]: group, cost },
+              [infrastructure.key]: group,
+              cost,
               ...(infrastructure.currencies.length > 1 ? { currency } : {}),
             })),
           ),

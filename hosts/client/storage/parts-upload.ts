@@ -160,7 +160,7 @@ export class PartsUpload {
         // An earlier request may have completed the upload even though its response was lost.
         const mayBeStored = mayBeComplete && statusOf(error) === 404;
         if (mayBeStored && (await isStored(this.#client, this.#address, this.#size, signal))) return;
-        // 400: a part has another tag, or does not exist.
+        // 400: a part has a different tag, or does not exist.
         this.#gone = statusOf(error) === 400;
         mayBeComplete ||= error instanceof ConnectionError;
         throw error;

@@ -46,8 +46,8 @@ const Revoke = ({ id, prefix, label, close }: Key & { readonly close: () => void
     close={close}
   >
     <p>
-      Programs that use the key ‘<Text max={100}>{label}</Text>’ stop working within 10 seconds. The console's sessions
-      that the key started end too.
+      Programs that use the key ‘<Text max={100}>{label}</Text>’ stop working within 10 seconds. Console sessions that
+      the key started also end.
     </p>
     <CopyCommands
       request={{ method: "POST", path: "/v1/key/revoke", json: { id } }}

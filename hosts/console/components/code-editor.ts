@@ -26,7 +26,7 @@ export interface EditorMark {
 
 export type CodeLanguage = Extension;
 
-/** A proposal of the completion. */
+/** A completion proposal. */
 export interface CompletionOption {
   readonly label: string;
   /** A short text after the label, such as a type. */
@@ -42,7 +42,7 @@ export interface CompletionRequest {
   readonly position: number;
   /** True if the user asked for proposals with Ctrl-Space. */
   readonly isExplicit: boolean;
-  /** Aborts when the user types on. */
+  /** Aborts when the user continues to type. */
   readonly signal: AbortSignal;
 }
 

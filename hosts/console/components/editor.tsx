@@ -1,6 +1,4 @@
-/**
- * An editor of code. Shows a plain field until the code editor has loaded, so that the page is usable immediately.
- */
+/** A code editor. Shows a plain field until the editor has loaded, so that the page is usable immediately. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CodeEditor, CodeLanguage, CompletionSource, EditorMark } from "./code-editor.ts";
 
@@ -68,7 +66,10 @@ export const Editor = (props: EditorProps) => {
       if (isRemoved || host.current === null) return;
       const { label, multiline = false, placeholder = "", complete } = latest.current;
       created = createCodeEditor(host.current, {
-        ...{ label, multiline, placeholder, language },
+        label,
+        multiline,
+        placeholder,
+        language,
         value: latest.current.value,
         selection: field.current === document.activeElement ? field.current : null,
         complete: complete && ((request) => latest.current.complete?.(request) ?? Promise.resolve(undefined)),
@@ -84,7 +85,7 @@ export const Editor = (props: EditorProps) => {
       created?.destroy();
     };
   }, []);
-  // Before the next key: a later effect would replace the text by an earlier one.
+  // Runs before the next key press: a later effect would replace the text with an earlier one.
   useLayoutEffect(() => editor?.setValue(value), [editor, value]);
   useEffect(() => editor?.setMarks(diagnostics), [editor, value, JSON.stringify(diagnostics)]);
   return (

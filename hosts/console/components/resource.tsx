@@ -17,8 +17,8 @@ type Load<T> = (signal: AbortSignal) => Promise<T>;
 const RETRIES = 3;
 const RETRY_S = 2;
 
-/** Loads, and loads again after a rate limit: a second window of the console shares the limits of the account. */
-const loadPatiently = async <T,>(load: Load<T>, signal: AbortSignal): Promise<T> => {
+/** Loads, and retries after a rate limit, because all windows of the console share the limits of the account. */
+const loadWithRetries = async <T,>(load: Load<T>, signal: AbortSignal): Promise<T> => {
   for (let retries = 0; ; retries++) {
     try {
       return await load(signal);
@@ -37,7 +37,7 @@ const loadInto = async <T,>(
   signal: AbortSignal,
 ) => {
   try {
-    const loaded = await loadPatiently(load, signal);
+    const loaded = await loadWithRetries(load, signal);
     if (signal.aborted) return;
     data.value = loaded;
     error.value = undefined;
@@ -48,7 +48,7 @@ const loadInto = async <T,>(
 
 /**
  * Loads data, and loads it again every `everyMs` milliseconds while the page is visible.
- * @param key identifies the data; another key discards the data and loads again
+ * @param key identifies the data; a different key discards the data and loads again
  */
 export const useResource = <T,>(key: string, load: Load<T>, everyMs?: number): Resource<T> => {
   const data = useSignal<T | undefined>(undefined);

@@ -68,7 +68,6 @@ const visibleSegments = (text: string, className: string): Segment[] => {
   return segments;
 };
 
-/** Splits text into segments. */
 export const segmentsOf = (text: string): readonly Segment[] => {
   const segments: Segment[] = [];
   const style: Style = { colour: "", bold: false, dim: false };

@@ -1,7 +1,7 @@
 /** The geometry of a sparkline. */
 
 /**
- * Returns the SVG path of a series, one move per run of known points. A point that is alone becomes a short line.
+ * Returns the SVG path of a series, one move per run of known points. A single point becomes a short line.
  * @param max the value at the top edge
  */
 export const sparklinePath = (

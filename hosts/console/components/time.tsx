@@ -15,7 +15,7 @@ export const toggleZone = (): void => {
 /** The name of the browser's time zone. */
 export const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The present time, for relative times. */
+/** The current time, for relative times. */
 const now = signal(Date.now());
 setInterval(() => {
   now.value = Date.now();

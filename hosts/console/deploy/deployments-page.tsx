@@ -33,7 +33,7 @@ const loadSeries = async (signal: AbortSignal): Promise<Series> => {
   return (await client.getMetrics({ since, step: STEP_S }, { signal })).series;
 };
 
-/** Reads the deployments one after the other on a few lanes, and reports each. */
+/** Reads the deployments, a few concurrently, and reports each. */
 const readDetails = async (
   names: readonly string[],
   found: (details: Details) => void,
@@ -164,7 +164,7 @@ const DeploymentTable = ({ deployments, series }: TableProps) => {
   );
 };
 
-/** Opens the form of a deploy with what the user dropped. */
+/** Opens the deploy form with the items that the user dropped. */
 const openDropped = (items: readonly DroppedItem[]): void => {
   dropped.value = items;
   navigate({ page: "new-deploy" });

@@ -229,7 +229,7 @@ const Empty = () => (
   </section>
 );
 
-/** The provider's own way to serve a domain. */
+/** Shows why the platform does not manage domains. */
 const NotOffered = ({ message }: { readonly message: string }) => (
   <section class="empty">
     <h2>This platform does not manage domains</h2>

@@ -143,7 +143,7 @@ export const LogList = ({ entries, version, isFollowing, setFollowing, loadOlder
     else if (isAtEnd && !isUp) setFollowing(true);
     if (isUp && element.scrollTop < EDGE) {
       const added = await loadOlder();
-      // Keeps the entries in view at their place.
+      // Keeps the visible entries in place.
       if (added > 0) element.scrollTop += added * ROW_HEIGHT;
     }
   };

@@ -66,7 +66,7 @@ const Filter = ({ name, query, severity, problem }: FilterProps) => {
           onSubmit={apply}
           placeholder={'Filter, such as severity>=ERROR or jsonPayload.user="ada"'}
           complete={complete}
-          // The position refers to the applied filter, so hide it while the user edits another one.
+          // The position refers to the applied filter, so hide it while the user edits a different one.
           diagnostics={at === undefined || draft.value !== query ? [] : [{ from: at, to: at + 1 }]}
         />
       </div>
@@ -174,7 +174,15 @@ export const LogsPage = ({ name }: { readonly name: string }) => {
         error.value !== undefined && <Problem error={error.value} />
       )}
       {error.value === undefined && (
-        <Bar {...{ name, filter, until, count, isFollowing, pin }} isLoaded={isLoaded.value} />
+        <Bar
+          name={name}
+          filter={filter}
+          until={until}
+          count={count}
+          isFollowing={isFollowing}
+          pin={pin}
+          isLoaded={isLoaded.value}
+        />
       )}
       {/* Counts only after the lines are loaded, because counting takes longer. */}
       {isLoaded.value && error.value === undefined && <Histogram request={request} hours={Number(hours)} />}

@@ -3,7 +3,7 @@ import { Component, type ComponentChildren } from "preact";
 import { Problem } from "../components/resource.tsx";
 
 interface BoundaryProps {
-  /** The URL of the page. Another page gets a new attempt. */
+  /** The URL of the page. A different URL clears the error. */
   readonly at: string;
   readonly title: string;
   readonly children: ComponentChildren;

@@ -75,7 +75,7 @@ const tablesIn = (text: string, { tables }: SqlSchema): SqlSchema["tables"] => {
   return found.length > 0 ? found : tables;
 };
 
-/** Returns the members of what precedes a dot: the columns of a table, or the fields of a struct. */
+/** Returns the members of the name before a dot: the columns of a table, or the fields of a struct. */
 const membersOf = (owner: string, schema: SqlSchema): readonly Proposal[] => {
   const table = schema.tables.find(({ name }) => name === owner);
   if (table !== undefined) return table.columns.map(columnOption);

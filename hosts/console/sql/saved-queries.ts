@@ -22,7 +22,7 @@ export class SavedQueries {
     this.#key = key;
   }
 
-  /** Returns the queries by name. */
+  /** Returns the queries, sorted by name. */
   list(): readonly SavedQuery[] {
     try {
       const stored: unknown = JSON.parse(this.#storage.getItem(this.#key) ?? "[]");

@@ -21,7 +21,10 @@ const existingIn = async (volume: string, prefix: string, paths: readonly string
   let page_token: string | null = "";
   do {
     const page: Awaited<ReturnType<typeof client.listObjects>> = await client.listObjects({
-      ...{ volume, prefix, delimiter: "/", page_token },
+      volume,
+      prefix,
+      delimiter: "/",
+      page_token,
     });
     for (const { path } of page.objects) found.add(path);
     page_token = page.next_page_token;

@@ -37,7 +37,8 @@ export const unfinishedUploads = (): UnfinishedUploads =>
   new UnfinishedUploads(localStorage, `portside-console uploads ${new URL(apiUrl).pathname} ${account.value ?? ""}`);
 
 const versionOf = ({ volume, path, file }: Pick<Upload, "volume" | "path" | "file">) => ({
-  ...{ volume, path },
+  volume,
+  path,
   size: file.size,
   modified: file.lastModified,
 });
@@ -146,7 +147,10 @@ export interface ChosenFile {
 export const startUploads = (volume: string, chosen: readonly ChosenFile[]): void => {
   const added = chosen.map(
     ({ path, file }): Upload => ({
-      ...{ owner: account.value, volume, path, file },
+      owner: account.value,
+      volume,
+      path,
+      file,
       state: signal<UploadState>("waiting"),
       sent: signal(0),
       problem: signal<unknown>(undefined),

@@ -1,4 +1,4 @@
-/** What sign-in must know about a request: who sent it, through which origin, and whether the connection is safe. */
+/** The properties of a request that sign-in needs: the sender, the origin, and whether the connection is safe. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
@@ -29,7 +29,7 @@ export interface VisitOptions {
 /** The two secrets of a session. */
 type SessionSecrets = NonNullable<Parameters<ControlPlane["authenticate"]>[0]["session"]>;
 
-/** The header with the second secret of a session. A page of another origin cannot set it. */
+/** The header with the second secret of a session. A page with a different origin cannot set it. */
 export const REQUEST_TOKEN_HEADER = "x-portside-console";
 
 const PLAIN_COOKIE = "portside_session";

@@ -40,7 +40,7 @@ export const deploymentEndpoints = [
     operation: "fireSchedule",
     summary: "Run a deployment's schedule now.",
     description:
-      "Sends `POST /cron` with the present time as the scheduled time, and retries it like a scheduled call. The " +
+      "Sends `POST /cron` with the current time as the scheduled time, and retries it like a scheduled call. The " +
       "response has a `fire_id` and does not wait for the outcome, which is in `cron.last` of " +
       "`GET /v1/deployment/get` and in the log, with the same id. Fails with 409 if the deployment has no schedule, and " +
       "with 503 if too many requested runs have not ended.",

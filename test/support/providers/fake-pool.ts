@@ -1,6 +1,6 @@
 /** A pool with fake instances, for tests of its rules under a manual clock. */
 import { vi } from "vitest";
-import { type Lease, Pool, type PoolConfig, type Refusal } from "../../../adapters/local/ingress/pool.ts";
+import { Pool, type PoolConfig, type Refusal, type Slot } from "../../../adapters/local/ingress/pool.ts";
 import type { Instance } from "../../../adapters/local/instances/instance.ts";
 import type { Exit } from "../../../adapters/local/sandbox/runner.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -121,8 +121,8 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
 };
 
 /** The granted instance; throws if none was granted. */
-export const leaseOf = async (outcome: Promise<Lease | Refusal>): Promise<Lease> => {
-  const lease = await outcome;
-  if ("kind" in lease) throw new Error(`refused: ${lease.kind}`);
-  return lease;
+export const slotOf = async (outcome: Promise<Slot | Refusal>): Promise<Slot> => {
+  const slot = await outcome;
+  if ("kind" in slot) throw new Error(`refused: ${slot.kind}`);
+  return slot;
 };

@@ -47,7 +47,9 @@ const heldSchema = z.object({
   releases: z
     .array(
       z.object({
-        ...{ release: z.int(), revision: z.string(), image: z.string().nullable() },
+        release: z.int(),
+        revision: z.string(),
+        image: z.string().nullable(),
         // Earlier versions stored no time.
         at: z.string().nullable().default(null),
       }),
@@ -88,8 +90,8 @@ export interface RevisionTemplate {
 export interface HeldRecord {
   readonly kind: "held";
   /**
-   * Identifies the deployment and the sequence of its releases. A later deployment of the same name gets another uid,
-   * unless the name was still reserved.
+   * Identifies the deployment and the sequence of its releases. A later deployment of the same name gets a different
+   * uid, unless the name was still reserved.
    */
   readonly uid: string;
   readonly createdAt: string;

@@ -86,7 +86,9 @@ export const unrecordedRelease = (
       };
 
 export const entryOf = ({ release, revision, createdAt, template: { image } }: Release): ReleaseEntry => ({
-  ...{ release, revision, image },
+  release,
+  revision,
+  image,
   at: createdAt,
 });
 

@@ -209,8 +209,13 @@ const expandCast = (kind: string, body: JsonObject): Json | undefined => {
  * https://docs.oracle.com/javase/8/docs/api/java/lang/Double.html#valueOf-java.lang.String-
  */
 const doubles: Readonly<Record<string, string>> = {
-  ...{ nan: "NaN", inf: "Infinity", "+inf": "Infinity", "-inf": "-Infinity" },
-  ...{ infinity: "Infinity", "+infinity": "Infinity", "-infinity": "-Infinity" },
+  nan: "NaN",
+  inf: "Infinity",
+  "+inf": "Infinity",
+  "-inf": "-Infinity",
+  infinity: "Infinity",
+  "+infinity": "Infinity",
+  "-infinity": "-Infinity",
 };
 
 const isRowOf = (value: Json | undefined): boolean => {

@@ -7,7 +7,17 @@ import { type Instant, parseDateTime } from "../../../../core/domain/wire/instan
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 
 const elements: Readonly<Record<string, string>> = {
-  ...{ Y: "%Y", y: "%y", m: "%m", d: "%d", e: "%e", H: "%H", I: "%I", M: "%i", S: "%s", p: "%p", j: "%j" },
+  Y: "%Y",
+  y: "%y",
+  m: "%m",
+  d: "%d",
+  e: "%e",
+  H: "%H",
+  I: "%I",
+  M: "%i",
+  S: "%s",
+  p: "%p",
+  j: "%j",
   ...{
     B: "%M",
     b: "%b",

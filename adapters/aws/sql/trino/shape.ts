@@ -30,8 +30,12 @@ const wrapped = (value: Json, shape: Shape): Json => {
 
 const named = (value: Json, name: string): Json => ({
   alias: {
-    ...{ this: value, alias: identifier(name), column_aliases: [], alias_explicit_as: true },
-    ...{ pre_alias_comments: [], trailing_comments: [] },
+    this: value,
+    alias: identifier(name),
+    column_aliases: [],
+    alias_explicit_as: true,
+    pre_alias_comments: [],
+    trailing_comments: [],
   },
 });
 
@@ -78,7 +82,7 @@ const shapedSelect = (body: JsonObject, columns: readonly ShapedColumn[]): Json 
   return { select: { ...body, expressions: [...expressions, ...types] } };
 };
 
-/** Returns the query with its columns encoded, also in each part of a UNION, INTERSECT or EXCEPT. */
+/** Returns the query with its columns encoded, including in each part of a UNION, INTERSECT or EXCEPT. */
 export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
   if (columns.every(({ shape }) => shape === "plain")) return query;
   const node = nodeOf(query);

@@ -1,6 +1,6 @@
 /**
  * Mounts a volume's folder through an access point that maps every request to root. Root owns objects that are uploaded
- * by URL, but services often run as another user. The file system's policy grants root access.
+ * by URL, but services often run as a different user. The file system's policy grants root access.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-access-points-creating.html
  */
 import { createHash } from "node:crypto";

@@ -68,7 +68,12 @@ export const createCloudBuilder = (
   const newMark = () => `portside-build-${ids.id()}`;
   const failureOfRejection = (error: unknown) => failureOfStart(error, config.buildRegion);
   const { build } = createRemoteBuilder({
-    ...{ builds: remote, failureOfUnavailable, failureOfRejection, newMark, clock, logger },
+    builds: remote,
+    failureOfUnavailable,
+    failureOfRejection,
+    newMark,
+    clock,
+    logger,
   });
 
   /** Replaces the tag in the reference with a digest, because a later build may move the tag to another image. */

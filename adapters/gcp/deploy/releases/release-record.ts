@@ -45,7 +45,11 @@ export const renderRevisionRecord = (
   { createdBy, message, sourceDigest, rolledBackTo }: ReleaseOrigin,
 ): Readonly<Record<string, string>> => {
   const document: RevisionDocument = {
-    ...{ revision, createdBy, message, sourceDigest, rolledBackTo },
+    revision,
+    createdBy,
+    message,
+    sourceDigest,
+    rolledBackTo,
     service: renderService(template),
   };
   return { [RELEASE]: JSON.stringify(document) };

@@ -123,7 +123,7 @@ export const checkDockerfile = async (
     const platform = `${found.Os}/${found.Architecture}`;
     if (platform !== engine.platform) {
       // A builder would pull the image again, and might then use an image that was not checked.
-      const why = `names an image for ${platform}, but the engine's platform is ${engine.platform}. Use an image for the engine's platform`;
+      const why = `names an image for ${platform}, but the container engine's platform is ${engine.platform}. Use an image for that platform`;
       throw refusal({ ...image, why });
     }
     for (const trigger of await triggersOf(engine, found)) {

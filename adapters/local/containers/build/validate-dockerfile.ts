@@ -27,13 +27,13 @@ export interface RefusedLine extends DockerfileLine {
 const BY_ID =
   "may name an image by its id, which could be another account's. Name images as NAME:TAG, such as node:24-bookworm-slim";
 const REMOTE =
-  "lets the engine download from the machine's own network. Add the file to the source, or download it with RUN";
+  "lets the container engine download from the machine's own network. Add the file to the source, or download it with RUN";
 const FOREIGN_SYNTAX = "names an unsupported build program. Use docker/dockerfile, or remove the line";
 const UNKNOWN =
   "names an image by a variable whose value Portside does not know. Write the full name, or use ARG NAME=VALUE before the first FROM";
 const NO_NAME =
   "names an image in a form that Portside does not know. Name images as NAME:TAG, such as node:24-bookworm-slim";
-const OTHER_PLATFORM = "builds for a platform other than the engine's. Remove --platform";
+const OTHER_PLATFORM = "builds for a platform other than the container engine's. Remove --platform";
 
 /** Properties of the builder that affect how it reads lines. */
 export interface Builder {

@@ -10,7 +10,7 @@ import type { InputOf } from "../socket/protocol.ts";
 import type { EngineReport } from "../socket/reports.ts";
 
 /** The maximum size of a batch. Even if each character takes several bytes, a batch is far smaller than `MAX_BODY`. */
-const BATCH: Amount = { entries: 500, letters: 512 * 1024 };
+const BATCH: Amount = { entries: 500, chars: 512 * 1024 };
 const RETRY_MS = 50;
 /** How long `close` waits for the delivery. */
 const CLOSE_MS = 10_000;
@@ -30,7 +30,7 @@ interface Destination {
 
 interface Queued {
   readonly report: EngineReport;
-  readonly letters: number;
+  readonly chars: number;
 }
 
 export interface OutboxDeps {
@@ -67,7 +67,7 @@ export class Outbox {
     if (report.kind === "entry" && this.#backlog.overflows) this.#lost(1, "the queue is full");
     else
       try {
-        this.#add({ report, letters: JSON.stringify(report).length });
+        this.#add({ report, chars: JSON.stringify(report).length });
       } catch (cause) {
         this.#lost(1, cause);
       }
@@ -94,7 +94,7 @@ export class Outbox {
 
   #add(queued: Queued): void {
     this.#queue.push(queued);
-    this.#backlog.add(queued.letters);
+    this.#backlog.add(queued.chars);
     this.#deliver();
   }
 
@@ -131,16 +131,16 @@ export class Outbox {
   }
 
   #nextBatch(): { readonly batch: Batch; readonly size: Amount } {
-    let letters = 0;
+    let chars = 0;
     let entries = 0;
     for (const queued of this.#queue) {
-      if (entries > 0 && reaches({ entries, letters: letters + queued.letters }, BATCH)) break;
-      letters += queued.letters;
+      if (entries > 0 && reaches({ entries, chars: chars + queued.chars }, BATCH)) break;
+      chars += queued.chars;
       entries += 1;
     }
     const reports = this.#queue.splice(0, entries).map(({ report }) => report);
     const batch = { sender: this.#deps.sender, number: ++this.#lastNumber, reports };
-    return { batch, size: { entries, letters } };
+    return { batch, size: { entries, chars } };
   }
 
   #lost(entries: number, cause: unknown): void {

@@ -16,7 +16,8 @@ import { clientPath, socketPath } from "./socket-path.ts";
 
 const greet = async (answer: unknown) => {
   const greeted = greeting.safeParse(answer);
-  if (!greeted.success) throw new Error("The socket belongs to another program, or to another version of the engine.");
+  if (!greeted.success)
+    throw new Error("The socket belongs to another program, or to a different version of the engine.");
   const { protocol, ...ports } = greeted.data;
   if (protocol === PROTOCOL) return ports;
   throw new Error(
@@ -49,7 +50,7 @@ export const requestUpgrade = async (dataDir: string, say: (message: string) => 
 const CLOSE_MS = 1000;
 
 /**
- * Connects to an engine in another process. Throws if no engine listens at the path, or if the engine uses another
+ * Connects to an engine in another process. Throws if no engine listens at the path, or if the engine uses a different
  * version of the protocol.
  * @param onEnd called when the engine has ended, and before its interrupted calls are rejected. A server that must not
  * report these failures can exit here.

@@ -38,8 +38,8 @@ const visit = (value: Json | undefined, see: See): void => {
 const lowerName = (identifier: Json | undefined): string => nameOf(identifier).toLowerCase();
 
 /**
- * The names of JSON values in a statement. Ignores scopes: a name with another meaning anywhere in the statement does
- * not count as JSON.
+ * The names of JSON values in a statement. Ignores scopes: a name with a different meaning anywhere in the statement
+ * does not count as JSON.
  */
 class JsonNames {
   readonly #json = new Set<string>();

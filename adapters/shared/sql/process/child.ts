@@ -18,12 +18,12 @@ const DATA_BYTES = 2048 * MiB;
 /** Maximum resident memory, checked while the process works. */
 const RESIDENT_BYTES = 1024 * MiB;
 /** Maximum resident memory of a process that is reused. An idle process uses about 200 MiB. */
-const WORN_BYTES = 512 * MiB;
+const MAX_REUSED_BYTES = 512 * MiB;
 /**
  * Maximum reserved memory of a process that is reused. Memory that stays reserved after use would prevent the parser's
  * WebAssembly from growing.
  */
-const WORN_DATA_BYTES = DATA_BYTES / 2;
+const MAX_REUSED_DATA_BYTES = DATA_BYTES / 2;
 const LOOK_MS = 100;
 const START_MS = 20_000;
 
@@ -69,7 +69,7 @@ const memoryOf = (pid: number | undefined): { readonly resident: number; readonl
 
 const isWorn = (pid: number | undefined): boolean => {
   const { resident, data } = memoryOf(pid);
-  return resident > WORN_BYTES || data > WORN_DATA_BYTES;
+  return resident > MAX_REUSED_BYTES || data > MAX_REUSED_DATA_BYTES;
 };
 
 export class SqlChild {

@@ -34,7 +34,7 @@ export interface ReleaseOrigin {
 export interface Release extends ReleaseOrigin {
   /** Rises with each release of the deployment. */
   readonly release: number;
-  /** Identifies the sequence of releases. A deployment that starts again at release 1 has another uid. */
+  /** Identifies the sequence of releases. A deployment that starts again at release 1 has a different uid. */
   readonly uid: string;
   readonly revision: string;
   readonly createdAt: Timestamp;

@@ -82,7 +82,9 @@ const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceF
   );
 };
 
-/** For each lock file, the newest package manager that reads its format. package.json may select another version. */
+/**
+ * For each lock file, the newest package manager that reads its format. package.json may select a different version.
+ */
 const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
   "pnpm-lock.yaml": (lock) => {
     const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];

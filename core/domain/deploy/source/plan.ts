@@ -51,7 +51,7 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
   const isPython =
     PYTHON.some(has) || (procfile === undefined && [...files.paths].some((path) => path.endsWith("/manage.py")));
   if (has("package.json")) {
-    // A source of another kind may have a package.json that only lists tools, such as a formatter.
+    // A source of a different kind may have a package.json that only lists tools, such as a formatter.
     const manifest = readPackage(files.texts.get("package.json"));
     const isTools = procfile === undefined && !starts(manifest, files) && manifest.workspaces === undefined;
     if (isTools && isPython) return planPython(files, procfile);

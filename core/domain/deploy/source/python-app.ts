@@ -128,7 +128,13 @@ const firstCallers = (assignments: readonly Assignments[]) => {
 export const findPythonApp = (files: SourceFiles): PythonApp | undefined => {
   const all = candidates(files).map((one) => ({ ...one, lines: codeLines(one.text) }));
   const appOf = ({ path, text, module, root }: Candidate, framework: Framework, name: string, isFactory: boolean) => ({
-    ...{ framework, path, text, module, root, name, isFactory },
+    framework,
+    path,
+    text,
+    module,
+    root,
+    name,
+    isFactory,
   });
   const assignments = all.map((one) => ({ one, assigned: assignedIn(one.lines) }));
   for (const { one, assigned } of assignments)

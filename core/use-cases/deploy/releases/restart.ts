@@ -15,7 +15,7 @@ import { useCase } from "../../pipeline/use-case.ts";
 import { ownService } from "../find-name.ts";
 import { prepareRedeploy, type Redeploy, startRedeploy } from "./redeploy.ts";
 
-/** Chooses the newest release, which serves. Another release may be the newest when the redeploy starts. */
+/** Chooses the newest release, which serves. A different release may be the newest when the redeploy starts. */
 export const servingRelease = (name: DeploymentName): Redeploy => ({
   name,
   choose: ([newest]) =>
@@ -35,8 +35,10 @@ export const restartDeployment = useCase({
       const redeploy = servingRelease(name);
       yield* await prepareRedeploy(call, redeploy);
       return startRedeploy(call, redeploy, {
-        ...{ message: "Restart", rolledBackTo: null },
-        ...{ first: `Restarting '${name}'`, began: "A restart began" },
+        message: "Restart",
+        rolledBackTo: null,
+        first: `Restarting '${name}'`,
+        began: "A restart began",
       });
     }),
 });
@@ -70,8 +72,10 @@ export const setEnvironment = useCase({
       };
       yield* (await prepareRedeploy(call, redeploy)).mapErr(inFieldSet);
       return startRedeploy(call, redeploy, {
-        ...{ message: describeEnvironmentChange({ set, unset }), rolledBackTo: null },
-        ...{ first: `Changing the variables of '${name}'`, began: "A change of variables began" },
+        message: describeEnvironmentChange({ set, unset }),
+        rolledBackTo: null,
+        first: `Changing the variables of '${name}'`,
+        began: "A change of variables began",
       });
     }),
 });

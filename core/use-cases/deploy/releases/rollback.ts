@@ -69,8 +69,10 @@ export const rollback = useCase({
       // The default target may change while the rollback waits for its turn, so the number is fixed now.
       const { release } = target;
       return startRedeploy(call, rollbackTo(name, release), {
-        ...{ message, rolledBackTo: release },
-        ...{ first: `Rolling back '${name}' to release ${release}`, began: "A rollback began" },
+        message,
+        rolledBackTo: release,
+        first: `Rolling back '${name}' to release ${release}`,
+        began: "A rollback began",
       });
     }),
 });

@@ -1,4 +1,4 @@
-/** What all charts of uPlot share: colours, fonts, and the size of their element. */
+/** The properties that all uPlot charts share: colours, fonts, and the size of the element. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 

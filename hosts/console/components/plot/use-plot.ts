@@ -8,7 +8,7 @@ type Draw<D> = (box: HTMLElement, data: D) => () => void;
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
 /**
- * Returns the reference for the element. Draws again if an input or the colour scheme changes.
+ * Returns the ref for the element. Redraws if an input or the colour scheme changes.
  *
  * @param load imports the function that draws
  * @param dataOf returns undefined if there is nothing to draw

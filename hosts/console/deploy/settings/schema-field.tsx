@@ -105,7 +105,11 @@ const Simple = ({ name, schema, value, problems, change }: FieldProps) => {
   const isCheck = typeOf(schema) === "boolean";
   const input = (
     <Input
-      {...{ id, name, schema, value, change }}
+      id={id}
+      name={name}
+      schema={schema}
+      value={value}
+      change={change}
       describedBy={`${id}-help ${id}-problem`}
       isInvalid={problems.length > 0}
     />
@@ -275,7 +279,10 @@ const MapField = ({ name, schema, value, problems, change }: FieldProps) => {
         {rows.map((row, at) => (
           <Row
             key={at}
-            {...{ row, words, text, object }}
+            row={row}
+            words={words}
+            text={text}
+            object={object}
             change={(next) => change(rows.map((one, index) => (index === at ? next : one)))}
             remove={() => change(rows.filter((_, index) => index !== at))}
           />

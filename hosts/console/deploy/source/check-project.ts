@@ -1,4 +1,4 @@
-/** Checks the `portside.json` of a source with the platform, which has the rules. */
+/** Sends the `portside.json` of a source to the platform for validation, because only the platform has the rules. */
 import { PROJECT_FILE } from "../../../../core/domain/deploy/source/packing.ts";
 import { ApiError } from "../../../client/index.ts";
 import { PackError } from "../../../packer/source-tree.ts";

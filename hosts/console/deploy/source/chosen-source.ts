@@ -63,7 +63,7 @@ export const exampleSource = (): ChosenSource => ({
   tree: treeOfTexts(templates.node("hello")),
 });
 
-/** What the page knows about a source before it packs it. */
+/** The facts about a source that the page shows before it packs the source. */
 export interface SourceFacts {
   /** The number of files; undefined for an archive. */
   readonly files?: number;

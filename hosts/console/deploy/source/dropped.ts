@@ -1,4 +1,4 @@
-/** What the user dropped on a page and the next page uses. */
+/** The items that the user dropped on one page, for the next page. */
 import { signal } from "@preact/signals";
 import type { DroppedItem } from "../../components/drop/dropped-items.ts";
 

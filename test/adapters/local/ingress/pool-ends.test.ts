@@ -1,6 +1,6 @@
 /** When a pool stops instances, how it handles exits, and how it retires. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
+import { poolOf, slotOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -10,7 +10,7 @@ describe("ends", () => {
     const { pool, acquire, up, events, budget } = poolOf({ idleMillis: 1000 });
     const waiting = [acquire(), acquire()];
     const [busy, idle] = [await up(), await up()];
-    const [, second] = await Promise.all(waiting.map(leaseOf));
+    const [, second] = await Promise.all(waiting.map(slotOf));
     await vi.advanceTimersByTimeAsync(700);
     second?.release();
     second?.release();
@@ -25,23 +25,23 @@ describe("ends", () => {
 
   test("reports an exit as a crash, and starts another instance for waiting requests", async () => {
     const { acquire, up, starting, events } = poolOf({ maxInstances: 1 });
-    const lease = acquire();
+    const slot = acquire();
     const first = await up();
     const waits = acquire();
     first.end({ code: 3 });
-    (await leaseOf(lease)).release();
+    (await slotOf(slot)).release();
     await vi.advanceTimersByTimeAsync(0);
     expect(starting).toHaveLength(1);
     const second = await up();
-    expect((await leaseOf(waits)).pooled.instance.id).toBe(second.id);
+    expect((await slotOf(waits)).pooled.instance.id).toBe(second.id);
     expect(events).toEqual(["started i1", "crashed i1 3", "started i2"]);
   });
 
   test("reports the exit code of an unreachable instance that exits before it is stopped", async () => {
     const { pool, acquire, up, events } = poolOf();
-    const lease = acquire();
+    const slot = acquire();
     const instance = await up();
-    const { pooled, release } = await leaseOf(lease);
+    const { pooled, release } = await slotOf(slot);
     pool.giveUp(pooled);
     release();
     expect(pool.tryAcquire()).toBeUndefined();
@@ -54,9 +54,9 @@ describe("ends", () => {
 
   test("stops an unreachable instance that keeps running", async () => {
     const { pool, acquire, up, events } = poolOf();
-    const lease = acquire();
+    const slot = acquire();
     const instance = await up();
-    pool.giveUp((await leaseOf(lease)).pooled);
+    pool.giveUp((await slotOf(slot)).pooled);
     await vi.advanceTimersByTimeAsync(1000);
     expect(instance.stopped).toBe(true);
     expect(pool.size).toBe(0);
@@ -67,9 +67,9 @@ describe("ends", () => {
 describe("retirement", () => {
   test("refuses waiting requests, cancels starts, and stops each instance after its last request", async () => {
     const { pool, acquire, up, starting, budget } = poolOf({ maxInstances: 2, concurrency: 2 });
-    const lease = acquire();
+    const slot = acquire();
     const instance = await up();
-    const both = [await leaseOf(lease), await leaseOf(acquire())];
+    const both = [await slotOf(slot), await slotOf(acquire())];
     const waits = acquire();
     expect(starting).toHaveLength(1);
     const retired = pool.retire(10_000);
@@ -89,9 +89,9 @@ describe("retirement", () => {
 
   test("stops busy instances when the drain time ends", async () => {
     const { pool, acquire, up } = poolOf();
-    const lease = acquire();
+    const slot = acquire();
     const instance = await up();
-    await lease;
+    await slot;
     const retired = pool.retire(1000);
     await vi.advanceTimersByTimeAsync(900);
     expect(instance.stopped).toBe(false);

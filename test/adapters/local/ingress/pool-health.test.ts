@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PoolConfig } from "../../../../adapters/local/ingress/pool.ts";
 import type { HealthResult } from "../../../../adapters/local/instances/health-check.ts";
-import { leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
+import { poolOf, slotOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -34,8 +34,8 @@ test("replaces an instance after consecutive failures only, while others take it
   const { pool, acquire, up, starting, sick, reports } = checkedPool({ concurrency: 2 });
   const waiting = [acquire(), acquire(), acquire()];
   const [first, second] = [await up(), await up()];
-  const leases = await Promise.all(waiting.map(leaseOf));
-  for (const lease of leases) lease.release();
+  const slots = await Promise.all(waiting.map(slotOf));
+  for (const slot of slots) slot.release();
   sick.add(first.id);
   await vi.advanceTimersByTimeAsync(2500);
   sick.delete(first.id);
@@ -46,7 +46,7 @@ test("replaces an instance after consecutive failures only, while others take it
   await vi.advanceTimersByTimeAsync(1000);
   expect(reports).toEqual([`${first.id} responded with status 503`]);
   expect(starting).toHaveLength(1);
-  expect((await leaseOf(acquire())).pooled.instance.id).toBe(second.id);
+  expect((await slotOf(acquire())).pooled.instance.id).toBe(second.id);
   expect(first.stopped).toBe(true);
   await up();
   expect(pool.size).toBe(2);
@@ -56,7 +56,7 @@ test("an unhealthy instance may finish its requests, within the drain time", asy
   const { pool, acquire, up, sick } = checkedPool();
   const waiting = [acquire(), acquire()];
   const [first, second] = [await up(), await up()];
-  const [brief] = await Promise.all(waiting.map(leaseOf));
+  const [brief] = await Promise.all(waiting.map(slotOf));
   const states = () => pool.instances.map(({ state }) => state);
   expect(states()).toEqual(["ready", "ready"]);
   for (const { id } of [first, second]) sick.add(id);
@@ -72,9 +72,9 @@ test("an unhealthy instance may finish its requests, within the drain time", asy
 
 test("never runs more than the maximum: the replacement starts after the stop", async () => {
   const { acquire, up, starting, sick } = checkedPool({ maxInstances: 1 });
-  const lease = acquire();
+  const slot = acquire();
   const only = await up();
-  await leaseOf(lease);
+  await slotOf(slot);
   sick.add(only.id);
   await vi.advanceTimersByTimeAsync(3100);
   expect([only.stopped, starting.length]).toEqual([false, 0]);
@@ -84,9 +84,9 @@ test("never runs more than the maximum: the replacement starts after the stop", 
 
 test("checks neither wake an instance nor keep it awake: a frozen one is not checked, and an idle one stops", async () => {
   const { acquire, up, checks, sick, reports } = checkedPool({ idle: "freeze", idleMillis: 2500 });
-  const lease = acquire();
+  const slot = acquire();
   const one = await up();
-  (await leaseOf(lease)).release();
+  (await slotOf(slot)).release();
   await vi.advanceTimersByTimeAsync(2600);
   expect(one.calls).toEqual(["freeze"]);
   expect(checks).toHaveLength(2);
@@ -99,12 +99,12 @@ test("checks neither wake an instance nor keep it awake: a frozen one is not che
 
 test("failures before a freeze do not count after it", async () => {
   const { acquire, up, sick, reports } = checkedPool({ idle: "freeze", idleMillis: 2500 });
-  const lease = acquire();
+  const slot = acquire();
   const one = await up();
-  (await leaseOf(lease)).release();
+  (await slotOf(slot)).release();
   sick.add(one.id);
   await vi.advanceTimersByTimeAsync(5000);
-  const again = await leaseOf(acquire());
+  const again = await slotOf(acquire());
   await vi.advanceTimersByTimeAsync(2100);
   expect(reports).toEqual([]);
   await vi.advanceTimersByTimeAsync(1000);
@@ -114,9 +114,9 @@ test("failures before a freeze do not count after it", async () => {
 
 test("a retired pool replaces nothing", async () => {
   const { pool, acquire, up, sick, starting, reports } = checkedPool();
-  const lease = acquire();
+  const slot = acquire();
   const one = await up();
-  await leaseOf(lease);
+  await slotOf(slot);
   sick.add(one.id);
   void pool.retire(60_000);
   await vi.advanceTimersByTimeAsync(30_000);
@@ -125,9 +125,9 @@ test("a retired pool replaces nothing", async () => {
 
 test("an unhealthy instance may finish the work of its busy lease, within the drain time", async () => {
   const { acquire, up, sick } = checkedPool();
-  const lease = acquire();
+  const slot = acquire();
   const one = await up();
-  (await leaseOf(lease)).release();
+  (await slotOf(slot)).release();
   one.lease(Date.now() + 6000);
   sick.add(one.id);
   await vi.advanceTimersByTimeAsync(5000);

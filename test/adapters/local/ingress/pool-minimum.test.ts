@@ -1,6 +1,6 @@
 /** A pool with a minimum keeps that many instances running, and only the others become idle. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FAILURE, leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
+import { FAILURE, poolOf, slotOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,7 +38,7 @@ test.each(["freeze", "stop"] as const)("leaves the minimum awake with idle %s, a
   const { pool, acquire, up, budget } = poolOf({ minInstances: 1, idle, idleMillis: 1000 });
   const waiting = [acquire(), acquire(), acquire()];
   const instances = [await up(), await up(), await up()];
-  for (const lease of await Promise.all(waiting.map(leaseOf))) lease.release();
+  for (const slot of await Promise.all(waiting.map(slotOf))) slot.release();
   await vi.advanceTimersByTimeAsync(2000);
   const isAwake = instances.map(({ calls, stopped }) => calls.length === 0 && !stopped);
   expect(isAwake).toEqual([true, false, false]);
@@ -119,7 +119,7 @@ test("thaws a frozen instance for the minimum before it starts another one", asy
   const { acquire, up, starting } = poolOf({ minInstances: 1, idle: "freeze", idleMillis: 1000 });
   const waiting = [acquire(), acquire()];
   const [first, second] = [await up(), await up()];
-  for (const lease of await Promise.all(waiting.map(leaseOf))) lease.release();
+  for (const slot of await Promise.all(waiting.map(slotOf))) slot.release();
   await vi.advanceTimersByTimeAsync(2000);
   expect([first.calls, second.calls]).toEqual([[], ["freeze"]]);
   first.end({ code: 1 });

@@ -1,6 +1,6 @@
 /** How a pool freezes idle instances, and wakes them for requests. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
+import { poolOf, slotOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -8,9 +8,9 @@ afterEach(() => void vi.useRealTimers());
 /** A pool whose only instance has just become idle. */
 const idlePool = async (config: Parameters<typeof poolOf>[0] = {}) => {
   const made = poolOf({ idle: "freeze", idleMillis: 1000, stopAfterMillis: 10_000, ...config });
-  const lease = made.acquire();
+  const slot = made.acquire();
   const instance = await made.up();
-  (await leaseOf(lease)).release();
+  (await slotOf(slot)).release();
   made.events.splice(0);
   return { ...made, instance };
 };
@@ -41,19 +41,19 @@ test("thaws a frozen instance once for concurrent requests, and starts no other"
   expect(pool.load).toMatchObject({ busy: 1, frozen: 0 });
   expect(events).toEqual(["frozen i1"]);
   thaw.resolve();
-  const leases = await Promise.all(waiting.map(leaseOf));
-  expect(leases.map(({ pooled }) => pooled.instance.id)).toEqual(["i1", "i1", "i1"]);
+  const slots = await Promise.all(waiting.map(slotOf));
+  expect(slots.map(({ pooled }) => pooled.instance.id)).toEqual(["i1", "i1", "i1"]);
   expect(instance.calls).toEqual(["freeze", "thaw"]);
   expect(events).toEqual(["frozen i1", "thawed i1"]);
   expect(starting).toEqual([]);
-  leases[0]?.release();
+  slots[0]?.release();
   expect(pool.tryAcquire()?.pooled.instance.id).toBe("i1");
 });
 
 test("freezes again after the next idle time", async () => {
   const { acquire, events } = await idlePool();
   await vi.advanceTimersByTimeAsync(5000);
-  (await leaseOf(acquire())).release();
+  (await slotOf(acquire())).release();
   await vi.advanceTimersByTimeAsync(900);
   expect(events).toEqual(["frozen i1", "thawed i1"]);
   await vi.advanceTimersByTimeAsync(200);
@@ -65,14 +65,14 @@ test("prefers an instance that is not frozen, except for a client that is bound 
   const waiting = [acquire(), acquire()];
   await up();
   await up();
-  const [first, second] = await Promise.all(waiting.map(leaseOf));
+  const [first, second] = await Promise.all(waiting.map(slotOf));
   first?.release();
   await vi.advanceTimersByTimeAsync(1100);
   expect(events.at(-1)).toBe("frozen i1");
   second?.release();
   expect(pool.tryAcquire("i1")).toBeUndefined();
   expect(pool.tryAcquire()?.pooled.instance.id).toBe("i2");
-  expect((await leaseOf(acquire("i1"))).pooled.instance.id).toBe("i1");
+  expect((await slotOf(acquire("i1"))).pooled.instance.id).toBe("i1");
 });
 
 test("starts another instance for a request whose frozen instance cannot be thawed", async () => {
@@ -84,7 +84,7 @@ test("starts another instance for a request whose frozen instance cannot be thaw
   thaw.reject(new Error("no"));
   await vi.advanceTimersByTimeAsync(0);
   await up();
-  expect((await leaseOf(waits)).pooled.instance.id).toBe("i2");
+  expect((await slotOf(waits)).pooled.instance.id).toBe("i2");
   await vi.advanceTimersByTimeAsync(1000);
   expect(instance.stopped).toBe(true);
   expect(events).toEqual(["frozen i1", "failed i1 no", "started i2", "unreachable i1"]);
@@ -106,10 +106,10 @@ test("stops frozen instances when another revision takes over, but finishes a re
   const waits = acquire();
   const retired = pool.retire(60_000);
   thaw.resolve();
-  const lease = await leaseOf(waits);
+  const slot = await slotOf(waits);
   await vi.advanceTimersByTimeAsync(100);
   expect(instance.stopped).toBe(false);
-  lease.release();
+  slot.release();
   await vi.advanceTimersByTimeAsync(100);
   await retired;
   expect(instance.stopped).toBe(true);
@@ -122,7 +122,7 @@ test("reports the exit of a frozen instance as a crash, and starts another one f
   await vi.advanceTimersByTimeAsync(0);
   const waits = acquire();
   await up();
-  expect((await leaseOf(waits)).pooled.instance.id).toBe("i2");
+  expect((await slotOf(waits)).pooled.instance.id).toBe("i2");
   expect(events).toEqual(["frozen i1", "crashed i1 SIGKILL", "started i2"]);
 });
 
@@ -194,10 +194,10 @@ test("a drain stops an instance when it releases its lease", async () => {
 
 test("a drain keeps an instance with a lease when its last request ends", async () => {
   const { pool, acquire, instance } = await idlePool();
-  const lease = await leaseOf(acquire());
+  const slot = await slotOf(acquire());
   instance.lease(Date.now() + 5000);
   const retired = pool.retire(60_000);
-  lease.release();
+  slot.release();
   await vi.advanceTimersByTimeAsync(4900);
   expect(instance.stopped).toBe(false);
   await vi.advanceTimersByTimeAsync(200);

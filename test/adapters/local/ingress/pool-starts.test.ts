@@ -1,7 +1,7 @@
 /** When a pool starts instances, and how it handles failed starts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Lease } from "../../../../adapters/local/ingress/pool.ts";
-import { FAILURE, leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
+import type { Slot } from "../../../../adapters/local/ingress/pool.ts";
+import { FAILURE, poolOf, slotOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -33,7 +33,7 @@ describe("starts", () => {
     const later = acquire();
     expect(starting).toHaveLength(1);
     const instance = await up();
-    expect((await leaseOf(later)).pooled.instance.id).toBe(instance.id);
+    expect((await slotOf(later)).pooled.instance.id).toBe(instance.id);
   });
 
   test("does not refuse requests that another starting instance will serve", async () => {
@@ -41,18 +41,18 @@ describe("starts", () => {
     const waiting = [acquire(), acquire()];
     await fail();
     const instance = await up();
-    expect((await leaseOf(waiting[0] as Promise<Lease>)).pooled.instance.id).toBe(instance.id);
+    expect((await slotOf(waiting[0] as Promise<Slot>)).pooled.instance.id).toBe(instance.id);
     // The other request waits for a further start.
     expect(starting).toHaveLength(1);
     await up();
-    await leaseOf(waiting[1] as Promise<Lease>);
+    await slotOf(waiting[1] as Promise<Slot>);
   });
 
   test("retries failed starts later while an instance runs", async () => {
     const { acquire, starting, fail, up } = poolOf();
     const first = acquire();
     await up();
-    await leaseOf(first);
+    await slotOf(first);
     const waits = acquire();
     await fail();
     expect(starting).toHaveLength(0);
@@ -63,7 +63,7 @@ describe("starts", () => {
     expect(starting).toHaveLength(0);
     await vi.advanceTimersByTimeAsync(100);
     await up();
-    await leaseOf(waits);
+    await slotOf(waits);
   });
 
   test("waits for the account's budget, and uses the rest of it", async () => {
@@ -72,14 +72,14 @@ describe("starts", () => {
     const waiting = [acquire(), acquire()];
     expect(starting).toHaveLength(1);
     await up();
-    await leaseOf(waiting[0] as Promise<Lease>);
+    await slotOf(waiting[0] as Promise<Slot>);
     await vi.advanceTimersByTimeAsync(2000);
     expect(starting).toHaveLength(0);
     setBudget(1);
     await vi.advanceTimersByTimeAsync(500);
     expect(starting).toHaveLength(1);
     await up();
-    await leaseOf(waiting[1] as Promise<Lease>);
+    await slotOf(waiting[1] as Promise<Slot>);
   });
 
   test("lets one request wait without a queue if no instance runs, because it starts the service", async () => {
@@ -88,7 +88,7 @@ describe("starts", () => {
     expect(starting).toHaveLength(1);
     expect(await acquire()).toEqual({ kind: "full" });
     await up();
-    await leaseOf(first);
+    await slotOf(first);
     expect(await acquire()).toEqual({ kind: "full" });
   });
 });

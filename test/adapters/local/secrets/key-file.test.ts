@@ -171,7 +171,7 @@ test("a service does not start with the ciphertext of another secret", async () 
   expect(records.at(-1)).toMatchObject({
     status: "ERROR",
     reason: "secret_unavailable",
-    message: "Version 1 of the secret 'A' cannot be decrypted. Set another value, then deploy again.",
+    message: "Version 1 of the secret 'A' cannot be decrypted. Set a new value, then deploy again.",
   });
 });
 

@@ -106,7 +106,7 @@ test("refuses an older state without its check file if it does not contain a vol
   await live("letters");
   copyFileSync(at("older"), at("state.sqlite"));
   for (const name of ["state.check", "state.copy.sqlite"]) rmSync(at(name));
-  expect((await refusal()).message).toContain("does not contain 1 of the volume folders, so it may be older");
+  expect((await refusal()).message).toContain("does not list 1 of the volume folders, so it may be older");
 });
 
 test("detects that a flipped bit cost the write-ahead log its last changes", async () => {
