@@ -57,14 +57,14 @@ const silence = (options: CallOptions = {}) =>
   );
 
 /** Starts a platform whose certificates are in the state, with the deployment `app`. */
-const start = async (count = 2, lookMs = 10_000, hostsBelow?: string, servesApi = false) => {
+const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   const rows = new CertificateRows(db);
   let applied = 0;
   let dnsMode: "works" | "slow" | "busy" = "works";
   const owned: { domain: DomainName; name: DeploymentName; owner: never }[] = [];
   const services: ReturnType<ServiceRows["all"]> = [];
   const store = new LocalCertificates({
-    ...{ rows, cipher, hostsBelow, servesApi, services: { all: () => services }, challengeTypes: ["http-01"] },
+    ...{ rows, cipher, hostsBelow, servesApi: false, services: { all: () => services }, challengeTypes: ["http-01"] },
     domains: { routes: () => owned },
     engine: {
       apply: async () => {
