@@ -151,6 +151,31 @@ test("another account cannot use a domain, and gets it only after the owner of t
   }
 });
 
+test("the domain of the platform serves the API with a certificate of its own", {
+  timeout: 120_000,
+}, async (context) => {
+  needs(context, "pebble");
+  using folder = folderWith();
+  await using surroundings = await startSurroundings(folder.path);
+  const apex = "apps.portside-api.test";
+  surroundings.dns.records.push({ type: "A", name: apex, value: "127.0.0.1" });
+  const served = await serve(join(folder.path, "data"), { ...surroundings.options, domain: apex });
+  try {
+    const target = await surroundings.tls();
+    expect(served.httpsApi).toBe(`https://${apex}:${target.port}`);
+    await eventually(async () => {
+      const headers = { "x-api-key": served.apiKey ?? "" };
+      const reply = await sendTls(target, apex, { path: "/v1/deployment/list", headers });
+      expect([reply.status, reply.text]).toEqual([200, "[]"]);
+    });
+    const http = `http://127.0.0.1:${surroundings.httpPort}`;
+    const redirect = await send(http, { path: "/console/", headers: { host: apex } });
+    expect([redirect.status, redirect.headers["location"]]).toEqual([308, `${served.httpsApi}/console/`]);
+  } finally {
+    await end(served);
+  }
+});
+
 test("many domains get certificates concurrently", { timeout: 600_000 }, async (context) => {
   needs(context, "pebble");
   using folder = folderWith();

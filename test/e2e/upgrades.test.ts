@@ -235,10 +235,10 @@ test("fails if no engine runs", async () => {
   expect(stderr).toContain("No engine answers in the data folder");
 });
 
-test("no request over TLS fails, and new handshakes reach the new process", async () => {
+test("no request over TLS fails, also to the API, and new handshakes reach the new process", async () => {
   using folder = folderWith();
   const authority = createTestAuthority();
-  const { chain, privateKey } = authority.issue("*.tls-upgrade.example");
+  const { chain, privateKey } = authority.issue("*.tls-upgrade.example", "tls-upgrade.example");
   const files = { "tls-cert": join(folder.path, "cert.pem"), "tls-key": join(folder.path, "key.pem") };
   writeFileSync(files["tls-cert"], chain);
   writeFileSync(files["tls-key"], privateKey);
@@ -256,16 +256,24 @@ test("no request over TLS fails, and new handshakes reach the new process", asyn
       texts.push((await sendTls(target, hostname, agent === undefined ? {} : { agent })).text);
   };
   const agents = Array.from({ length: 3 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
-  const loads = [...agents.map(load), load(undefined)];
+  const health: number[] = [];
+  const loadApi = async (agent: Agent | undefined) => {
+    const options = { path: "/health", ...(agent === undefined ? {} : { agent }) };
+    while (!stopped.signal.aborted) health.push((await sendTls(target, "tls-upgrade.example", options)).status);
+  };
+  const apiAgent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const loads = [...agents.map(load), load(undefined), loadApi(apiAgent), loadApi(undefined)];
   for (let round = 0; round < rounds; round++) {
     const old = served.current();
     served.engines.push((await upgrade(folder.path)).pid as number);
     await expect.poll(() => isAlive(old)).toBe(false);
-    const before = texts.length;
-    await expect.poll(() => texts.length).toBeGreaterThan(before + 20);
+    const before = [texts.length, health.length] as const;
+    await expect.poll(() => texts.length).toBeGreaterThan(before[0] + 20);
+    await expect.poll(() => health.length).toBeGreaterThan(before[1] + 20);
   }
   stopped.abort();
   await Promise.all(loads);
-  for (const agent of agents) agent.destroy();
+  for (const agent of [...agents, apiAgent]) agent.destroy();
   expect(new Set(texts)).toEqual(new Set(["app"]));
+  expect(new Set(health)).toEqual(new Set([200]));
 });

@@ -2,6 +2,7 @@
  * The API's port in the engine's process. Passes each connection to the server. Responds with 503 while no server runs.
  */
 import { createServer, type Server, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { adoptServer, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { Listeners } from "../../http/server/listeners.ts";
@@ -9,6 +10,9 @@ import { listenForApi } from "./listen-for-api.ts";
 
 /** A restart of the server takes about a second. */
 const RETRY_SECONDS = 2;
+
+/** How long a decrypted connection may send nothing, like in the server. */
+const FIRST_BYTES_MS = 60_000;
 
 /** Each held connection occupies a file descriptor. */
 const MAX_HELD = 500;
@@ -48,12 +52,12 @@ export class ApiPort {
         host,
         port,
         async (address, free) => {
-          const server = createServer(paused, this.accept);
+          const server = createServer(paused, this.#onConnection);
           const listening = await listenAt(server, address, free);
           this.#servers.push(server);
           return listening;
         },
-        this.accept,
+        this.#onConnection,
         paused,
       );
     const { port, second } = await listenForApi(listen, settings, previous);
@@ -63,7 +67,7 @@ export class ApiPort {
 
   /** Accepts connections on a listening server that another process has sent. See `adoptServer`. */
   adopt(received: Server): void {
-    this.#servers.push(adoptServer(received, this.accept, paused));
+    this.#servers.push(adoptServer(received, this.#onConnection, paused));
   }
 
   /**
@@ -96,8 +100,21 @@ export class ApiPort {
     this.#listeners.closeIdle();
   }
 
-  /** Serves a connection like one to the API's port. The connection must be paused, or a decrypted one. */
-  readonly accept = (socket: Socket): void => {
+  /**
+   * Serves a decrypted connection like one to the API's port, once its first bytes have arrived. A server that stops
+   * closes connections without a request.
+   */
+  readonly acceptDecrypted = (socket: TLSSocket): void => {
+    const onTimeout = () => socket.destroy();
+    socket.setTimeout(FIRST_BYTES_MS, onTimeout);
+    socket.once("readable", () => {
+      socket.setTimeout(0);
+      socket.off("timeout", onTimeout);
+      this.#onConnection(socket);
+    });
+  };
+
+  readonly #onConnection = (socket: Socket): void => {
     socket.on("error", () => socket.destroy());
     this.#pass(socket, this.#onLost);
   };

@@ -75,7 +75,7 @@ export const startEngineAndServer = async (
   await using stack = new AsyncDisposableStack();
   const upgrades = new Upgrades(log, isSupervised);
   const api = new ApiPort();
-  const callbacks = { upgrade: upgrades.upgrade, onApiConnection: api.accept };
+  const callbacks = { upgrade: upgrades.upgrade, onApiConnection: api.acceptDecrypted };
   const engine = stack.use(await startLocalEngine(settings, log, callbacks).catch(cannotStart));
   stack.defer(() => api.close());
   const apiPort = await api.open(settings, engine.apiPort ?? 0);
@@ -117,7 +117,7 @@ export const takeOverEngineAndServer = async (
   const { engine, apiPort, isAlone } = await takeOver({
     ...{ api, stopped, ready: ready.promise },
     open: ({ running }) =>
-      openLocalSuccessor(settings, log, { upgrade: upgrades.upgrade, onApiConnection: api.accept }, running),
+      openLocalSuccessor(settings, log, { upgrade: upgrades.upgrade, onApiConnection: api.acceptDecrypted }, running),
   });
   stack.use(engine);
   stack.defer(() => api.close());

@@ -69,28 +69,34 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
-/** Opens a platform and the server of its API. `accept` starts accepting connections and returns the API's port. */
+/**
+ * Opens a platform and the server of its API.
+ * @param accept starts accepting connections, and returns the API's port. It calls `endSoon` for each connection that the
+ * server must ask the client to close.
+ */
 const open = async (
   settings: ServeSettings,
   engine: ProviderDeps,
-  accept: (app: Server, platform: Platform) => Promise<number>,
+  accept: (app: Server, platform: Platform, endSoon: (socket: Socket) => void) => Promise<number>,
 ) => {
   await using stack = new AsyncDisposableStack();
   const platform = await buildPlatform(settings, {}, engine).catch(cannotStart);
   stack.defer(() => platform.close());
   const { controlPlane, loaded, log, metrics } = platform;
   let isDraining = false;
+  /** Connections through an engine that ends soon. */
+  const ending = new WeakSet<Socket>();
   const app = await createServer({
     controlPlane,
     logger: log,
-    isDraining: () => isDraining,
+    isDraining: (socket) => isDraining || ending.has(socket),
     console: settings.console ?? true,
     origins: settings.consoleOrigin === undefined ? [] : [settings.consoleOrigin],
     trustProxy: settings.trustProxy,
     hstsSeconds: settings.hstsMaxAge,
     ...(metrics && { onServed: metrics.apiServed }),
   });
-  const port = await accept(app, platform);
+  const port = await accept(app, platform, (socket) => void ending.add(socket));
   stack.defer(() => app.close());
   loaded.remembered?.("api_port").set(String(port));
   const metricsServer = await listenForMetrics(platform, settings);
@@ -185,7 +191,7 @@ export const startPassedServing = async (
   const { metrics, apiKey, capabilities, drain, stop } = await open(
     settings,
     { engineSocket, onEngineEnd },
-    async (app) => {
+    async (app, _platform, endSoon) => {
       let decrypted: { close(): unknown } | undefined;
       app.addHook("preClose", async () => void decrypted?.close());
       const pass = passTo(app);
@@ -193,7 +199,10 @@ export const startPassedServing = async (
       const path = join(dirname(engineSocket), "server.sock");
       await rm(path, { force: true });
       await app.listen({ path, listenTextResolver: () => "the server accepts connections from the engine" });
-      decrypted = await listenForDecrypted(engineSocket, pass);
+      decrypted = await listenForDecrypted(engineSocket, (socket, endsSoon) => {
+        if (endsSoon) endSoon(socket);
+        pass(socket);
+      });
       accept = pass;
       return port;
     },

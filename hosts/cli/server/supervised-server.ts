@@ -55,7 +55,9 @@ export class SupervisedServer {
    * @param onLost called with the connection if no server runs, or if the server ends before it accepts the connection
    */
   pass(socket: Socket, onLost: (socket: Socket) => void): void {
-    if (socket instanceof TLSSocket) return passDecrypted(socket, this.#start.engineSocket, onLost);
+    // After an upgrade, the server of the new process serves the connections that this process held.
+    const { engineSocket } = this.#start;
+    if (socket instanceof TLSSocket) return passDecrypted(socket, { engineSocket, endsSoon: this.#isStopping, onLost });
     const child = this.#ready;
     if (child === undefined) return onLost(socket);
     const id = this.#passed++;

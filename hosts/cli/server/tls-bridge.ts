@@ -11,11 +11,20 @@ import type { TLSSocket } from "node:tls";
 /** Only this user can open the folder of the engine's socket. */
 const pathOf = (engineSocket: string): string => join(dirname(engineSocket), "tls.sock");
 
-/**
- * Passes a decrypted connection to the server.
- * @param onLost called with the connection, whose bytes are unread, if no server runs
- */
-export const passDecrypted = (client: TLSSocket, engineSocket: string, onLost: (client: TLSSocket) => void): void => {
+/** Follows the client's address in the first line. */
+const ENDS_SOON = " ends soon";
+
+export interface PassOptions {
+  /** The path of the engine's socket. */
+  readonly engineSocket: string;
+  /** True if this engine ends soon, so that the server must ask the client to close the connection. */
+  readonly endsSoon: boolean;
+  /** Called with the connection, whose bytes are unread, if no server runs. */
+  readonly onLost: (client: TLSSocket) => void;
+}
+
+/** Passes a decrypted connection to the server. */
+export const passDecrypted = (client: TLSSocket, { engineSocket, endsSoon, onLost }: PassOptions): void => {
   const server = connect(pathOf(engineSocket));
   const lose = () => onLost(client);
   server.once("error", lose);
@@ -26,13 +35,18 @@ export const passDecrypted = (client: TLSSocket, engineSocket: string, onLost: (
     client.once("close", () => server.destroy());
     // The client first receives the bytes that the server sent before it closed the connection.
     server.once("close", () => client.destroySoon());
-    server.write(`${client.remoteAddress}\n`);
+    // The first bytes arrive with the first line, so that the server begins the request before it may stop.
+    server.cork();
+    server.write(`${client.remoteAddress}${endsSoon ? ENDS_SOON : ""}\n`);
+    const head = client.read() as Buffer | null;
+    if (head !== null) server.write(head);
+    server.uncork();
     client.pipe(server).pipe(client);
   });
 };
 
-/** The maximum length of the first line, which is an IP address. */
-const MAX_LINE = 64;
+/** The maximum length of the first line: an IP address, and the mark. */
+const MAX_LINE = 128;
 
 /** Reads the first line, and puts the bytes after it back. Destroys the socket if there is no such line. */
 const readLine = (socket: Socket, onLine: (line: string) => void): void => {
@@ -56,13 +70,19 @@ const readLine = (socket: Socket, onLine: (line: string) => void): void => {
 /**
  * Listens for the connections that `passDecrypted` passes.
  * @param accept receives each connection, with the client's address and with the mark of an encrypted connection, as
- * Node's HTTPS server has them. Headers cannot change either.
+ * Node's HTTPS server has them. Headers cannot change either. `endsSoon` is true if the server must ask the client to
+ * close the connection.
  */
-export const listenForDecrypted = async (engineSocket: string, accept: (socket: Socket) => void): Promise<Server> => {
+export const listenForDecrypted = async (
+  engineSocket: string,
+  accept: (socket: Socket, endsSoon: boolean) => void,
+): Promise<Server> => {
   const server = createServer({ allowHalfOpen: true }, (socket) =>
-    readLine(socket, (remoteAddress) => {
-      Object.defineProperties(socket, { remoteAddress: { value: remoteAddress }, encrypted: { value: true } });
-      accept(socket);
+    readLine(socket, (line) => {
+      const endsSoon = line.endsWith(ENDS_SOON);
+      const address = endsSoon ? line.slice(0, -ENDS_SOON.length) : line;
+      Object.defineProperties(socket, { remoteAddress: { value: address }, encrypted: { value: true } });
+      accept(socket, endsSoon);
     }),
   );
   const path = pathOf(engineSocket);

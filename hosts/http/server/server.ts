@@ -29,8 +29,8 @@ export interface ServerOptions {
    * X-Forwarded headers of all other clients.
    */
   readonly trustProxy?: readonly string[];
-  /** While true, each response asks its HTTP/1.1 client to close the connection. */
-  readonly isDraining?: () => boolean;
+  /** If true for the connection of a response, the response asks its HTTP/1.1 client to close the connection. */
+  readonly isDraining?: (connection: Socket) => boolean;
   /** The seconds for which browsers must use HTTPS for the host of an encrypted connection (HSTS). Defaults to 0. */
   readonly hstsSeconds?: number;
 }
@@ -140,7 +140,7 @@ export const createServer = async ({
   stopGracefully(app, listeners, controlPlane);
   app.addHook("onRequest", ({ raw }, reply, done) => {
     // HTTP/2 has no such header.
-    if (isDraining() && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
+    if (isDraining(raw.socket) && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
     if (hstsSeconds > 0 && (raw.socket as Partial<TLSSocket>).encrypted === true)
       reply.header("strict-transport-security", `max-age=${hstsSeconds}`);
     done();

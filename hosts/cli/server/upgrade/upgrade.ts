@@ -28,6 +28,12 @@ export interface UpgradeOptions {
 /** How long connections to the API may wait for the new server. */
 export const HOLD_MS = 30_000;
 
+/**
+ * How long the server continues after its last new connection. The request of that connection may be on its way, and a
+ * stopping server would reject it.
+ */
+const ARRIVE_MS = 250;
+
 /** How long the server may take to finish requests before the engine kills it. */
 const STOP_MS = 10_000;
 
@@ -74,6 +80,7 @@ const handOver = async (
   api.close();
   // The TLS port receives further connections until the new process has it. They wait for the new server.
   api.hold(HOLD_MS);
+  await sleep(ARRIVE_MS);
   await server.stop(STOP_MS);
   await next.ask({ kind: "settle", running: await engine.settle() });
   for (const { port, servers } of engine.listeningPorts())

@@ -57,7 +57,7 @@ const silence = (options: CallOptions = {}) =>
   );
 
 /** Starts a platform whose certificates are in the state, with the deployment `app`. */
-const start = async (count = 2, lookMs = 10_000, hostsBelow?: string, servesApi = false) => {
+const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   const rows = new CertificateRows(db);
   let applied = 0;
   let dnsMode: "works" | "slow" | "busy" = "works";
@@ -67,7 +67,7 @@ const start = async (count = 2, lookMs = 10_000, hostsBelow?: string, servesApi 
     rows,
     cipher,
     hostsBelow,
-    servesApi,
+    servesApi: false,
     services: { all: () => services, get: (name) => services.find((one) => one.name === name) },
     challengeTypes: ["http-01"],
     domains: { routes: () => owned, route: (domain) => owned.find((one) => one.domain === domain) },
