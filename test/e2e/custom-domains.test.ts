@@ -101,7 +101,7 @@ test("a domain gets HTTPS after its DNS records exist", { timeout: 120_000 }, as
   }
 });
 
-test("the domain of the platform serves the API with a certificate of its own", {
+test("serves the API at the domain of the platform, with a certificate from the authority", {
   timeout: 120_000,
 }, async (context) => {
   needs(context, "pebble");
