@@ -49,6 +49,13 @@ export const localConfigSchema = z
       .describe(
         "Port that redirects HTTP to HTTPS and answers validations by certificate authorities. Requires --tls-port",
       ),
+    tlsHost: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Address to listen on for --tls-port and --http-port, such as 0.0.0.0, while --host keeps the ports without TLS on the loopback addresses (default: the address of --host)",
+      ),
     tlsCert: z
       .string()
       .min(1)
@@ -142,12 +149,13 @@ export const localConfigSchema = z
       .default(4 * GiB)
       .describe("Maximum memory per build, in bytes"),
   })
-  .superRefine(({ tlsPort, httpPort, tlsCert, tlsKey, acmeEmail }, context) => {
+  .superRefine(({ tlsPort, tlsHost, httpPort, tlsCert, tlsKey, acmeEmail }, context) => {
     const require = (field: string, value: unknown, by: string, needs: boolean) => {
       if (needs && value === undefined)
         context.addIssue({ code: "custom", path: [field], message: `must be set if ${by} is set` });
     };
     require("tlsPort", tlsPort, "--http-port", httpPort !== undefined);
+    require("tlsPort", tlsPort, "--tls-host", tlsHost !== undefined);
     require("tlsPort", tlsPort, "--tls-cert", tlsCert !== undefined);
     require("tlsPort", tlsPort, "--acme-email", acmeEmail !== undefined);
     require("tlsCert", tlsCert, "--tls-key", tlsKey !== undefined);

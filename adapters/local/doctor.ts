@@ -188,7 +188,8 @@ const publicAddress = (examined: Examined, interfaces?: Interfaces): Finding => 
 };
 
 async function* tls(examined: Examined, interfaces?: Interfaces): AsyncGenerator<Finding> {
-  const { host, tlsPort, httpPort, tlsCert, tlsKey, acmeEmail } = examined;
+  const { tlsPort, httpPort, tlsCert, tlsKey, acmeEmail } = examined;
+  const host = examined.tlsHost ?? examined.host;
   if (acmeEmail !== undefined) yield publicAddress(examined, interfaces);
   if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", host, tlsPort);
   if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", host, httpPort);

@@ -151,7 +151,7 @@ test("another account cannot use a domain, and gets it only after the owner of t
   }
 });
 
-test("the domain of the platform serves the API with a certificate of its own", {
+test("serves the API at the domain of the platform, with a certificate from the authority", {
   timeout: 120_000,
 }, async (context) => {
   needs(context, "pebble");

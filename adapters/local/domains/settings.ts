@@ -89,12 +89,15 @@ const ownAddresses = (host: string, interfaces: Interfaces): readonly string[] =
 
 /** Returns where custom domains must point. The addresses are empty if they are not known. */
 export const localTarget = (
-  settings: DomainSettings & { readonly host: string },
+  settings: DomainSettings & { readonly host: string; readonly tlsHost?: string | undefined },
   domain: Domain | undefined,
   interfaces: Interfaces = networkInterfaces(),
 ): DomainTarget => ({
   host: null,
-  addresses: settings.publicAddress.length > 0 ? settings.publicAddress : ownAddresses(settings.host, interfaces),
+  addresses:
+    settings.publicAddress.length > 0
+      ? settings.publicAddress
+      : ownAddresses(settings.tlsHost ?? settings.host, interfaces),
   // Names below `localhost` select services, too.
   platformDomains: [...(domain === undefined ? [] : [domain.name]), "localhost"],
   authorities: authoritiesOf(settings.acmeDirectory),

@@ -211,7 +211,7 @@ const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposa
 };
 
 const tlsConfigOf = (
-  { tlsPort, httpPort, hstsMaxAge, tlsConnectionsPerSecond: perSecond }: LocalConfig,
+  { host, tlsPort, tlsHost = host, httpPort, hstsMaxAge, tlsConnectionsPerSecond: perSecond }: LocalConfig,
   state: StoredState,
   hosts: ServedHosts,
   api: ApiHost | undefined,
@@ -219,6 +219,7 @@ const tlsConfigOf = (
 ): TlsConfig | undefined => {
   if (tlsPort === undefined) return undefined;
   return {
+    host: tlsHost,
     https: { port: tlsPort, previous: state.sharedPort("tls_port") },
     http: httpPort === undefined ? undefined : { port: httpPort, previous: state.sharedPort("http_port") },
     certificates: new Certificates(hosts, logger),

@@ -62,6 +62,8 @@ export interface PublicPort {
 }
 
 export interface TlsConfig {
+  /** The address of both ports. */
+  readonly host: string;
   readonly https: PublicPort;
   /** The port that redirects to HTTPS; undefined for none. */
   readonly http: PublicPort | undefined;
@@ -186,14 +188,19 @@ export class Ingress {
     const { tls } = this.#config;
     if (tls !== undefined) {
       this.#tls ??= await this.#openPublic(
-        tls.https,
+        { ...tls.https, host: tls.host },
         "HTTPS",
         "--tls-port",
         this.#tlsHandlers(tls),
         this.#acceptorDeps(tls),
       );
       if (tls.http !== undefined)
-        this.#http ??= await this.#openPublic(tls.http, "HTTP", "--http-port", this.#httpHandlers(tls));
+        this.#http ??= await this.#openPublic(
+          { ...tls.http, host: tls.host },
+          "HTTP",
+          "--http-port",
+          this.#httpHandlers(tls),
+        );
     }
     if (this.#spare.length === 0) await this.#refill();
   }
@@ -275,23 +282,21 @@ export class Ingress {
   }
 
   async #openShared(): Promise<Listener> {
-    const { port, previousSharedPort: previous } = this.#config;
-    return this.#openPublic({ port, previous }, "services", "--ingress-port", this.#sharedHandlers());
+    const { host, port, previousSharedPort: previous } = this.#config;
+    return this.#openPublic({ host, port, previous }, "services", "--ingress-port", this.#sharedHandlers());
   }
 
   async #openPublic(
-    { port, previous = 0 }: PublicPort,
+    { host, port, previous = 0 }: PublicPort & { readonly host: string },
     purpose: string,
     setting: string,
     handlers: Handlers,
     tls?: TlsAcceptorDeps,
   ): Promise<Listener> {
     const preferredPort = port === 0 ? previous : port;
-    return Listener.open(this.#config.host, preferredPort, handlers, { strict: port !== 0, tls }).catch(
-      (error: unknown) => {
-        throw new Error(describeListenError(error, { port: preferredPort, purpose, setting }), { cause: error });
-      },
-    );
+    return Listener.open(host, preferredPort, handlers, { strict: port !== 0, tls }).catch((error: unknown) => {
+      throw new Error(describeListenError(error, { port: preferredPort, purpose, setting }), { cause: error });
+    });
   }
 
   async #openStorage(): Promise<Listener | undefined> {

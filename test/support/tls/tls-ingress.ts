@@ -28,6 +28,7 @@ export const testTls = (
   return {
     ...{ certificates, challengeCertificates, challengeAnswers, contexts: () => served.size },
     config: {
+      host: "127.0.0.1",
       https: { port: 0, previous: undefined },
       http: { port: 0, previous: undefined },
       certificates: served,

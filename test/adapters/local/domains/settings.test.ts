@@ -84,6 +84,8 @@ test.each([
   [{ host: "::" }, ["198.51.0.1", "2a00::1"]],
   [{ host: "127.0.0.1" }, ["198.51.0.1", "2a00::1"]],
   [{ host: "2a00::1" }, ["2a00::1"]],
+  [{ tlsHost: "0.0.0.0" }, ["198.51.0.1"]],
+  [{ host: "0.0.0.0", tlsHost: "2a00::1" }, ["2a00::1"]],
   [{ host: "0.0.0.0", publicAddress: ["2a00::2"] }, ["2a00::2"]],
 ])("with %j, custom domains must point to %j", (given, addresses) => {
   expect(localTarget(settingsWith(given), undefined, interfaces).addresses).toEqual(addresses);

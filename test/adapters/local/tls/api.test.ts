@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -145,4 +146,22 @@ test("with a certificate that does not contain the domain, the TLS port does not
   expect(await failedHandshake(one.target, DOMAIN)).toContain("unrecognized name");
   expect(one.served.httpsApi).toBeUndefined();
   await expect.poll(() => one.served.errors.join("\n")).toContain(`--tls-cert does not contain ${DOMAIN}.`);
+});
+
+test("--tls-host opens only the ports of HTTPS and HTTP on another address", async () => {
+  using folder = folderWith();
+  await using one = await start(folder.path, DOMAIN, [DOMAIN], { "tls-host": "127.0.0.3" });
+  const connects = async (host: string, port: number) => {
+    const socket = connect({ host, port });
+    const outcome = await once(socket, "connect").then(
+      () => "open",
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+    socket.destroy();
+    return outcome;
+  };
+  for (const port of [one.target.port, one.httpPort])
+    expect([await connects("127.0.0.3", port), await connects("127.0.0.1", port)]).toEqual(["open", "ECONNREFUSED"]);
+  const api = Number(new URL(one.served.url).port);
+  expect([await connects("127.0.0.3", api), await connects("127.0.0.1", api)]).toEqual(["ECONNREFUSED", "open"]);
 });
