@@ -62,7 +62,7 @@ export const sqlGroupBy: Bench = {
     using log = readLogFile(path);
     await (await ReadSoFar.of(bare)).catchUp(log);
     return {
-      subject: { name: "the local engine", measure: () => timed(() => ask(QUERY)) },
+      subject: { name: "portside", measure: () => timed(() => ask(QUERY)) },
       peers: [{ name: "bare DuckDB in the same process", measure: () => timed(() => bare.runAndReadAll(QUERY)) }],
       [Symbol.asyncDispose]: async () => {
         bare.closeSync();
@@ -110,7 +110,7 @@ export const sqlIdle: Bench = {
       const [pid] = await sql.pids();
       return residentMegabytes(pid as number);
     };
-    return { subject: { name: "the local engine", measure }, peers: [], [Symbol.asyncDispose]: close };
+    return { subject: { name: "portside", measure }, peers: [], [Symbol.asyncDispose]: close };
   },
 };
 
@@ -125,6 +125,6 @@ export const sqlFirst: Bench = {
       await sql.restart();
       return timed(() => ask(QUERY));
     };
-    return { subject: { name: "the local engine", measure }, peers: [], [Symbol.asyncDispose]: close };
+    return { subject: { name: "portside", measure }, peers: [], [Symbol.asyncDispose]: close };
   },
 };
