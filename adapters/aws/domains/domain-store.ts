@@ -24,6 +24,8 @@ import { type ServeDeps, serveDomain } from "./serve-domain.ts";
 
 export interface DomainStoreDeps extends ServeDeps {
   readonly leftovers: Pick<Leftovers, "start">;
+  /** Receives the objects of the domains that `list` returns. */
+  readonly listed: Pick<WeakMap<CustomDomain, DomainObject>, "set">;
   readonly proofKey: DigestKey;
   readonly ids: Ids;
 }
@@ -78,7 +80,14 @@ const moveRoutes = (
   });
 
 export const createAwsDomainStore = (deps: DomainStoreDeps): DomainStore => {
-  const { objects, clock, ids, leftovers, proofKey } = deps;
+  const { objects, clock, ids, leftovers, listed, proofKey } = deps;
+
+  const listedOf = (object: DomainObject): readonly StoredDomain[] => {
+    const stored = storedOf(object);
+    if (stored === null) return [];
+    listed.set(stored, object);
+    return [stored];
+  };
 
   const write = (
     domain: CustomDomain,
@@ -121,9 +130,7 @@ export const createAwsDomainStore = (deps: DomainStoreDeps): DomainStore => {
       objects.read(domain, options).map((found) => (found === null ? null : storedOf(found))),
 
     list: (owner: AccountId, options = {}) =>
-      objects
-        .list(owner, options)
-        .map((all) => all.flatMap((one) => storedOf(one) ?? []).sort((a, b) => (a.domain < b.domain ? -1 : 1))),
+      objects.list(owner, options).map((all) => all.flatMap(listedOf).sort((a, b) => (a.domain < b.domain ? -1 : 1))),
 
     write: (domain, expected, options = {}) => write(domain, expected, options),
     remove: (domain, expected, options = {}) => remove(domain, expected, options),

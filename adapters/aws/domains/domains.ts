@@ -1,10 +1,10 @@
 /** Custom domains on AWS: certificates of AWS Certificate Manager on the listeners of the load balancers. */
-import type { DomainRecord } from "../../../core/domain/domains/domain.ts";
+import type { CustomDomain, DomainRecord } from "../../../core/domain/domains/domain.ts";
 import type { ManagedCertificate } from "../../../core/domain/domains/managed-certificate.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { DnsResolver, DomainPorts, ManagedDomains } from "../../../core/ports/domain-store.ts";
-import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { createAuthoritativeDns } from "../../shared/domains/authoritative-dns.ts";
 import { registeredDomain } from "../../shared/domains/public-suffixes.ts";
 import { type AwsRuntimeDeps, awsCalls, throwState } from "../call-policy.ts";
@@ -55,12 +55,16 @@ const managedOf = ({ object, problem }: Advanced): ManagedCertificate => {
 
 const createManaged = (
   deps: ServeDeps,
+  listed: Pick<WeakMap<CustomDomain, DomainObject>, "get">,
   startLeftovers: (domain: DomainObject["domain"]["domain"]) => void,
 ): ManagedDomains => ({
   hostFor: (domain, options = {}) => balancerOf(deps, domain, options).map((own) => (own ?? deps.balancers[0]).host),
 
-  find: ({ domain }, options = {}) =>
-    deps.objects.read(domain, options).map((object) => managedOf({ object, problem: null })),
+  find: (domain, options = {}) => {
+    const known = listed.get(domain);
+    const object = known === undefined ? deps.objects.read(domain.domain, options) : okAsync(known);
+    return object.map((found) => managedOf({ object: found, problem: null }));
+  },
 
   advance: (domain, options = {}) =>
     advanceDomain(deps, domain, options).map((advanced) => {
@@ -104,9 +108,11 @@ export const createAwsDomains = (
     };
     const leftovers = createLeftovers(deps, runtime);
     const proofKey = createDigestKey(bucket, "domains");
+    // An object contains the domain and its certificate, so that a list reads each object once.
+    const listed = new WeakMap<CustomDomain, DomainObject>();
     return {
       ports: {
-        store: createAwsDomainStore({ ...deps, leftovers, proofKey, ids: runtime.ids }),
+        store: createAwsDomainStore({ ...deps, leftovers, listed, proofKey, ids: runtime.ids }),
         dns: runtime.dns ?? createAuthoritativeDns({ clock: runtime.clock }),
         target: {
           host: balancers[0].host,
@@ -115,7 +121,7 @@ export const createAwsDomains = (
           authorities: amazonAuthorities,
         },
         registeredDomain,
-        managed: createManaged(deps, leftovers.start),
+        managed: createManaged(deps, listed, leftovers.start),
         limits: { chars: MAX_DOMAIN_CHARS, perDeployment: DOMAINS_PER_DEPLOYMENT },
       },
       sweep: () => leftovers.startAll(),

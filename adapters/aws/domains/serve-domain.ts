@@ -16,7 +16,7 @@ import {
   mayRequest,
   withoutCertificate,
 } from "./domain-object.ts";
-import { applyRoutes, balancerOf, clearFormerRoutes, DOMAINS_PER_DEPLOYMENT, type RouteDeps } from "./routes.ts";
+import { applyRoutes, balancerOf, DOMAINS_PER_DEPLOYMENT, type RouteDeps } from "./routes.ts";
 
 export interface ServeDeps extends RouteDeps {
   readonly certificates: Certificates;
@@ -213,8 +213,6 @@ export const advanceDomain = (deps: ServeDeps, domain: CustomDomain, retry: Retr
   safeTry(async function* () {
     const { objects, clock } = deps;
     let object = yield* await objects.read(domain.domain, retry);
-    if (!isPresent(object, domain)) return ok({ object: null, problem: null });
-    object = yield* await clearFormerRoutes(deps, object, retry);
     if (!isPresent(object, domain)) return ok({ object: null, problem: null });
     if (object.certificate?.state === "failed" && domain.status !== "pending" && mayRequest(object, clock.now()))
       object = yield* await discardCertificate(deps, object, retry);

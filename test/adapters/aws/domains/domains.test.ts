@@ -8,7 +8,7 @@ import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/b
 import type { MeanSwitch } from "../../../fakes/aws/mean.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
-import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform } from "./platform.ts";
+import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform, recordKeys } from "./platform.ts";
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -164,6 +164,17 @@ test("concurrent checks of two domains leave both in the rule", async () => {
   expect([...hostsOf(HOST)].sort()).toEqual([...domains, HOST].sort());
 });
 
+test("a list reads the object of each domain once", async () => {
+  const { clients, deployed, activate, add, list } = await open();
+  await deployed();
+  const active = await activate();
+  await expectOk(add("app", "b.example.com"));
+  const keys = recordKeys(clients.s3, "GetObjectCommand");
+  expect(await list()).toEqual([active, expect.objectContaining({ domain: "b.example.com" })]);
+  const read = keys.filter((key) => key.startsWith("domains/")).sort();
+  expect(read).toEqual([`domains/${DOMAIN}.json`, "domains/b.example.com.json"]);
+});
+
 test("a check that overtakes another one loses no domain", async () => {
   const { fakes, clients, deployed, add, check, hostsOf } = await open();
   await deployed();
@@ -216,6 +227,40 @@ test("a certificate is deleted if the domain was removed during the request for 
   onceAround(clients.certificates, "RequestCertificateCommand", { after: async () => void (await expectOk(remove())) });
   await expectOk(add());
   expect(fakes.acm.certificates.size).toBe(1);
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+});
+
+test("a check finds the certificate of a request whose outcome was lost", async () => {
+  const { fakes, clients, deployed, add, check } = await open();
+  await deployed();
+  const kill = async () => {
+    throw new Error("killed");
+  };
+  onceAround(clients.certificates, "RequestCertificateCommand", { after: kill });
+  await add().then(
+    (result) => expect(result.isErr()).toBe(true),
+    () => undefined,
+  );
+  const { arn } = fakes.acm.latest(DOMAIN);
+  expect((await check()).records.map(({ purpose }) => purpose)).toContain("certificate");
+  expect([...fakes.acm.certificates.keys()]).toEqual([arn]);
+});
+
+test("a domain that is removed again at the end of its deletion leaves nothing", async () => {
+  const { fakes, clients, deployed, activate, add, remove } = await open();
+  let again = 0;
+  await deployed();
+  await activate();
+  // The work for the first removal has found nothing left, and has not ended yet.
+  onceAround(clients.s3, "DeleteObjectCommand", {
+    before: async () => {
+      await expectOk(add());
+      await expectOk(remove());
+      again = fakes.acm.certificates.size;
+    },
+  });
+  await expectOk(remove());
+  await eventually(() => expect(again).toBe(1));
   await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
 });
 

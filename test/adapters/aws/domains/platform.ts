@@ -49,6 +49,20 @@ export const onceAround = (client: unknown, command: string, { before, after }: 
   );
 };
 
+/** Records the keys of all later calls of a command of S3. */
+export const recordKeys = (client: unknown, command: string): readonly string[] => {
+  const keys: string[] = [];
+  (client as Middlewares).middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (commandName === command) keys.push((args.input as { readonly Key: string }).Key);
+        return next(args);
+      },
+    { step: "initialize" },
+  );
+  return keys;
+};
+
 export const openDomainPlatform = async ({ mean = friendly, times = 50, ...options }: DomainPlatformOptions = {}) => {
   setDefaultCACertificates([certificate]);
   const cloud = awsWith(mean, { scheme: "https", ...options });
