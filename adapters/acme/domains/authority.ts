@@ -3,13 +3,12 @@ import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../../core/ports/certificate-authority.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
-import { err, errAsync, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { Account, type AccountSettings, type AccountStore } from "./account.ts";
-import { leafOf } from "./certificate-chain.ts";
 import { directoryReader } from "./directory.ts";
 import { createAcmeHttp, retryAfterOf } from "./http.ts";
 import { Orders } from "./order.ts";
-import { failureOf, orderFailed, refused } from "./problem.ts";
+import { failureOf, orderFailed } from "./problem.ts";
 import { adviceOf, certificateId, renewalInfoSchema } from "./renewal-information.ts";
 import { parseBody } from "./responses.ts";
 import { type AcmeFailure, createSignedRequests } from "./signed-requests.ts";
@@ -29,20 +28,9 @@ export interface AcmeDeps {
   readonly logger: Logger;
 }
 
-/** The reasons for a revocation (RFC 5280, section 5.3.1) that the holder of a certificate may state. */
-const reasons = { unspecified: 0, keyCompromise: 1, superseded: 4, cessationOfOperation: 5 } as const;
-
-export type RevocationReason = keyof typeof reasons;
-
 export interface AcmeAuthority extends CertificateAuthority {
   /** Replaces the key of the account, such as after a leak. An interrupted change is completed by the next request. */
   changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
-  /** Revokes a certificate of this account. Does nothing if it is revoked. */
-  revoke(
-    certificate: string,
-    reason: RevocationReason,
-    options?: CallOptions,
-  ): ResultAsync<void, OrderFailed | Unavailable>;
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -80,18 +68,6 @@ export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, l
         return ok(adviceOf(found, retryAfterOf(response, clock.now()), clock.now()));
       }),
     changeKey: (options) => ofPort(account.changeKey(options)),
-    revoke: (certificate, reason, options) => {
-      const leaf = leafOf(certificate);
-      if (leaf === undefined) return errAsync(orderFailed(refused("It is not a certificate.")));
-      const payload = { certificate: leaf.raw.toString("base64url"), reason: reasons[reason] };
-      const revoked = directory(options)
-        .andThen(({ revokeCert }) => account.post(revokeCert, payload, options))
-        .map(() => undefined)
-        .orElse((failure) =>
-          failure.kind === "problem" && failure.type === "alreadyRevoked" ? okAsync(undefined) : errAsync(failure),
-        );
-      return ofPort(revoked);
-    },
     close: () => http.close(),
   };
 };

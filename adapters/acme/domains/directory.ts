@@ -12,7 +12,6 @@ const directorySchema = z.object({
   newNonce: z.url(),
   newAccount: z.url(),
   newOrder: z.url(),
-  revokeCert: z.url(),
   keyChange: z.url(),
   /** RFC 9773, section 4.1. */
   renewalInfo: z.url().optional(),

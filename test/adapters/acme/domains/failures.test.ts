@@ -21,7 +21,7 @@ const json =
 
 const problem = (type: string, detail: string) => ({ type: `urn:ietf:params:acme:error:${type}`, detail });
 
-const names = ["newNonce", "newAccount", "newOrder", "revokeCert", "keyChange"];
+const names = ["newNonce", "newAccount", "newOrder", "keyChange"];
 
 /** Starts an authority with these responses by path. Returns the failure of an order. */
 const failureWith = async (responses: Readonly<Record<string, Respond>>, signal?: AbortSignal) => {

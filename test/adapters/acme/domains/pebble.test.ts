@@ -73,15 +73,21 @@ const requestFor = (responder: ChallengeResponder, over: Partial<CertificateRequ
   ...over,
 });
 
-/** Reads a resource of the account. */
-const readSigned = async ({ pebble, accounts }: Awaited<ReturnType<typeof open>>, url: string): Promise<unknown> => {
+/** Sends a request of the account to a URL, or to a resource of the directory. An empty payload reads the resource. */
+const postSigned = async (
+  { pebble, accounts }: Awaited<ReturnType<typeof open>>,
+  resource: string,
+  payload: object | "" = "",
+): Promise<string> => {
   const http = createAcmeHttp("pebble", pebble.ca);
+  const resources = JSON.parse((await expectOk(http.send("GET", pebble.directory))).text);
   const deps = { http, clock, directory: directoryReader("pebble", pebble.directory, { http, clock }) };
   const { key, url: account } = accounts.writes.at(-1) as StoredAccount;
   const signer = { key: createPrivateKey(key), url: account };
-  const response = await expectOk(createSignedRequests("pebble", deps).post(url, "", signer));
+  const requests = createSignedRequests("pebble", deps);
+  const { text } = await expectOk(requests.post(resources[resource] ?? resource, payload, signer));
   await http.close();
-  return JSON.parse(response.text);
+  return text;
 };
 
 for (const type of ["http-01", "tls-alpn-01"] as const)
@@ -181,21 +187,20 @@ test("follows renewal information, and names the replaced certificate", async (c
   const orders: string[] = [];
   const renewed = await expectOk(authority.order({ ...renewal, started: (order) => okAsync(void orders.push(order)) }));
   expect(renewed).not.toBe(first);
-  expect(await readSigned(opened, orders[0] as string)).toMatchObject({ replaces: certificateId(first) });
+  expect(JSON.parse(await postSigned(opened, orders[0] as string))).toMatchObject({ replaces: certificateId(first) });
   // Pebble rejects a second replacement, so the client orders without it.
   await expectOk(authority.order(requestFor(opened.responder, { host: request.host, replaces: first })));
 });
 
-test("revokes a certificate, also twice", async (context) => {
+test("the advice about a revoked certificate is an immediate renewal", async (context) => {
   needs(context, "pebble");
   await using opened = await open();
   const authority = opened.authority();
   const chain = await expectOk(authority.order(requestFor(opened.responder)));
-  await expectOk(authority.revoke(chain, "superseded"));
-  await expectOk(authority.revoke(chain, "superseded"));
-  const serial = new X509Certificate(chain).serialNumber.toLowerCase();
-  const status = await opened.pebble.manage(`/cert-status-by-serial/${serial}`);
-  expect(JSON.parse(status)).toMatchObject({ Status: "Revoked" });
+  const end = async () => (await expectOk(authority.advice(chain)))?.window.end;
+  expect(await end()).toBeGreaterThan(clock.now());
+  await postSigned(opened, "revokeCert", { certificate: new X509Certificate(chain).raw.toString("base64url") });
+  expect(await end()).toBeLessThanOrEqual(clock.now());
 });
 
 test("replaces the key of the account, also if an interruption hid the outcome", async (context) => {
@@ -269,5 +274,4 @@ test("is unavailable while the authority is down, or has a certificate of anothe
   await opened.pebble.stop();
   expect((await expectError(authority.order(requestFor(opened.responder)))).kind).toBe("unavailable");
   expect((await expectError(authority.advice(chain))).kind).toBe("unavailable");
-  expect((await expectError(authority.revoke(chain, "unspecified"))).kind).toBe("unavailable");
 });
