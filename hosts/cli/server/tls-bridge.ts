@@ -11,6 +11,9 @@ import type { TLSSocket } from "node:tls";
 /** Only this user can open the folder of the engine's socket. */
 const pathOf = (engineSocket: string): string => join(dirname(engineSocket), "tls.sock");
 
+/** What the server sends first. */
+const CONFIRMATION = "\n";
+
 /** Follows the client's address in the first line. */
 const ENDS_SOON = " ends soon";
 
@@ -19,28 +22,34 @@ export interface PassOptions {
   readonly engineSocket: string;
   /** True if this engine ends soon, so that the server must ask the client to close the connection. */
   readonly endsSoon: boolean;
-  /** Called with the connection, whose bytes are unread, if no server runs. */
+  /** Called with the connection, whose bytes are unread, if no server runs or the server ends before it accepts. */
   readonly onLost: (client: TLSSocket) => void;
 }
 
-/** Passes a decrypted connection to the server. */
+/** Passes a decrypted connection to the server, which confirms with one byte that it has accepted the connection. */
 export const passDecrypted = (client: TLSSocket, { engineSocket, endsSoon, onLost }: PassOptions): void => {
   const server = connect(pathOf(engineSocket));
-  const lose = () => onLost(client);
-  server.once("error", lose);
-  server.once("connect", () => {
-    server.off("error", lose);
-    server.on("error", () => client.destroy());
-    if (client.destroyed) return void server.destroy();
-    client.once("close", () => server.destroy());
+  // The first bytes arrive with the first line, so that the server begins the request before it may stop.
+  const head = client.read() as Buffer | null;
+  server.cork();
+  server.write(`${client.remoteAddress}${endsSoon ? ENDS_SOON : ""}\n`);
+  if (head !== null) server.write(head);
+  server.uncork();
+  client.once("close", () => server.destroy());
+  // The event `close` follows.
+  server.on("error", () => undefined);
+  const onClose = () => {
+    if (client.destroyed) return;
+    if (head !== null) client.unshift(head);
+    onLost(client);
+  };
+  server.once("close", onClose);
+  server.once("readable", () => {
+    // A server that was killed while it listened never accepts, and the connection ends without the byte.
+    if (server.read(CONFIRMATION.length) === null) return;
+    server.off("close", onClose);
     // The client first receives the bytes that the server sent before it closed the connection.
     server.once("close", () => client.destroySoon());
-    // The first bytes arrive with the first line, so that the server begins the request before it may stop.
-    server.cork();
-    server.write(`${client.remoteAddress}${endsSoon ? ENDS_SOON : ""}\n`);
-    const head = client.read() as Buffer | null;
-    if (head !== null) server.write(head);
-    server.uncork();
     client.pipe(server).pipe(client);
   });
 };
@@ -81,6 +90,7 @@ export const listenForDecrypted = async (
     readLine(socket, (line) => {
       const endsSoon = line.endsWith(ENDS_SOON);
       const address = endsSoon ? line.slice(0, -ENDS_SOON.length) : line;
+      socket.write(CONFIRMATION);
       Object.defineProperties(socket, { remoteAddress: { value: address }, encrypted: { value: true } });
       accept(socket, endsSoon);
     }),
