@@ -62,7 +62,7 @@ const wakeWith = (runner: "process" | "bubblewrap" | "container"): Bench => ({
       peers: [{ name: "running", measure: running }],
       [Symbol.asyncDispose]: async () => {
         await platform[Symbol.asyncDispose]();
-        await removeImagesOf(name);
+        if (runner === "container") await removeImagesOf(name);
         rmSync(folder, { recursive: true, force: true });
       },
     };

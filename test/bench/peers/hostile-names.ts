@@ -10,7 +10,7 @@ import { helloOf } from "../../support/tls/tls-clients.ts";
 
 const [tlsPort, httpPort, suffix, tlsAddresses] = process.argv.slice(2) as [string, string, string, string];
 const RATE = 1000;
-/** An address has 28,000 ports, and a closed connection occupies one for a minute. */
+/** A closed connection occupies a port for a minute. With thousands of them, an address is slow to find a free port. */
 const HTTP_ADDRESSES = 50;
 /** After a longer stall, connections are skipped, so that they do not arrive all at the same time. */
 const MAX_STALL_MS = 20;
