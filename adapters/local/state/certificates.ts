@@ -105,15 +105,8 @@ const SELECTED = selected(COLUMNS);
 /** Returns a certificate that was never ordered. */
 const emptyRow = (host: DomainName): CertificateRow => ({
   host,
-  chain: null,
-  key: null,
-  notBefore: null,
-  notAfter: null,
-  authority: null,
-  renewal: null,
-  nextKey: null,
-  nextOrder: null,
-  nextAuthority: null,
+  ...noCertificate,
+  ...noNext,
   failures: 0,
   reason: null,
   nextAttemptAt: null,

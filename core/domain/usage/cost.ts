@@ -189,13 +189,18 @@ export const amountsOf = (charges: readonly Charge[]): Amounts => {
     .map(([currency, cost]) => ({ currency, cost: decimalText(cost) }));
 };
 
-const sumOf = ({ cost, turns, input, output, cached, unpriced }: UsageSum, infrastructure: Amounts | null) => ({
+/** Returns a sum with its amounts as the API and the command line report them. */
+export const reportedSum = ({ cost, turns, input, output, cached, unpriced }: UsageSum) => ({
   cost: decimalText(cost),
   turns,
   input: Number(input),
   output: Number(output),
   cached: Number(cached),
   unpriced,
+});
+
+const sumOf = (sum: UsageSum, infrastructure: Amounts | null) => ({
+  ...reportedSum(sum),
   infrastructure: infrastructure === null ? null : [...infrastructure],
 });
 

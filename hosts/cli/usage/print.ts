@@ -1,5 +1,12 @@
 /** Prints costs: a table with a chart on a terminal, exact numbers in a pipe, or JSON. */
-import { type CostKey, type CostSource, coversDay, coversPeriod, daysOf } from "../../../core/domain/usage/cost.ts";
+import {
+  type CostKey,
+  type CostSource,
+  coversDay,
+  coversPeriod,
+  daysOf,
+  reportedSum,
+} from "../../../core/domain/usage/cost.ts";
 import {
   compareDecimals,
   type Decimal,
@@ -34,15 +41,6 @@ const CHART_WIDTH = 20;
 
 const countsOf = ({ turns, input, output, cached }: UsageSum): string[] => [turns, input, output, cached].map(String);
 
-const jsonSum = ({ turns, input, output, cached, cost, unpriced }: UsageSum) => ({
-  cost: decimalText(cost),
-  turns,
-  input: Number(input),
-  output: Number(output),
-  cached: Number(cached),
-  unpriced,
-});
-
 /** Returns the groups. Days are in order and include days without usage. */
 const groupsOf = ({ sums, by, period }: CostReport): (readonly [Group, UsageSum])[] => {
   if (by !== "day") return sums.groups();
@@ -57,11 +55,11 @@ export const costJson = (report: CostReport): unknown => {
     to: timestampOf(period.to),
     complete: coversPeriod(source),
     currency: "USD",
-    total: jsonSum(sums.total),
+    total: reportedSum(sums.total),
     by,
     groups: groupsOf(report).map(([group, sum]) => ({
       [by]: group,
-      ...jsonSum(sum),
+      ...reportedSum(sum),
       ...(by === "day" ? { complete: coversDay(source, group ?? "") } : {}),
     })),
     unreadable,
