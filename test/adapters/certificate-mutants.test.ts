@@ -111,7 +111,10 @@ const mutants: Mutants<CertificateStoreSubject> = {
       let opened = memoryCertificates();
       const { account, sign } = opened;
       return {
-        ...{ account, sign, addHost: opened.addHost, removeHost: opened.removeHost },
+        account,
+        sign,
+        addHost: opened.addHost,
+        removeHost: opened.removeHost,
         get store() {
           return opened.store;
         },

@@ -159,8 +159,12 @@ const releaseMutants: Readonly<Record<string, () => ProviderSubject>> = {
 };
 
 const anInstance: InstanceStatus = {
-  ...{ id: "i1", revision: "app-00001", state: "ready", startedAt: "2026-01-01T00:00:00+00:00" as Timestamp },
-  ...{ memoryBytes: null, cpuPercent: null },
+  id: "i1",
+  revision: "app-00001",
+  state: "ready",
+  startedAt: "2026-01-01T00:00:00+00:00" as Timestamp,
+  memoryBytes: null,
+  cpuPercent: null,
 };
 
 const platformMutants: Mutants<ProviderSubject> = {

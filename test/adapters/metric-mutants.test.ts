@@ -19,7 +19,9 @@ const subjectOf = (
   const metrics = createMemoryMetrics(createWorld(), clock);
   const start = secondsOf(clock.now());
   return {
-    ...{ metrics: change(metrics), start, ...freshNames("mutant") },
+    metrics: change(metrics),
+    start,
+    ...freshNames("mutant"),
     add: async ({ owner, name }, minute, rollup) => metrics.add(...place(start + minute, owner, name), rollup),
   };
 };

@@ -44,7 +44,12 @@ export const cronLateness: Bench = {
       clock.set(59_000 - (millisOf(clock.now()) % 60_000));
       const file = openEngineFile(folder, logger);
       const timers: CronTimers = new CronTimers({
-        ...{ clock, logger, log: quiet, left: quiet, urlOf: () => url, drainMillis: 0 },
+        clock,
+        logger,
+        log: quiet,
+        left: quiet,
+        urlOf: () => url,
+        drainMillis: 0,
         noted: (service, fire) => timers.note(service, fire),
       });
       timers.start(new LastFires(file));

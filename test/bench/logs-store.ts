@@ -55,8 +55,11 @@ const PAGES = 300;
 const pages = (name: string, folder: string, count: number): Contender & AsyncDisposable => {
   mkdirSync(folder);
   const logs = new WrittenLogs({
-    ...{ folder, clock: createSystemClock(), logger: silentLogger },
-    ...{ retentionDays: 30, maxBytes: Number.MAX_SAFE_INTEGER },
+    folder,
+    clock: createSystemClock(),
+    logger: silentLogger,
+    retentionDays: 30,
+    maxBytes: Number.MAX_SAFE_INTEGER,
   });
   fill(logs.pathOf(scope.owner), count);
   const query = { filter: everything, limit: 100, timeoutMs: 60_000 };

@@ -69,9 +69,20 @@ export const volumeList: Bench = {
     for (let n = 0; n < 1000; n++)
       (await provider.volumes.create(account, `volume-${n}` as VolumeName))._unsafeUnwrap();
     const template = {
-      ...{ owner: account, port: 8080, memory: 1 << 30, cpu: 1, timeout: 60, concurrency: 80, maxInstances: 0 },
-      ...{ sessionAffinity: false, useHttp2: false, schedule: null, cronToken: "token", env: {} },
-      ...{ image: "memory://acme/sha256:0", deployId: "bench" },
+      owner: account,
+      port: 8080,
+      memory: 1 << 30,
+      cpu: 1,
+      timeout: 60,
+      concurrency: 80,
+      maxInstances: 0,
+      sessionAffinity: false,
+      useHttp2: false,
+      schedule: null,
+      cronToken: "token",
+      env: {},
+      image: "memory://acme/sha256:0",
+      deployId: "bench",
     };
     const running = Array.from({ length: 10_000 }, (_, n) => {
       const mount = { path: "/data", volume: `volume-${n % 1000}` as VolumeName, bucket: `vol-${n}`, readOnly: false };

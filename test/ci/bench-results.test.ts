@@ -3,7 +3,10 @@ import { expect, test } from "vitest";
 import { runBench } from "../bench/bench.ts";
 
 const benchOf = (unit: string, subject: number, peer = 1) => ({
-  ...{ name: "example", title: "an example", unit, goals: [] },
+  name: "example",
+  title: "an example",
+  unit,
+  goals: [],
   prepare: async () => ({
     subject: { name: "portside", measure: async () => subject },
     peers: [{ name: "nginx", measure: async () => peer }],

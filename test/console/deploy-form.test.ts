@@ -160,8 +160,13 @@ test("states why a file cannot be deployed", async () => {
 test("fills in the settings of portside.json, and packs the folder that it names", async () => {
   using project = folderWith({
     "portside.json": JSON.stringify({
-      ...{ name: "declared-app", source: "./app", memory: "512Mi", volumes: { "/data": "declared-data" } },
-      ...{ env: { GREETING: "hello" }, schedule: { cron: "0 9 * * 1-5" }, health: { path: "/healthz" } },
+      name: "declared-app",
+      source: "./app",
+      memory: "512Mi",
+      volumes: { "/data": "declared-data" },
+      env: { GREETING: "hello" },
+      schedule: { cron: "0 9 * * 1-5" },
+      health: { path: "/healthz" },
     }),
     "app/server.js": "run()",
     "README.md": "",
@@ -174,8 +179,11 @@ test("fills in the settings of portside.json, and packs the folder that it names
   await page.getByRole("button", { name: "Deploy", exact: true }).click();
   await finished(page, "declared-app");
   expect(await served.client.getDeployment({ name: "declared-app" })).toMatchObject({
-    ...{ memory: "512Mi", volumes: { "/data": { name: "declared-data" } }, env: ["GREETING"] },
-    ...{ schedule: { cron: "0 9 * * 1-5" }, health: { path: "/healthz" } },
+    memory: "512Mi",
+    volumes: { "/data": { name: "declared-data" } },
+    env: ["GREETING"],
+    schedule: { cron: "0 9 * * 1-5" },
+    health: { path: "/healthz" },
   });
 });
 
@@ -257,7 +265,10 @@ test("shows the problems of the settings at their fields, and the plan of the co
   await dialog.getByRole("button", { name: "Deploy" }).click();
   await finished(page, "tuned-app");
   expect(await served.client.getDeployment({ name: "tuned-app" })).toMatchObject({
-    ...{ memory: "2Gi", timeout: 60, env: ["A"], health: { path: "/ready", interval: 10 } },
+    memory: "2Gi",
+    timeout: 60,
+    env: ["A"],
+    health: { path: "/ready", interval: 10 },
     volumes: { "/data": { name: "tuned-data" }, "/cache": { name: "tuned-cache" } },
   });
 });

@@ -62,7 +62,8 @@ test("the browser asks before it closes a page that uploads, and not afterwards"
   await opened.open("#/volumes/held-data");
   await page.getByText("Drop files or folders here").click();
   await page.getByLabel("Files to upload").setInputFiles({
-    ...{ name: "held.txt", mimeType: "text/plain" },
+    name: "held.txt",
+    mimeType: "text/plain",
     buffer: Buffer.from("held"),
   });
   await page.getByText("Uploading", { exact: false }).waitFor();

@@ -96,10 +96,22 @@ type Kind = Exclude<Route["page"], "deployment"> | `deployment ${Section}`;
 
 /** Every kind of page. The compiler rejects a missing one. */
 const kinds: Readonly<Record<Kind, true>> = {
-  ...{ deployments: true, "new-deploy": true, deploys: true, deploy: true },
-  ...{ "deployment overview": true, "deployment releases": true, "deployment deploys": true },
-  ...{ "deployment logs": true, "deployment settings": true },
-  ...{ volumes: true, volume: true, domains: true, sql: true, cost: true, account: true, unknown: true },
+  deployments: true,
+  "new-deploy": true,
+  deploys: true,
+  deploy: true,
+  "deployment overview": true,
+  "deployment releases": true,
+  "deployment deploys": true,
+  "deployment logs": true,
+  "deployment settings": true,
+  volumes: true,
+  volume: true,
+  domains: true,
+  sql: true,
+  cost: true,
+  account: true,
+  unknown: true,
 };
 
 const kindOf = (route: Route): Kind => (route.page === "deployment" ? `deployment ${route.section}` : route.page);

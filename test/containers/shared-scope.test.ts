@@ -31,8 +31,13 @@ const engineHere = async () => {
 const open = async (ownsScope: () => boolean) => {
   const mark = newMark(scope);
   const containers = await openContainers(await engineHere(), {
-    ...{ scope, mark, ownsScope, imageScope: scope },
-    ...{ folder: folder.path, logger: silent, allowedPorts: [] },
+    scope,
+    mark,
+    ownsScope,
+    imageScope: scope,
+    folder: folder.path,
+    logger: silent,
+    allowedPorts: [],
   });
   const start = () =>
     new Promise<void>((resolve, reject) => {

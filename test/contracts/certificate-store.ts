@@ -58,13 +58,16 @@ const complete = async ({ store, sign }: CertificateStoreSubject, host: DomainNa
 };
 
 const failed: AttemptState = {
-  ...{ failures: 2, reason: "The host did not answer.\n" },
-  ...{ nextAttemptAt: later(1), authorityRetryAt: plusMillis(NOW, 1) },
+  failures: 2,
+  reason: "The host did not answer.\n",
+  nextAttemptAt: later(1),
+  authorityRetryAt: plusMillis(NOW, 1),
 };
 
 const plan: RenewalPlan = {
   window: { start: later(40), end: later(41) },
-  ...{ askAgainAt: plusMillis(NOW, 21_600_000), random: 0.123_456_789 },
+  askAgainAt: plusMillis(NOW, 21_600_000),
+  random: 0.123_456_789,
 };
 
 const fail = ({ store }: CertificateStoreSubject, host: DomainName) =>
@@ -208,7 +211,9 @@ const counting: readonly Case[] = [
         (await expectOk(subject.store.orders(since))).filter((one) => one.account === account && one.at >= since);
       const counted = [0, 6].map(
         (days): CertificateOrder => ({
-          ...{ account, registeredDomain: host, at: later(days) },
+          account,
+          registeredDomain: host,
+          at: later(days),
           kind: days === 0 ? "new" : "renewal",
         }),
       );

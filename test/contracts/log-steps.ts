@@ -11,7 +11,10 @@ export const scopeOf = (subject: StoreSubject): LogScope => ({
 });
 
 export const line = (scope: LogScope, text: string): NewLogEntry => ({
-  ...{ ...scope, severity: "INFO", logName: "stdout", text },
+  ...scope,
+  severity: "INFO",
+  logName: "stdout",
+  text,
 });
 
 export const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));

@@ -42,9 +42,15 @@ const startSurroundings = async (folder: string, settings: PebbleSettings = {}) 
     httpPort,
     tls: async () => ({ port: tlsPort, ca: await pebble.manage("/roots/0") }),
     options: {
-      ...{ runner: "process", "tls-port": `${tlsPort}`, "http-port": `${httpPort}`, "drain-seconds": "1" },
-      ...{ "acme-email": "ops@example.com", "acme-directory": pebble.directory, "acme-ca": join(folder, "ca.pem") },
-      ...{ "dns-server": dnsServer, "public-address": "127.0.0.1" },
+      runner: "process",
+      "tls-port": `${tlsPort}`,
+      "http-port": `${httpPort}`,
+      "drain-seconds": "1",
+      "acme-email": "ops@example.com",
+      "acme-directory": pebble.directory,
+      "acme-ca": join(folder, "ca.pem"),
+      "dns-server": dnsServer,
+      "public-address": "127.0.0.1",
     },
     [Symbol.asyncDispose]: async () => {
       await pebble[Symbol.asyncDispose]();

@@ -89,7 +89,9 @@ const crash = async (seed: number, folder: string): Promise<boolean> => {
   const random = randomFrom(seed);
   const mode = modes[seed % modes.length];
   const options = {
-    ...{ runner: "process", "drain-seconds": "1", "grace-seconds": "2" },
+    runner: "process",
+    "drain-seconds": "1",
+    "grace-seconds": "2",
     ...(mode === "inline" ? { engine: mode } : {}),
   };
   let served: Served = await serve(folder, options);

@@ -243,9 +243,14 @@ test("no request over TLS fails, also to the API, and new handshakes reach the n
   writeFileSync(files["tls-cert"], chain);
   writeFileSync(files["tls-key"], privateKey);
   await using served = await start(folder.path, {
-    ...{ runner: "process", "drain-seconds": String(DRAIN_SECONDS), domain: "tls-upgrade.example" },
+    runner: "process",
+    "drain-seconds": String(DRAIN_SECONDS),
+    domain: "tls-upgrade.example",
     // Two clients open a connection per request, which can exceed the limit for one address.
-    ...{ "tls-port": "0", "http-port": "0", "tls-connections-per-second": "0", ...files },
+    "tls-port": "0",
+    "http-port": "0",
+    "tls-connections-per-second": "0",
+    ...files,
   });
   const records = await Array.fromAsync(served.client.deploy("tls-app", nodeSource(helloServer("app"))));
   const { hostname, port } = new URL(records.at(-1)?.url as string);

@@ -5,7 +5,10 @@ import { boundedFiles, boundOf, heldByEngines } from "./bounds.ts";
 import { fileScores, type Mutant, totalScore, unnoticed } from "./score.ts";
 
 const mutant = (fileName: string, status: string, line = 1): Mutant => ({
-  ...{ fileName, status, mutatorName: "BooleanLiteral", replacement: "false" },
+  fileName,
+  status,
+  mutatorName: "BooleanLiteral",
+  replacement: "false",
   location: { start: { line, column: 1 } },
 });
 

@@ -84,7 +84,8 @@ export const parseObject = (text: string): DomainObject | undefined => {
     domain: domain as DomainName,
     owner: owner as AccountId,
     name: name as DeploymentName,
-    ...{ status, detail },
+    status,
+    detail,
     createdAt: createdAt as Timestamp,
     checkedAt: checkedAt as Timestamp | null,
   };
@@ -118,13 +119,15 @@ export const afterWrite = (found: DomainObject | null, domain: CustomDomain, wri
   const { failures, failedAt, leftovers } = base;
   const certificate = base.certificate === null ? null : { ...base.certificate, isServed };
   const formerRoutes = found === null ? base.formerRoutes : formerAfter(found, domain);
-  return { ...{ domain, write, certificate, failures, failedAt, leftovers, formerRoutes }, removedAt: null };
+  return { domain, write, certificate, failures, failedAt, leftovers, formerRoutes, removedAt: null };
 };
 
 /** Returns the object after the domain was removed. */
 export const afterRemoval = (found: DomainObject, write: string, now: Instant): DomainObject => ({
   ...found,
-  ...{ write, removedAt: millisOf(now), formerRoutes: formerAfter(found, null) },
+  write,
+  removedAt: millisOf(now),
+  formerRoutes: formerAfter(found, null),
 });
 
 /** How long a removed domain keeps its certificate, so that it can return, in milliseconds. */

@@ -91,8 +91,14 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
       return ok({ object, problem: `The AWS account's quota of certificates is exhausted. ${QUOTA}` });
     }
     const requested: Certificate = {
-      ...{ arn: arn.value, requestedAt: millisOf(clock.now()), state: "pending", record: null },
-      ...{ notAfter: null, problem: null, listeners: [], isServed: false },
+      arn: arn.value,
+      requestedAt: millisOf(clock.now()),
+      state: "pending",
+      record: null,
+      notAfter: null,
+      problem: null,
+      listeners: [],
+      isServed: false,
     };
     const change = (found: DomainObject | null) =>
       ok(found?.certificate === null && found.removedAt === null ? { ...found, certificate: requested } : found);

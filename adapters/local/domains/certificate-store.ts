@@ -225,7 +225,9 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       if (attempt === null) return null;
       const { failures, reason, nextAttemptAt, authorityRetryAt } = attempt;
       rows.change(host, {
-        ...{ failures, reason, nextAttemptAt: timestampOrNull(nextAttemptAt) },
+        failures,
+        reason,
+        nextAttemptAt: timestampOrNull(nextAttemptAt),
         authorityRetryAt: timestampOrNull(authorityRetryAt),
       });
       return attempt;

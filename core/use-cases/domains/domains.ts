@@ -274,7 +274,9 @@ export const detachDomains = (caller: Caller, name: DeploymentName, remove: () =
       const restored = await domains.store.write(domain, "absent");
       if (restored.isErr())
         context.ports.logger.warn("a domain was lost, because the deletion of its deployment failed", {
-          ...{ domain: domain.domain, name, cause: restored.error },
+          domain: domain.domain,
+          name,
+          cause: restored.error,
         });
     }
     return err(deleted.error);

@@ -180,7 +180,9 @@ export class CertificateOrders {
     });
     const reason = budgetMessage(wanted, order.registeredDomain);
     return this.#changeAttempt(wanted, ({ failures, authorityRetryAt }) => ({
-      ...{ failures, reason, authorityRetryAt },
+      failures,
+      reason,
+      authorityRetryAt,
       nextAttemptAt: permittedAt,
     })).map(() => undefined);
   }
@@ -235,7 +237,10 @@ export class CertificateOrders {
     const { host } = wanted;
     const order = begun?.authority === authority.name ? begun.url : undefined;
     const request = {
-      ...{ host, key, order, responder: certificates.responder },
+      host,
+      key,
+      order,
+      responder: certificates.responder,
       // Another authority does not know the certificate.
       replaces: certificate.authority === authority.name ? (chain ?? undefined) : undefined,
       started: (url: string) => {
@@ -245,7 +250,9 @@ export class CertificateOrders {
     };
     return authority.order(request, options).mapErr((error) => {
       context.ports.logger.warn("an authority issued no certificate", {
-        ...{ host, authority: authority.name, reason: error.message },
+        host,
+        authority: authority.name,
+        reason: error.message,
       });
       return error;
     });
@@ -284,7 +291,8 @@ export class CertificateOrders {
         }
         const { life } = yield* await certificates.store.complete(host, issued.authority, issued.chain);
         logger.info("got a certificate", {
-          ...{ host, authority: issued.authority },
+          host,
+          authority: issued.authority,
           notAfter: life === null ? undefined : timestampOf(life.end),
         });
         return ok(undefined);
@@ -299,7 +307,9 @@ export class CertificateOrders {
       if (stored === null) return ok(undefined);
       const { failures, reason, nextAttemptAt } = stored;
       this.#deps.context.ports.logger.warn("could not get a certificate", {
-        ...{ host: wanted.host, failures, reason },
+        host: wanted.host,
+        failures,
+        reason,
         nextAttemptAt: nextAttemptAt === null ? undefined : timestampOf(nextAttemptAt),
       });
       return ok(undefined);

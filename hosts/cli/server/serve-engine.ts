@@ -115,7 +115,9 @@ export const takeOverEngineAndServer = async (
   // If no parent waits for `ready`, a rejection must not crash this process. The server retries later.
   ready.promise.catch(() => undefined);
   const { engine, apiPort, isAlone } = await takeOver({
-    ...{ api, stopped, ready: ready.promise },
+    api,
+    stopped,
+    ready: ready.promise,
     open: ({ running }) =>
       openLocalSuccessor(settings, log, { upgrade: upgrades.upgrade, onApiConnection: api.acceptDecrypted }, running),
   });

@@ -208,7 +208,11 @@ export const startPassedServing = async (
     },
   );
   return {
-    ...{ metrics, apiKey, capabilities, drain, stop },
+    metrics,
+    apiKey,
+    capabilities,
+    drain,
+    stop,
     accept: (socket) => accept?.(socket),
   };
 };

@@ -173,7 +173,8 @@ test("warns that the permissions of a role with a path were not checked if the r
   const account = Object.assign(bySso(), { mayGetOwnRole: false });
   expect(missing(await look(account))).toEqual([
     expect.objectContaining({
-      ...{ what: "permissions", verdict: "warning" },
+      what: "permissions",
+      verdict: "warning",
       words: expect.stringMatching(/^not checked: .* cannot be found.* needs iam:GetRole on the role, which failed: /),
     }),
   ]);

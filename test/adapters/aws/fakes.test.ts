@@ -88,7 +88,9 @@ describe("CloudWatch Logs", () => {
 describe("EventBridge Scheduler", () => {
   const { cronFunctionArn: Arn, schedulerRoleArn: RoleArn } = awsConfig.shared;
   const schedule = (change: object = {}) => ({
-    ...{ Name: "one", GroupName: "portside", ScheduleExpression: "cron(0 4 * * ? *)" },
+    Name: "one",
+    GroupName: "portside",
+    ScheduleExpression: "cron(0 4 * * ? *)",
     FlexibleTimeWindow: { Mode: "OFF" as const },
     Target: { Arn, RoleArn, Input: "{}" },
     ...change,

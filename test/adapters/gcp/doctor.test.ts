@@ -131,7 +131,8 @@ test("warns about buckets of volumes without CORS rules", async () => {
   const labels = { "portside-volume": "data", "portside-state": "live" };
   const rule = {
     maxAgeSeconds: 7200,
-    ...{ origin: ["*"], method: ["GET", "HEAD", "POST", "PUT"] },
+    origin: ["*"],
+    method: ["GET", "HEAD", "POST", "PUT"],
     responseHeader: [
       ...["Content-Type", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "Range"],
       ...["ETag", "Content-Range"],

@@ -133,7 +133,8 @@ const servesAll = async (platform: TestPlatform, content: Content) => {
         expect(releases).toMatchObject([{ ...serving, release: 1, created_by: { kind: "platform" } }]);
       else
         expect(releases[0]).toMatchObject({
-          ...{ ...serving, release: name === "keeper" ? content.releases : 1 },
+          ...serving,
+          release: name === "keeper" ? content.releases : 1,
           created_by: { kind: "key" },
         });
       if (name === "keeper")
@@ -203,7 +204,10 @@ test.each(withCertificates)("the domain and the certificate of %s are served", a
   const content = contentOf(name);
   const { domain, chain, notAfter, reason, next } = content.certificate as NonNullable<Content["certificate"]>;
   const config: LocalOptions = {
-    ...{ runner: "process", tlsPort: 0, acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"] },
+    runner: "process",
+    tlsPort: 0,
+    acmeEmail: "ops@example.com",
+    publicAddress: ["192.0.2.1"],
   };
   await using platform = await startLocalIn(folder.path, config, {}, { clock: clockAt(content.at) });
   const { controlPlane, local } = platform;
@@ -211,7 +215,10 @@ test.each(withCertificates)("the domain and the certificate of %s are served", a
   const [row, ...others] = (await controlPlane.listDomains(accounts.default))._unsafeUnwrap();
   expect(others).toEqual([]);
   expect(row).toMatchObject({
-    ...{ domain, name: "keeper", status: "failing", certificate: { not_after: notAfter } },
+    domain,
+    name: "keeper",
+    status: "failing",
+    certificate: { not_after: notAfter },
     detail: expect.stringContaining(`its renewal is failing. ${reason} Next attempt at`),
   });
   expect((await controlPlane.listDomains(accounts.globex))._unsafeUnwrap()).toEqual([]);

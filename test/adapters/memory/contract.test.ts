@@ -51,7 +51,9 @@ contractTests("memory metrics", metricStoreCases, async () => {
   const metrics = createMemoryMetrics(createWorld(), clock);
   const start = secondsOf(clock.now());
   const subject: MetricSubject = {
-    ...{ metrics, start, ...freshNames("memory") },
+    metrics,
+    start,
+    ...freshNames("memory"),
     add: async ({ owner, name }, minute, rollup) => metrics.add(start + minute, owner, name, rollup),
   };
   return { subject, close: nothing };

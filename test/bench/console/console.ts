@@ -46,7 +46,9 @@ const measurements: readonly Measurement[] = [
 ];
 
 const benchOf = ({ measure, title, unit, most }: Measurement): Bench => ({
-  ...{ name: `console-${measure}`, title, unit },
+  name: `console-${measure}`,
+  title,
+  unit,
   goals: [{ at: "most", bound: most } satisfies Goal],
   prepare: async ({ small }) => {
     if (!has("chromium")) return skipped("chromium is not available (Debian: chromium)");

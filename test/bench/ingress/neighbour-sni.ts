@@ -111,7 +111,9 @@ const startPlatform = async (): Promise<Platform> => {
     },
   });
   return {
-    ...{ server, url, agent },
+    server,
+    url,
+    agent,
     portside: { pids: [server.pid], tlsPort: Number(new URL(url).port), httpPort },
     nginx: nginx.target,
     [Symbol.asyncDispose]: async () => {

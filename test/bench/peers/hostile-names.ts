@@ -37,8 +37,12 @@ interface Flood {
 }
 
 const floodOf = (port: string, addresses: number, first: Flood["first"]): Flood => ({
-  ...{ port: Number(port), addresses, first },
-  ...{ due: performance.now(), sent: 0, answered: 0 },
+  port: Number(port),
+  addresses,
+  first,
+  due: performance.now(),
+  sent: 0,
+  answered: 0,
 });
 
 const floods = [

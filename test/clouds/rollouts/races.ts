@@ -6,7 +6,9 @@ import { accountOf, nameOf } from "../../support/http/brands.ts";
 import type { FakePlatform, RolloutCloud } from "./steps.ts";
 
 const noted = (deployId: string): DeployOutcome => ({
-  ...{ deployId, status: "ERROR", reason: "build_failed" },
+  deployId,
+  status: "ERROR",
+  reason: "build_failed",
   finishedAt: "2026-01-01T00:00:00+00:00",
 });
 

@@ -59,7 +59,11 @@ const PAGE = 4;
 const recordsOf = (volumes: FakeAccount["volumes"]): string =>
   printRecords(
     [...volumes.keys()].map((id) => ({
-      ...{ id, name: id as VolumeName, state: "live", call: "1", at: instantOfSeconds(1) },
+      id,
+      name: id as VolumeName,
+      state: "live",
+      call: "1",
+      at: instantOfSeconds(1),
       createdAt: timestampOf(instantOfSeconds(1)),
     })),
   );

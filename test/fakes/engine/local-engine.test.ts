@@ -68,8 +68,11 @@ test("mirrors a bucket to a revision's folder and back, and sets the environment
   const volumes = [{ name: "v", gcs: { bucket: "vol" } }];
   const serviceAccount = "files@p.iam.gserviceaccount.com";
   world.iam.accounts.set(serviceAccount, {
-    ...{ email: serviceAccount, displayName: "", description: "" },
-    ...{ hidden: 0, createdAt: 0 },
+    email: serviceAccount,
+    displayName: "",
+    description: "",
+    hidden: 0,
+    createdAt: 0,
   });
   const members = [`serviceAccount:${serviceAccount}`];
   const { world: storage } = world.storage;

@@ -128,7 +128,9 @@ export const startFakeCloud = async (
   const [accounts, secretManager, metrics] = [await iam.open(), await secrets.open(), await monitoring.open()];
   const ready = readyProject(staging);
   const redirected = redirectedAuth(PROJECT, {
-    ...{ [IAM]: accounts.origin, [SECRETS]: secretManager.origin, [MONITORING]: metrics.origin },
+    [IAM]: accounts.origin,
+    [SECRETS]: secretManager.origin,
+    [MONITORING]: metrics.origin,
   });
   const isRedirected = (url: string): boolean =>
     url.startsWith(SECRETS) ||

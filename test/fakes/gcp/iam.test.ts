@@ -21,8 +21,13 @@ test("describes a service account like the recorded ones, whatever project the r
   expect(created).toEqual({
     status: 200,
     body: {
-      ...{ name: `projects/p/serviceAccounts/${email}`, projectId: "p", email, displayName: "One" },
-      ...{ uniqueId: expect.stringMatching(/^\d{21}$/), oauth2ClientId: expect.any(String), etag: expect.any(String) },
+      name: `projects/p/serviceAccounts/${email}`,
+      projectId: "p",
+      email,
+      displayName: "One",
+      uniqueId: expect.stringMatching(/^\d{21}$/),
+      oauth2ClientId: expect.any(String),
+      etag: expect.any(String),
     },
   });
   expect(await request(`-/serviceAccounts/${email}`)).toEqual(created);
@@ -34,7 +39,9 @@ test("adds the status to errors, as recorded", async () => {
     status: 404,
     body: {
       error: {
-        ...{ code: 404, message, status: "NOT_FOUND" },
+        code: 404,
+        message,
+        status: "NOT_FOUND",
         errors: [{ domain: "global", reason: "notFound", message }],
       },
     },

@@ -37,8 +37,22 @@ test("contains the client and rules without imports, and no package", () => {
 
 /** Globals that browsers have too. */
 const browser = {
-  ...{ fetch, URL, URLSearchParams, Headers, Response, Blob, TextEncoder, TextDecoder, AbortController, AbortSignal },
-  ...{ setTimeout, clearTimeout, performance, crypto, Uint8Array, Uint32Array },
+  fetch,
+  URL,
+  URLSearchParams,
+  Headers,
+  Response,
+  Blob,
+  TextEncoder,
+  TextDecoder,
+  AbortController,
+  AbortSignal,
+  setTimeout,
+  clearTimeout,
+  performance,
+  crypto,
+  Uint8Array,
+  Uint32Array,
 };
 
 test("deploys, follows the deploy and reads the log without the globals of Node", async () => {

@@ -8,7 +8,11 @@ import { createClient } from "../../../hosts/client/index.ts";
 import { deployed, startMemory } from "../../support/providers/memory-platform.ts";
 
 const record = (seq: number, status: DeployEvent["status"]): DeployEvent => ({
-  ...{ status, seq, message: `record ${seq}`, deploy_id: "d1", time: "2026-01-01T00:00:00+00:00" },
+  status,
+  seq,
+  message: `record ${seq}`,
+  deploy_id: "d1",
+  time: "2026-01-01T00:00:00+00:00",
 });
 
 const lines = (...records: readonly DeployEvent[]) =>

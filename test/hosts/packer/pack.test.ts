@@ -54,16 +54,30 @@ const treeOf = (size: number, chunks: readonly string[]): SourceTree => ({
 describe("the files", () => {
   test("exclude what never belongs in a deploy", async () => {
     const files = {
-      ...{ "server.js": "", ".env": "A=1", ".env.local": "A=1", ".envrc": "", "portside.json": "{}" },
-      ...{ "lib/portside.json": "{}", "lib/.env": "A=1", "node_modules/x/index.js": "", ".git/config": "" },
+      "server.js": "",
+      ".env": "A=1",
+      ".env.local": "A=1",
+      ".envrc": "",
+      "portside.json": "{}",
+      "lib/portside.json": "{}",
+      "lib/.env": "A=1",
+      "node_modules/x/index.js": "",
+      ".git/config": "",
     };
     expect(await pathsOf(files)).toEqual([".envrc", "lib/portside.json", "server.js"]);
   });
 
   test("exclude what an ignore file names, for its folder and the folders below", async () => {
     const files = {
-      ...{ ".gitignore": "*.log\n/dist/\n", "lib/.portsideignore": "local.txt\n", "a.log": "", "dist/x.js": "" },
-      ...{ "lib/b.log": "", "lib/dist/y.js": "", "lib/local.txt": "", "lib/deep/local.txt": "", "local.txt": "" },
+      ".gitignore": "*.log\n/dist/\n",
+      "lib/.portsideignore": "local.txt\n",
+      "a.log": "",
+      "dist/x.js": "",
+      "lib/b.log": "",
+      "lib/dist/y.js": "",
+      "lib/local.txt": "",
+      "lib/deep/local.txt": "",
+      "local.txt": "",
     };
     expect(await pathsOf(files)).toEqual([".gitignore", "lib/.portsideignore", "lib/dist/y.js", "local.txt"]);
   });
@@ -83,7 +97,10 @@ describe("the files", () => {
 
   test("that are scripts or programs are executable, all others are not", async () => {
     const found = await contentsOf({
-      ...{ "a-script": "#!/bin/sh\n", "b-program": "\u007fELF\u0002", "c.txt": "# no script", "d-empty": "" },
+      "a-script": "#!/bin/sh\n",
+      "b-program": "\u007fELF\u0002",
+      "c.txt": "# no script",
+      "d-empty": "",
       "e-short": "#!",
     });
     expect(found.map(({ path, mode }) => `${path} ${mode}`)).toEqual([

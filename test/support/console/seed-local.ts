@@ -6,8 +6,14 @@ import { storeObject } from "./seed.ts";
 import type { ServedConsole } from "./served-console.ts";
 
 const usage = ["ada", "grace", "<i>linus</i>"].map((user_id) => ({
-  ...{ level: "usage", model: "small-model", user_id, chat_id: "chat-1" },
-  ...{ input: 900, output: 120, cached: 20, cost: 0.0031 },
+  level: "usage",
+  model: "small-model",
+  user_id,
+  chat_id: "chat-1",
+  input: 900,
+  output: 120,
+  cached: 20,
+  cost: 0.0031,
 }));
 
 const lines = [

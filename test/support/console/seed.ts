@@ -93,8 +93,14 @@ const spend = async (served: MemoryConsole): Promise<void> => {
     return [
       "INFO",
       {
-        ...{ level: "usage", model, user_id: user, chat_id: `chat-${at % 7}` },
-        ...{ input: 900 + at * 37, output: 120 + at * 11, cached: at * 20, cost: at % 4 === 0 ? 0.0625 : 0.0031 },
+        level: "usage",
+        model,
+        user_id: user,
+        chat_id: `chat-${at % 7}`,
+        input: 900 + at * 37,
+        output: 120 + at * 11,
+        cached: at * 20,
+        cost: at % 4 === 0 ? 0.0625 : 0.0031,
       },
     ];
   });
@@ -107,7 +113,9 @@ const spend = async (served: MemoryConsole): Promise<void> => {
     sku_description: "vCPU",
     usage_amount: "1",
     usage_unit: "hour",
-    ...{ cost, currency, resource_name: service },
+    cost,
+    currency,
+    resource_name: service,
   });
   served.memory.charge(
     served.account,

@@ -37,7 +37,10 @@ export const serveConsole = async (ports: Ports, prefix = ""): Promise<ServedCon
   const { key } = (await ports.identity.keys.create(account, "console test"))._unsafeUnwrap();
   const client = createClient({ url, key });
   return {
-    ...{ url, key, account, client },
+    url,
+    key,
+    account,
+    client,
     link: async () => new URL((await client.createConsoleLink()).url).hash.replace("#link=", ""),
     signOutAll: async () => {
       const { sessions } = await client.listSessions();

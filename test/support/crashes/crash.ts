@@ -179,7 +179,8 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
   const mode = modes[seed % modes.length];
   const options = {
     runner,
-    ...{ "drain-seconds": "1", "grace-seconds": "2" },
+    "drain-seconds": "1",
+    "grace-seconds": "2",
     ...(mode === "inline" ? { engine: mode } : {}),
   };
   const servers: Served[] = [];

@@ -104,7 +104,11 @@ export const makeBases = async (): Promise<Bases> => {
     putFolder(live, killed);
   }
   return {
-    ...{ live, stopped, killed, older, apiKey },
+    live,
+    stopped,
+    killed,
+    older,
+    apiKey,
     [Symbol.dispose]: () => {
       for (const { path } of folders) remove(path);
     },

@@ -12,8 +12,12 @@ const issuer = generateKeyPairSync("ec", { namedCurve: "P-256" });
 /** Signs certificates for the contract suite. */
 export const signForSuite: CertificateStoreSubject["sign"] = (host, key, { start, end }) =>
   signCertificate({
-    ...{ issuer: "ca.example", issuerKey: issuer.privateKey, publicKey: createPublicKey(key), hosts: [host] },
-    ...{ from: start, until: end },
+    issuer: "ca.example",
+    issuerKey: issuer.privateKey,
+    publicKey: createPublicKey(key),
+    hosts: [host],
+    from: start,
+    until: end,
   });
 
 let created = 0;

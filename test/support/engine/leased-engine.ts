@@ -33,7 +33,9 @@ export const openLeasedEngine = async ({ dataDir, number, clock, url, jobs = [] 
   const entries: NewLogEntry[] = [];
   let begun = 0;
   const timers = new CronTimers({
-    ...{ clock, logger, drainMillis: 10_000 },
+    clock,
+    logger,
+    drainMillis: 10_000,
     log: (entry) => {
       entries.push(entry);
       void lease.log(entry);
@@ -63,7 +65,11 @@ export const openLeasedEngine = async ({ dataDir, number, clock, url, jobs = [] 
     logger,
   );
   return {
-    ...{ lease, timers, entries, logged, socket: socket.path },
+    lease,
+    timers,
+    entries,
+    logged,
+    socket: socket.path,
     /** The number of attempts whose result the timers do not know yet. */
     attempting: () => begun - entries.length,
     take: (handover?: Handover) => lease.take(timers, handover),

@@ -63,8 +63,14 @@ const listening = (server: Server): Promise<number> =>
 
 const poolAt = (port: number): Pool => {
   const pool = new Pool({
-    ...{ concurrency: 1000, maxInstances: 1, minInstances: 0, queueLimit: 100, waitMillis: 60_000 },
-    ...{ idle: "stop", idleMillis: 3_600_000, stopAfterMillis: 3_600_000 },
+    concurrency: 1000,
+    maxInstances: 1,
+    minInstances: 0,
+    queueLimit: 100,
+    waitMillis: 60_000,
+    idle: "stop",
+    idleMillis: 3_600_000,
+    stopAfterMillis: 3_600_000,
     start: () => Promise.reject(new Error("The instance is fake.")),
     acquireBudget: () => false,
     releaseBudget: () => undefined,

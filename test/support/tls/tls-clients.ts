@@ -51,7 +51,13 @@ export const sendTls = async (
   { method = "GET", path = "/", headers = {}, body, agent }: SendOptions & { readonly agent?: Agent } = {},
 ): Promise<Reply> => {
   const sent = request({
-    ...{ host: "127.0.0.1", port, ca, servername: host, method, path, agent: agent ?? false },
+    host: "127.0.0.1",
+    port,
+    ca,
+    servername: host,
+    method,
+    path,
+    agent: agent ?? false,
     headers: { host, ...(headers as OutgoingHttpHeaders) },
   });
   sent.end(body);

@@ -26,7 +26,10 @@ export const testTls = (
   const challengeAnswers = new Map<string, string>();
   const served = new Certificates({ find: (host) => certificates.get(host), fallback }, silentLogger);
   return {
-    ...{ certificates, challengeCertificates, challengeAnswers, contexts: () => served.size },
+    certificates,
+    challengeCertificates,
+    challengeAnswers,
+    contexts: () => served.size,
     config: {
       host: "127.0.0.1",
       https: { port: 0, previous: undefined },

@@ -13,7 +13,10 @@ export const acme = "acme" as AccountId;
 export const GiB = 1024 ** 3;
 
 export const sized = (cpu: number, memory: number, name = "app") => ({
-  ...{ owner: acme, name: name as DeploymentName, cpu, memory },
+  owner: acme,
+  name: name as DeploymentName,
+  cpu,
+  memory,
 });
 
 /** Every row of the account as `day deployment unit amount cost`. */

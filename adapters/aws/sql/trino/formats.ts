@@ -18,18 +18,16 @@ const elements: Readonly<Record<string, string>> = {
   S: "%s",
   p: "%p",
   j: "%j",
-  ...{
-    B: "%M",
-    b: "%b",
-    h: "%b",
-    A: "%W",
-    a: "%a",
-    F: "%Y-%m-%d",
-    T: "%H:%i:%s",
-    R: "%H:%i",
-    D: "%m/%d/%y",
-    "%": "%%",
-  },
+  B: "%M",
+  b: "%b",
+  h: "%b",
+  A: "%W",
+  a: "%a",
+  F: "%Y-%m-%d",
+  T: "%H:%i:%s",
+  R: "%H:%i",
+  D: "%m/%d/%y",
+  "%": "%%",
 };
 
 export const trinoFormat = (format: string): string =>

@@ -56,7 +56,8 @@ const addressesOf = ({
   httpPort,
   httpsApi,
 }: Pick<ServedEngine, "ingressPort" | "storagePort" | "tlsPort" | "httpPort" | "httpsApi">) => ({
-  ...{ ingressPort, storagePort },
+  ingressPort,
+  storagePort,
   ...(tlsPort === undefined ? {} : { tlsPort }),
   ...(httpPort === undefined ? {} : { httpPort }),
   ...(httpsApi === undefined ? {} : { httpsApi }),

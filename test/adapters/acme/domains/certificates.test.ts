@@ -14,14 +14,12 @@ const authority = newKey();
 const key = newKey();
 const sign = (publicKey: KeyObject, hosts: readonly string[], issuerKey = authority) =>
   signCertificate({
-    ...{
-      publicKey: createPublicKey(publicKey),
-      hosts,
-      issuer: "Root",
-      issuerKey,
-      from: now,
-      until: plusMillis(now, 1000),
-    },
+    publicKey: createPublicKey(publicKey),
+    hosts,
+    issuer: "Root",
+    issuerKey,
+    from: now,
+    until: plusMillis(now, 1000),
     ...(hosts.length === 0 ? { subject: "Root" } : {}),
   });
 const root = sign(authority, []);

@@ -78,7 +78,10 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
   const remove = (domain = DOMAIN) => controlPlane.removeDomain(principalOf("acme"), { domain });
   return {
     ...platform,
-    ...{ clock, add, check, remove },
+    clock,
+    add,
+    check,
+    remove,
     clients,
     deployed: (name = "app") => steps.deployed(name, first),
     removeDeployment: steps.remove,

@@ -21,7 +21,9 @@ const prefix = streamPrefixOf(scope.owner, scope.service);
 const written = () =>
   fc.tuple(newLogEntry(), logInstant()).map(
     ([entry, at]): FilteredLogEvent => ({
-      ...{ logStreamName: `${prefix}platform`, eventId: "1", timestamp: millisOf(at) },
+      logStreamName: `${prefix}platform`,
+      eventId: "1",
+      timestamp: millisOf(at),
       message: messageFor(entry, at, "id"),
     }),
   );
@@ -34,7 +36,10 @@ const lines = fc.constantFrom(
 const ingested = () =>
   fc.tuple(lines, logInstant()).map(
     ([message, at]): FilteredLogEvent => ({
-      ...{ logStreamName: `${prefix}app-00001/app/i1`, eventId: "2", timestamp: millisOf(at), message },
+      logStreamName: `${prefix}app-00001/app/i1`,
+      eventId: "2",
+      timestamp: millisOf(at),
+      message,
     }),
   );
 

@@ -35,7 +35,9 @@ const start = () => {
   const clock = createLeapingClock();
   const until = clock.now();
   const logOf = (scope: LogScope, lag = 0): LogToRead => ({
-    ...{ scope, filter: everything, through: behind(plusMillis(until, -lag)) },
+    scope,
+    filter: everything,
+    through: behind(plusMillis(until, -lag)),
   });
   return { clock, until, logOf, prefixes: new SharedPrefixes(clock) };
 };
@@ -83,7 +85,8 @@ const scopes = [a1, a2, b1];
 /** Entries to write: the deployment, the milliseconds since the previous entry, and whether the platform writes it. */
 const writes = () =>
   fc.array(fc.tuple(fc.constantFrom(...scopes), fc.constantFrom(0, 0, 1, 1000, 30_000), fc.boolean()), {
-    ...{ minLength: 1, maxLength: 30 },
+    minLength: 1,
+    maxLength: 30,
   });
 
 test("each follower reads what a search finds, whatever the pages contain", () =>

@@ -54,12 +54,21 @@ const openStore = async (clock: ManualClock, held: Map<string, Held>) => {
       seconds == null ? null : timestampOf(instantOfSeconds(seconds));
     const template = { name, owner, cpu: 2, memory: 2 ** 30 };
     return {
-      ...{ kind: "held", uid: name, balancer: 0, retired: [], released: 1, removing: null, lastDeploy: null },
+      kind: "held",
+      uid: name,
+      balancer: 0,
+      retired: [],
+      released: 1,
+      removing: null,
+      lastDeploy: null,
       createdAt: timestampOf(instantOfSeconds(created)),
       state: { revision: revisions.at(-1) ?? "", step: "moved" },
-      ...{ attempted: template, former: [] },
+      attempted: template,
+      former: [],
       releases: revisions.map((revision, index) => ({
-        ...{ release: index + 1, revision, image: null },
+        release: index + 1,
+        revision,
+        image: null,
         at: atOf(released[index]),
       })),
     } as unknown as HeldRecord;
@@ -72,7 +81,9 @@ const openStore = async (clock: ManualClock, held: Map<string, Held>) => {
   const clients = clientSource(REGION, { metrics: cloudWatch.client, balancer: balancer.client });
   const deps = { clock, logger: silentLogger, random: () => 0.5, ids: randomIds };
   return {
-    ...{ cloudWatch, balancer, metrics: createAwsMetrics(config, clients, deps, records) },
+    cloudWatch,
+    balancer,
+    metrics: createAwsMetrics(config, clients, deps, records),
     /** The store of a new process, which has listed no metrics yet. */
     fresh: () => createAwsMetrics(config, clients, deps, records),
     close: async () => {
@@ -130,7 +141,8 @@ contractTests("CloudWatch", metricStoreCases, async () => {
   const known = new Map<string, AccountId>();
   let account: AccountId | undefined;
   const subject = {
-    ...{ metrics, start },
+    metrics,
+    start,
     account: () => {
       account = names.account();
       return account;
@@ -174,7 +186,8 @@ afterAll(() => store.close());
 /** Creates a deployment an hour before noon. */
 const create = (name: string, revisions = 1): MetricScope => {
   held.set(name, {
-    ...{ owner, created: start - 3600 },
+    owner,
+    created: start - 3600,
     revisions: Array.from({ length: revisions }, () => newRevision(name)),
   });
   return { owner, name: name as DeploymentName };
@@ -407,7 +420,10 @@ test("finds the target group and the ECS service of a new revision, which CloudW
     { ...elb, name: "RequestCount", values: [1, 1] },
     { ...elb, name: "HTTPCode_Target_2XX_Count", values: [1, 1] },
     {
-      ...{ namespace: "AWS/ECS", name: "CPUUtilization", minute, values: [5] },
+      namespace: "AWS/ECS",
+      name: "CPUUtilization",
+      minute,
+      values: [5],
       dimensions: { ClusterName: run.config.shared.cluster, ServiceName: String(service?.serviceName) },
     },
   );

@@ -37,7 +37,8 @@ const lifecycleOf = async ({ id: Bucket }: StoredVolume) => {
 const setRules = ({ id: Bucket }: StoredVolume, Rules: LifecycleRule[]) =>
   fake.client.send(
     new PutBucketLifecycleConfigurationCommand({
-      ...{ Bucket, LifecycleConfiguration: { Rules } },
+      Bucket,
+      LifecycleConfiguration: { Rules },
       TransitionDefaultMinimumObjectSize: "varies_by_storage_class",
     }),
   );

@@ -137,7 +137,7 @@ describe("interrupted calls", () => {
     fake.meanwhile("s3.DeleteBucketPolicy", () => {
       const [record] = recordsOf(owner);
       const deletedAt = now();
-      writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "deleted", ...{ deletedAt } }]);
+      writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "deleted", deletedAt }]);
     });
     await expectOk(other.list(owner));
     await other.idle();

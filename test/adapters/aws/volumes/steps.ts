@@ -22,20 +22,21 @@ export const bucketOf = ({ id }: Pick<StoredVolume, "id">) => fake.world.bucket(
 
 const keyOf = (owner: AccountId): string => `volumes/${accountDigest(owner)}.json`;
 
-interface Shown {
+interface VolumeRecord {
   readonly id: string;
   state: string;
   at: string;
+  deletedAt?: unknown;
   cors?: number;
 }
 
 /** The platform's records of the account's volumes. */
-export const recordsOf = (owner: AccountId): Shown[] => {
+export const recordsOf = (owner: AccountId): VolumeRecord[] => {
   const text = fake.world.bucket(STATE_BUCKET).objects.get(keyOf(owner))?.bytes.toString();
-  return text === undefined ? [] : (JSON.parse(text) as { volumes: Shown[] }).volumes;
+  return text === undefined ? [] : (JSON.parse(text) as { volumes: VolumeRecord[] }).volumes;
 };
 
-export const writeRecords = (owner: AccountId, volumes: readonly Shown[]): void => {
+export const writeRecords = (owner: AccountId, volumes: readonly VolumeRecord[]): void => {
   const bytes = Buffer.from(JSON.stringify({ version: 1, volumes }));
   fake.world.putObject(fake.world.bucket(STATE_BUCKET), { name: keyOf(owner), bytes });
 };

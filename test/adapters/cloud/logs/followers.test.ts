@@ -21,7 +21,10 @@ const follow = async (count: number, logsPerCall: number) => {
     return ok({ read: logs.slice(0, logsPerCall), unjoinable: [], entries: [], size: 0 });
   };
   const followers = new LogFollowers({
-    ...{ clock, readTogether, readsPerMinute: 60_000 / PAUSE_MS, maySearch: () => false },
+    clock,
+    readTogether,
+    readsPerMinute: 60_000 / PAUSE_MS,
+    maySearch: () => false,
     keyOf: ({ service }) => service,
   });
   const end = millisOf(clock.now()) + 120_000;
@@ -66,7 +69,9 @@ const startTwo = async (pageOf: (until: Instant) => Omit<ReadTogether<never>, "r
   const clock = createManualClock();
   let maySearch = false;
   const followers = new LogFollowers({
-    ...{ clock, readsPerMinute: 60_000 / PAUSE_MS, maySearch: () => maySearch },
+    clock,
+    readsPerMinute: 60_000 / PAUSE_MS,
+    maySearch: () => maySearch,
     keyOf: ({ service }) => service,
     readTogether: async (logs, until) =>
       ok({ read: logs.slice(0, 1), unjoinable: [], size: 0, ...(logs.length === 1 ? { entries: [] } : pageOf(until)) }),

@@ -10,7 +10,12 @@ import { okAsync } from "../../../../core/result.ts";
 const at = instantOfMillis(0);
 
 const recordIn = (state: RecordState): VolumeRecord => ({
-  ...{ id: "bucket", name: "data" as VolumeName, state, call: "call", at, createdAt: timestampOf(at) },
+  id: "bucket",
+  name: "data" as VolumeName,
+  state,
+  call: "call",
+  at,
+  createdAt: timestampOf(at),
 });
 
 /** Returns the ids of the buckets that a creation opens if it finds these states of the name, one after another. */

@@ -20,7 +20,9 @@ const identity = "portside-x@p.iam.gserviceaccount.com";
 const manyReleases = {
   newest: 1100,
   served: Array.from({ length: releaseLimits.kept.max }, (_, at) => ({
-    ...{ release: 1100 - at, revision: "r".repeat(63), at: "2026-01-01T00:00:00.123456+00:00" },
+    release: 1100 - at,
+    revision: "r".repeat(63),
+    at: "2026-01-01T00:00:00.123456+00:00",
   })),
 };
 

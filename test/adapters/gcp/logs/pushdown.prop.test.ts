@@ -53,8 +53,12 @@ const lines = fc.constantFrom(
 const ingested = () =>
   fc.tuple(lines, fc.constantFrom("stdout" as const, "stderr" as const)).map(([line, stream]) => {
     const message = messageOfLine(place, {
-      ...{ service: "app", revision: "app-00001", instance: "i1", labels: {} },
-      ...{ stream, line },
+      service: "app",
+      revision: "app-00001",
+      instance: "i1",
+      labels: {},
+      stream,
+      line,
     });
     return kept({ ...message, timestamp: { seconds: "1767225600", nanos: 0 } });
   });

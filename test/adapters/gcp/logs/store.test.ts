@@ -38,7 +38,11 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
     createGcpLogs({ ...gcpConfig, ...config, ...more }, fixedClients<GcpClients>({ logging: fake.client }), deps);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
     fake.ingest({
-      ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
+      service: scope.service,
+      revision: "app-00001",
+      instance: "i-1",
+      stream,
+      line: text,
       labels: { "portside-owner": accountDigest(owner) },
     });
   return { clock, fake, logs: make(), make, line };
@@ -109,7 +113,11 @@ test("reads only entries of the platform's region", async () => {
     messageOfLine(
       { project: PROJECT, region: "us-east1" },
       {
-        ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream: "stdout", line: "elsewhere" },
+        service: scope.service,
+        revision: "app-00001",
+        instance: "i-1",
+        stream: "stdout",
+        line: "elsewhere",
         labels: { "portside-owner": accountDigest(scope.owner) },
       },
     ),
@@ -125,10 +133,16 @@ describe("order", () => {
       const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
       fake.ingestEntries(
         ids.toReversed().map((insertId) => ({
-          ...{ logName: "projects/test-project/logs/run.googleapis.com%2Fstdout", insertId, timestamp: stamp },
+          logName: "projects/test-project/logs/run.googleapis.com%2Fstdout",
+          insertId,
+          timestamp: stamp,
           resource: { type: "cloud_run_revision", labels: { location: REGION, service_name: scope.service } },
           labels: { "portside-owner": accountDigest(scope.owner) },
-          ...{ severity: "INFO", payload: "textPayload", textPayload: insertId, httpRequest: null, trace: "" },
+          severity: "INFO",
+          payload: "textPayload",
+          textPayload: insertId,
+          httpRequest: null,
+          trace: "",
         })),
       );
       expect(texts((await expectOk(logs.newest(scope, ask("", { limit: 3 })))).entries)).toEqual(["f", "g", "h"]);

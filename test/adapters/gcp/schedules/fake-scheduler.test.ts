@@ -19,7 +19,9 @@ afterAll(async () => {
 
 const once = { retry: null } as const;
 const job = (id: string, change: object = {}) => ({
-  ...{ name: `${parent}/jobs/${id}`, schedule: "0 4 * * *", timeZone: "UTC" },
+  name: `${parent}/jobs/${id}`,
+  schedule: "0 4 * * *",
+  timeZone: "UTC",
   httpTarget: { uri: `${listener.url}/cron`, httpMethod: "POST" as const },
   ...change,
 });

@@ -53,7 +53,11 @@ beforeAll(async () => {
     ["other", "theirs"],
   ] as const)
     logging.ingest({
-      ...{ service: "app", revision: "app-00001", instance: "i-1", stream: "stdout", line },
+      service: "app",
+      revision: "app-00001",
+      instance: "i-1",
+      stream: "stdout",
+      line,
       labels: { "portside-owner": accountDigest(owner as AccountId) },
     });
 });
@@ -87,7 +91,10 @@ describe("a statement", () => {
   test("sees only entries of the platform's region", async () => {
     const owner = "near" as AccountId;
     const line = {
-      ...{ service: "app", revision: "app-00001", instance: "i-1", stream: "stdout" as const },
+      service: "app",
+      revision: "app-00001",
+      instance: "i-1",
+      stream: "stdout" as const,
       labels: { "portside-owner": accountDigest(owner) },
     };
     logging.ingest({ ...line, line: "here" });
@@ -105,7 +112,11 @@ describe("a statement", () => {
     for (const stream of ["stdout", "stderr"] as const)
       for (const line of lines)
         logging.ingest({
-          ...{ service: "app", revision: "app-00001", instance: "i-1", stream, line },
+          service: "app",
+          revision: "app-00001",
+          instance: "i-1",
+          stream,
+          line,
           labels: { "portside-owner": accountDigest(owner) },
         });
     const logs = createGcpLogs(gcpConfig, fixedClients<GcpClients>({ logging: logging.client }), runtimeDeps());

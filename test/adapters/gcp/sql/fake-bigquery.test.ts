@@ -25,8 +25,13 @@ test("the linked dataset has the documented columns", async () => {
   });
   expect(rows).toEqual([
     {
-      ...{ severity: "ERROR", log_id: "run.googleapis.com/stderr", type: "cloud_run_revision", service: "app" },
-      ...{ team: "x", message: "boom", text_payload: null },
+      severity: "ERROR",
+      log_id: "run.googleapis.com/stderr",
+      type: "cloud_run_revision",
+      service: "app",
+      team: "x",
+      message: "boom",
+      text_payload: null,
     },
   ]);
 });

@@ -39,7 +39,10 @@ const openStore = async (clock: ManualClock, held: Map<string, Held>) => {
   });
   const serviceOf = (name: string, { owner, created }: Held) =>
     ({
-      ...{ name, owner, createdAt: timestampOf(instantOfSeconds(created)), serving: [] },
+      name,
+      owner,
+      createdAt: timestampOf(instantOfSeconds(created)),
+      serving: [],
       attempted: { cpu: 2, memory: 2 ** 30 },
     }) as unknown as Service;
   const services: Pick<ServicePlatform, "list"> = {
@@ -63,7 +66,8 @@ contractTests("Cloud Monitoring", metricStoreCases, async () => {
   const known = new Map<string, AccountId>();
   let account: AccountId | undefined;
   const subject = {
-    ...{ metrics, start },
+    metrics,
+    start,
     account: () => {
       account = names.account();
       return account;

@@ -36,7 +36,9 @@ const VOLUME = "storage/volumes/vol-1";
 const dataWith = (path: string, files: Readonly<Record<string, string>> = { "kept.txt": "kept" }): string => {
   const db = openState(path);
   new VolumeRows(db).insert({
-    ...{ id: "vol-1", owner: "acme" as AccountId, name: "data" as VolumeName },
+    id: "vol-1",
+    owner: "acme" as AccountId,
+    name: "data" as VolumeName,
     createdAt: "2026-01-01T00:00:00Z" as Timestamp,
   });
   db.close();
@@ -50,7 +52,10 @@ const setUp = () => {
   const folder = folderWith(Object.fromEntries(Object.entries(canaries).map(([at, text]) => [`outside/${at}`, text])));
   const at = (name: string) => join(folder.path, name);
   return {
-    ...{ data: at("data"), file: at("backup.tar.gz"), restored: at("restored"), outside: at("outside") },
+    data: at("data"),
+    file: at("backup.tar.gz"),
+    restored: at("restored"),
+    outside: at("outside"),
     names: () => readdirSync(folder.path).sort(),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };

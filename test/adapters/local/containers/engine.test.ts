@@ -40,13 +40,21 @@ test("finds an engine without containers, and loads the client only when a calle
   const socket = await startEngine(folder.path);
   const engine = (await findEngine({ DOCKER_HOST: `unix://${socket}` })) as ContainerEngine;
   expect(engine).toMatchObject({
-    ...{ name: "Docker", version: "28.5.1", platform: "linux/amd64" },
-    ...{ sharesKernel: false, rootless: true, hasInit: true },
+    name: "Docker",
+    version: "28.5.1",
+    platform: "linux/amd64",
+    sharesKernel: false,
+    rootless: true,
+    hasInit: true,
   });
   const { logger, logged } = recordingLogger();
   const containers = await openContainers(engine, {
-    ...{ scope: "scope", mark: newMark("scope"), imageScope: "scope" },
-    ...{ folder: folder.path, logger, allowedPorts: [] },
+    scope: "scope",
+    mark: newMark("scope"),
+    imageScope: "scope",
+    folder: folder.path,
+    logger,
+    allowedPorts: [],
   });
   await containers.removeOthers();
   await containers.sweepImages(new Set());

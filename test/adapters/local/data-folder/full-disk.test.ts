@@ -199,7 +199,8 @@ test("ends a rollout if the state cannot be written, with the reason, and leaves
     expect(await (await fetch(url)).text()).toBe("before");
     const [app] = (await api.call("GET", "/v1/deployment/list")).json;
     expect(app).toMatchObject({
-      ...{ status: "READY", revision: "app-00001" },
+      status: "READY",
+      revision: "app-00001",
       last_deploy: { status: "ERROR", reason: "provider_unavailable" },
     });
     disk.free();

@@ -10,7 +10,10 @@ import { folderWith } from "../../../support/archives/folders.ts";
 
 const open = (dataDir: string) =>
   new ReplaceableFile({
-    ...{ dataDir, name: "a.sqlite", whenReplaced: "set aside a.sqlite", logger: silent },
+    dataDir,
+    name: "a.sqlite",
+    whenReplaced: "set aside a.sqlite",
+    logger: silent,
     schema: "CREATE TABLE IF NOT EXISTS words (word TEXT NOT NULL) STRICT",
   });
 

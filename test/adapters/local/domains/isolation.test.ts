@@ -16,8 +16,12 @@ test("another account cannot add, list, check or remove a domain, or replay its 
   using folder = folderWith();
   const local = await createLocalProvider(
     {
-      ...{ dataDir: folder.path, runner: "process", ingressPort: 0, tlsPort: 0 },
-      ...{ acmeEmail: "ops@example.com", publicAddress: ["192.0.2.1"] },
+      dataDir: folder.path,
+      runner: "process",
+      ingressPort: 0,
+      tlsPort: 0,
+      acmeEmail: "ops@example.com",
+      publicAddress: ["192.0.2.1"],
     },
     { keepsImages: false },
   );

@@ -41,13 +41,17 @@ afterEach(() => {
 });
 
 const refused: OrderFailed = {
-  ...{ kind: "order_failed", message: "could not validate the host" },
-  ...{ retryAfterMs: null, othersMayIssue: false },
+  kind: "order_failed",
+  message: "could not validate the host",
+  retryAfterMs: null,
+  othersMayIssue: false,
 };
 
 const limited = (retryAfterMs: number): OrderFailed => ({
-  ...{ kind: "order_failed", message: "too many certificates" },
-  ...{ retryAfterMs, othersMayIssue: true },
+  kind: "order_failed",
+  message: "too many certificates",
+  retryAfterMs,
+  othersMayIssue: true,
 });
 
 /** A lookup that ends when its caller aborts. */

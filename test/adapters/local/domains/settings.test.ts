@@ -47,7 +47,11 @@ test("a client gets a certificate for the domain itself from --tls-cert if it co
 test("without --acme-email, the provider orders no certificates, and with it the storage and the API get one, too", async () => {
   using folder = folderWith();
   const config = {
-    ...{ dataDir: folder.path, runner: "process" as const, ingressPort: 0, tlsPort: 0, domain: "d2-settings.example" },
+    dataDir: folder.path,
+    runner: "process" as const,
+    ingressPort: 0,
+    tlsPort: 0,
+    domain: "d2-settings.example",
     publicAddress: ["192.0.2.1"],
   };
   {

@@ -24,7 +24,12 @@ import { runs, within } from "../../../support/vitest/runs.ts";
 const owner = "acme" as AccountId;
 const createdAt = "2026-01-01T00:00:00+00:00" as Timestamp;
 const job: StoredJob = {
-  ...{ owner, name: "app" as DeploymentName, createdAt, token: "token", url: "unused", maxSeconds: 60 },
+  owner,
+  name: "app" as DeploymentName,
+  createdAt,
+  token: "token",
+  url: "unused",
+  maxSeconds: 60,
   schedule: { cron: "* * * * *", timezone: "UTC" },
 };
 

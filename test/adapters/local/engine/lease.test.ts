@@ -160,7 +160,12 @@ test("an engine that cannot reach a holder ends after ten seconds, and logs how 
 
 const createdAt = "2026-01-01T00:00:00+00:00" as Timestamp;
 const job: StoredJob = {
-  ...{ owner, name, createdAt, token: "token", url: "unused", maxSeconds: 60 },
+  owner,
+  name,
+  createdAt,
+  token: "token",
+  url: "unused",
+  maxSeconds: 60,
   schedule: { cron: "* * * * *", timezone: "UTC" },
 };
 

@@ -30,13 +30,20 @@ const candidate = {
   revision: "app-00001",
 };
 const entry: NewLogEntry = {
-  ...{ owner: "acme" as AccountId, service: candidate.name, severity: "INFO", logName: "platform" },
+  owner: "acme" as AccountId,
+  service: candidate.name,
+  severity: "INFO",
+  logName: "platform",
   json: { event: "deploy", message: "line\u2028separator" },
 };
 
 const instance: InstanceStatus = {
-  ...{ id: "i1", revision: candidate.revision, state: "ready", startedAt: candidate.createdAt },
-  ...{ memoryBytes: 1024, cpuPercent: null },
+  id: "i1",
+  revision: candidate.revision,
+  state: "ready",
+  startedAt: candidate.createdAt,
+  memoryBytes: 1024,
+  cpuPercent: null,
 };
 
 const fakeEngine = () => {
@@ -87,7 +94,9 @@ const connected = async (path: string, onEnd?: () => void) => {
 };
 
 const starting = (signal = new AbortController().signal, say: (message: string) => void = () => undefined) => ({
-  ...{ listenMillis: 1000, signal, say },
+  listenMillis: 1000,
+  signal,
+  say,
 });
 
 test("passes every call with its input and its result", async () => {

@@ -37,7 +37,11 @@ const fill = (): void => {
 const free = (): void => rmSync(ballast());
 
 const line = (owner: string, text: string): NewLogEntry => ({
-  ...{ owner: owner as AccountId, service: app, text, severity: "INFO", logName: "stdout" },
+  owner: owner as AccountId,
+  service: app,
+  text,
+  severity: "INFO",
+  logName: "stdout",
 });
 
 test("loses entries of old and new accounts and reports it, and recovers afterwards", async (context) => {

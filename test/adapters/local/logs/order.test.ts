@@ -23,7 +23,10 @@ let logs: WrittenLogs;
 let now = 1_000n as Instant;
 const open = (): void => {
   logs = new WrittenLogs({
-    ...{ folder, logger: silent, retentionDays: 30, maxBytes: 2 ** 30 },
+    folder,
+    logger: silent,
+    retentionDays: 30,
+    maxBytes: 2 ** 30,
     clock: { now: () => now, sleep: () => Promise.resolve() },
   });
 };
@@ -38,7 +41,11 @@ afterEach(async () => {
 });
 
 const line = (text: string, service = app, owner = acme): NewLogEntry => ({
-  ...{ owner, service, text, severity: "INFO", logName: "stdout" },
+  owner,
+  service,
+  text,
+  severity: "INFO",
+  logName: "stdout",
 });
 const newest = async (limit = 1000, service = app, owner = acme): Promise<readonly LogEntry[]> =>
   (await logs.newest({ owner, service }, every(limit)))._unsafeUnwrap().entries;
@@ -151,7 +158,12 @@ test("each account has its own file, and its name does not reveal the account", 
 
 test("returns an entry with all its fields", async () => {
   const whole: NewLogEntry = {
-    ...{ owner: acme, service: app, severity: "CRITICAL", logName: "requests", revision: "app-00001", instance: "i1" },
+    owner: acme,
+    service: app,
+    severity: "CRITICAL",
+    logName: "requests",
+    revision: "app-00001",
+    instance: "i1",
     json: { message: "é \u0000 ☃", nested: { list: [1, null, "x"] } },
     http: { requestMethod: "GET", requestUrl: "/x?y", status: 200, latency: "0.1s" },
   };

@@ -29,7 +29,12 @@ afterEach(() => {
 });
 
 const entry = (service: DeploymentName, n: number, text = `line ${n}`): LogEntry => ({
-  ...{ owner: acme, service, text, severity: "INFO", logName: "stdout", instant: BigInt(n) as Instant },
+  owner: acme,
+  service,
+  text,
+  severity: "INFO",
+  logName: "stdout",
+  instant: BigInt(n) as Instant,
   code: ordinalCode(0),
 });
 

@@ -167,8 +167,12 @@ test("a search ends at a window border after its timeout, and the next one conti
   const all = Array.from(
     { length: 45_000 },
     (_, n): LogEntry => ({
-      ...{ ...scope, severity: "INFO", logName: "stdout", text: n % 10_000 === 9_999 ? "needle" : "hay" },
-      ...{ instant: BigInt(n >> 4) as Instant, code: ordinalCode(n & 15) },
+      ...scope,
+      severity: "INFO",
+      logName: "stdout",
+      text: n % 10_000 === 9_999 ? "needle" : "hay",
+      instant: BigInt(n >> 4) as Instant,
+      code: ordinalCode(n & 15),
     }),
   );
   const path = fileWith(all);

@@ -22,7 +22,11 @@ let folder: Folder;
 let logs: WrittenLogs;
 const open = (): void => {
   logs = new WrittenLogs({
-    ...{ folder: folder.path, clock: createSystemClock(), logger: silent, retentionDays: 30, maxBytes: 2 ** 30 },
+    folder: folder.path,
+    clock: createSystemClock(),
+    logger: silent,
+    retentionDays: 30,
+    maxBytes: 2 ** 30,
   });
 };
 beforeEach(() => {
@@ -39,7 +43,10 @@ const START: LogPosition = behind(0n as LogPosition["instant"]);
 const line = (text: string): NewLogEntry => ({ ...scope, severity: "INFO", logName: "stdout", text });
 
 const matching = (pattern: string): LogFilter => ({
-  ...{ kind: "compare", path: ["textPayload"], op: "=~", literal: { text: pattern } },
+  kind: "compare",
+  path: ["textPayload"],
+  op: "=~",
+  literal: { text: pattern },
 });
 
 test("a page without a filter is read while expensive patterns are searched", async () => {
@@ -138,7 +145,10 @@ test("positions outside the file's range sort before or after everything", async
   expect((await logs.append([line("one"), line("two")])).isOk()).toBe(true);
   const [first, last] = [parseCursor("0001-01-01T00:00:00Z"), parseCursor("9999-12-31T23:59:59Z")] as LogPosition[];
   const bound = (op: ">=" | "<", text: string): LogFilter => ({
-    ...{ kind: "compare", path: ["timestamp"], op, literal: { text } },
+    kind: "compare",
+    path: ["timestamp"],
+    op,
+    literal: { text },
   });
   const filters = [everything, bound(">=", "0001-01-01T00:00:00Z"), bound("<", "9999-12-31T23:59:59Z")];
   for (const filter of filters) {

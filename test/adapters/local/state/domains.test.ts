@@ -41,8 +41,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const fill = (db: StateDatabase) => {
   const [rows, cipher] = [new CertificateRows(db), prepareKey(db, data, undefined)];
   rows.change(host, {
-    ...{ chain: "chain", key: cipher.sealPrivateKey(hostKey, PEM), notBefore: day(1), notAfter: day(9) },
-    ...{ nextKey: cipher.sealPrivateKey(hostKey, `${PEM}next`), nextOrder: "https://ca.example/order/1" },
+    chain: "chain",
+    key: cipher.sealPrivateKey(hostKey, PEM),
+    notBefore: day(1),
+    notAfter: day(9),
+    nextKey: cipher.sealPrivateKey(hostKey, `${PEM}next`),
+    nextOrder: "https://ca.example/order/1",
   });
   rows.putAccount({ directory, key: cipher.sealPrivateKey(accountKey, PEM), url: "https://ca.example/account/1" });
   return rows;
@@ -56,13 +60,20 @@ const keysIn = (db: StateDatabase) => {
   const { key, nextKey, nextOrder, chain } = rows.of(host);
   const account = rows.account(directory);
   return {
-    ...{ key: open(hostKey, key), nextKey: open(hostKey, nextKey), nextOrder, chain },
+    key: open(hostKey, key),
+    nextKey: open(hostKey, nextKey),
+    nextOrder,
+    chain,
     account: open(accountKey, account?.key),
   };
 };
 
 const whole = {
-  ...{ key: PEM, nextKey: `${PEM}next`, nextOrder: "https://ca.example/order/1", chain: "chain", account: PEM },
+  key: PEM,
+  nextKey: `${PEM}next`,
+  nextOrder: "https://ca.example/order/1",
+  chain: "chain",
+  account: PEM,
 };
 
 test("the engine sees the domains that are not pending and belong to the owner of the deployment", () => {

@@ -16,8 +16,20 @@ export const day = (n: number): Timestamp => `2026-01-${String(n + 1).padStart(2
 const RESERVED_DAYS = 7;
 
 export const templateOf = (name: DeploymentName, owner: AccountId, deployId: string): ServiceTemplate => ({
-  ...{ name, owner, deployId, image: `local://${deployId}`, port: 8080, memory: 2 ** 30, cpu: 2, timeout: 60 },
-  ...{ concurrency: 80, maxInstances: 0, sessionAffinity: true, useHttp2: false, mounts: [], schedule: null },
+  name,
+  owner,
+  deployId,
+  image: `local://${deployId}`,
+  port: 8080,
+  memory: 2 ** 30,
+  cpu: 2,
+  timeout: 60,
+  concurrency: 80,
+  maxInstances: 0,
+  sessionAffinity: true,
+  useHttp2: false,
+  mounts: [],
+  schedule: null,
   cronToken: "token",
   env: { KEY: `of ${deployId}` },
 });
@@ -105,8 +117,11 @@ export class Play {
     expect(etag).not.toBe(before?.etag);
     if (before === undefined && !(freed !== undefined && freed.until > this.now)) this.numbers.delete(name);
     this.held.set(name, {
-      ...{ owner, etag, rolling: deployId },
-      ...{ serving: before?.serving ?? null, settled: before?.settled ?? false },
+      owner,
+      etag,
+      rolling: deployId,
+      serving: before?.serving ?? null,
+      settled: before?.settled ?? false,
     });
   }
 

@@ -37,12 +37,22 @@ const start = async (
   writeFileSync(paths.ca, authority.ca);
   const [tlsPort, httpPort] = [await freePort(), await freePort()];
   const served = await serve(join(folder, "data"), {
-    ...{ runner: "process", domain, "tls-port": `${tlsPort}`, "http-port": `${httpPort}`, "hsts-max-age": "60" },
-    ...{ "tls-cert": paths.cert, "tls-key": paths.key, ...options },
+    runner: "process",
+    domain,
+    "tls-port": `${tlsPort}`,
+    "http-port": `${httpPort}`,
+    "hsts-max-age": "60",
+    "tls-cert": paths.cert,
+    "tls-key": paths.key,
+    ...options,
   });
   const target: TlsTarget = { port: tlsPort, ca: authority.ca };
   return {
-    ...{ served, target, httpPort, paths, url: `https://${domain}:${tlsPort}` },
+    served,
+    target,
+    httpPort,
+    paths,
+    url: `https://${domain}:${tlsPort}`,
     client: new Client(served.url, served.apiKey ?? ""),
     [Symbol.asyncDispose]: () => end(served),
   };
@@ -67,8 +77,14 @@ test("the connection determines the client and the scheme, and no header does", 
   const signIn = async (localAddress: string, forwardedFor: string, key = "psk_wrong") => {
     const forged = { "x-forwarded-for": forwardedFor, "x-forwarded-proto": "http", "x-forwarded-host": "evil.example" };
     const sent = request({
-      ...{ host: "127.0.0.1", port, ca, servername: DOMAIN, localAddress, agent: false },
-      ...{ method: "POST", path: "/v1/console/sign-in" },
+      host: "127.0.0.1",
+      port,
+      ca,
+      servername: DOMAIN,
+      localAddress,
+      agent: false,
+      method: "POST",
+      path: "/v1/console/sign-in",
       headers: { host: `${DOMAIN}:${port}`, "content-type": "application/json", ...forged },
     });
     sent.end(JSON.stringify({ key }));

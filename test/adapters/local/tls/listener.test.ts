@@ -40,11 +40,15 @@ test("serves HTTP/1.1, and tells the service that the client used HTTPS", async 
   expect(reply.headers["strict-transport-security"]).toBe("max-age=60");
 });
 
+/** Opens a WebSocket over TLS. The types of `ws` do not name the options of `tls.connect`, which it passes on. */
+const webSocket = (port: number, host: string): WebSocket => {
+  const tls = { ca, servername: "app.localhost" };
+  return new WebSocket(`wss://127.0.0.1:${port}`, { ...tls, headers: { host } });
+};
+
 test("carries WebSockets", async () => {
   await using one = await start();
-  const socket = new WebSocket(`wss://127.0.0.1:${one.target.port}`, {
-    ...{ ca, servername: "app.localhost", headers: { host: "app.localhost" } },
-  });
+  const socket = webSocket(one.target.port, "app.localhost");
   const [answer] = (await once(socket, "upgrade")) as [IncomingMessage];
   expect(answer.headers["strict-transport-security"]).toBe("max-age=60");
   if (socket.readyState !== WebSocket.OPEN) await once(socket, "open");
@@ -70,9 +74,7 @@ const statusAndHsts = async (session: ClientHttp2Session, sent: OutgoingHttpHead
 
 test("sends HSTS with the refusal of an upgrade", async () => {
   await using one = await start();
-  const socket = new WebSocket(`wss://127.0.0.1:${one.target.port}`, {
-    ...{ ca, servername: "app.localhost", headers: { host: "none.localhost" } },
-  });
+  const socket = webSocket(one.target.port, "none.localhost");
   socket.on("error", () => undefined);
   const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
   expect([answer.statusCode, answer.headers["strict-transport-security"]]).toEqual([404, "max-age=60"]);

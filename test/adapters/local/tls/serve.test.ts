@@ -43,8 +43,13 @@ test("a deployment is reachable at the HTTPS URL that it reports", async (contex
   const { ca, files } = filesIn(folder.path);
   const ingressPort = await freePort();
   const served = await serve(folder.path, {
-    ...{ "ingress-port": `${ingressPort}`, runner: "process", domain: DOMAIN, "tls-port": "0", "http-port": "0" },
-    ...{ "tls-cert": files.cert, "tls-key": files.key },
+    "ingress-port": `${ingressPort}`,
+    runner: "process",
+    domain: DOMAIN,
+    "tls-port": "0",
+    "http-port": "0",
+    "tls-cert": files.cert,
+    "tls-key": files.key,
   });
   try {
     const client = new Client(served.url, served.apiKey ?? "");
@@ -87,7 +92,9 @@ test("the engine serves custom domains, certificates and validations that the st
   const httpPort = await freePort();
   const tlsPort = await freePort();
   const served = await serve(folder.path, {
-    ...{ runner: "process", "tls-port": `${tlsPort}`, "http-port": `${httpPort}` },
+    runner: "process",
+    "tls-port": `${tlsPort}`,
+    "http-port": `${httpPort}`,
   });
   try {
     const client = new Client(served.url, served.apiKey ?? "");

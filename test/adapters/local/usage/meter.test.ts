@@ -10,7 +10,12 @@ import { folderWith } from "../../../support/archives/folders.ts";
 import { acme, billedRows, GiB, openBilled, sized } from "../../../support/usage/billed.ts";
 
 const request = (fields: Partial<NewLogEntry> = {}): NewLogEntry => ({
-  ...{ owner: acme, service: sized(1, GiB).name, severity: "INFO", logName: "requests", instance: "i1", ...fields },
+  owner: acme,
+  service: sized(1, GiB).name,
+  severity: "INFO",
+  logName: "requests",
+  instance: "i1",
+  ...fields,
 });
 
 test("charges the declared size of an instance from start to exit, exactly", async () => {

@@ -26,7 +26,8 @@ const setup = (instances: () => readonly { name: string; cpuMillis: number }[] =
     logger,
     instances: () =>
       instances().map(({ name, cpuMillis }) => ({
-        ...{ owner: "acme", name },
+        owner: "acme",
+        name,
         instance: { id: name, use: () => ({ memory: 1_048_576, cpuMillis }) },
       })),
     write: (rows) => {
@@ -35,7 +36,9 @@ const setup = (instances: () => readonly { name: string; cpuMillis: number }[] =
     },
   });
   return {
-    ...{ recorder, written, logged },
+    recorder,
+    written,
+    logged,
     refuse: (refuses: boolean) => {
       canWrite = !refuses;
     },

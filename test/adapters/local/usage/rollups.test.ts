@@ -29,7 +29,8 @@ const openStore = (dataDir: string, clock: ManualClock, maxRows?: number) => {
   const file = openEngineFile(dataDir, logger);
   const reader = new ReadOnlyFile(join(dataDir, ENGINE_FILE), () => undefined);
   return {
-    ...{ file, logged },
+    file,
+    logged,
     writer: new RollupWriter(file, clock, logger, maxRows),
     metrics: createMetricStore(reader),
     close: () => {
@@ -56,7 +57,8 @@ contractTests("local metrics", metricStoreCases, async () => {
   const { writer, metrics, close } = openStore(folder.path, clock);
   let at = 0;
   const subject = {
-    ...{ metrics, start },
+    metrics,
+    start,
     ...freshNames("metrics"),
     add: async ({ owner, name }: typeof scope, minute: number, rollup: Rollup) => {
       if (minute > at) await clock.advance((minute - at) * 1000);

@@ -141,8 +141,15 @@ test("a store that fails makes every call unavailable", async () => {
     throw new Error("connection refused");
   };
   const { sessions } = setUp(() => ({
-    ...{ insert: fail, withCookie: fail, find: fail, ofAccount: fail, remove: fail, seen: fail },
-    ...{ insertLink: fail, takeLink: fail, removeExpired: fail },
+    insert: fail,
+    withCookie: fail,
+    find: fail,
+    ofAccount: fail,
+    remove: fail,
+    seen: fail,
+    insertLink: fail,
+    takeLink: fail,
+    removeExpired: fail,
   }));
   const answers = await Promise.all([
     sessions.create(holder),

@@ -15,8 +15,13 @@ const rsaKey = () => generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 const rootOf = (key: { publicKey: KeyObject; privateKey: KeyObject }, from = day(1), until = day(30)) =>
   signCertificate({
-    ...{ subject: "Test root", issuer: "Test root", issuerKey: key.privateKey, publicKey: key.publicKey },
-    ...{ hosts: [], from, until },
+    subject: "Test root",
+    issuer: "Test root",
+    issuerKey: key.privateKey,
+    publicKey: key.publicKey,
+    hosts: [],
+    from,
+    until,
   });
 
 test.each([
@@ -27,8 +32,12 @@ test.each([
   const root = new X509Certificate(rootOf(authority));
   const leaf = new X509Certificate(
     signCertificate({
-      ...{ issuer: "Test root", issuerKey: authority.privateKey, publicKey: host.publicKey },
-      ...{ hosts: ["a.example.com", "b.example.com"], from: day(2), until: day(20) },
+      issuer: "Test root",
+      issuerKey: authority.privateKey,
+      publicKey: host.publicKey,
+      hosts: ["a.example.com", "b.example.com"],
+      from: day(2),
+      until: day(20),
     }),
   );
   expect(root.ca).toBe(true);
@@ -66,13 +75,11 @@ test("a TLS client of the authority finds the hash of the key authorization", as
   await once(server, "listening");
   const { port } = server.address() as { port: number };
   const client: TLSSocket = connect({
-    ...{
-      port,
-      host: "127.0.0.1",
-      servername: "a.example.com",
-      ALPNProtocols: ["acme-tls/1"],
-      rejectUnauthorized: false,
-    },
+    port,
+    host: "127.0.0.1",
+    servername: "a.example.com",
+    ALPNProtocols: ["acme-tls/1"],
+    rejectUnauthorized: false,
   });
   await once(client, "secureConnect");
   expect(client.alpnProtocol).toBe("acme-tls/1");

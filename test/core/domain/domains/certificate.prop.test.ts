@@ -113,7 +113,9 @@ test("a check by the owner never extends the pause, and a delay that an authorit
       if (before > required) expect(after).toBe(max(own, required));
       else expect(after).toBe(required);
       expect(forNewOwner({ ...withoutCertificate(host), ...failed })).toEqual({
-        ...{ failures: 0, reason: null, nextAttemptAt: failed.authorityRetryAt },
+        failures: 0,
+        reason: null,
+        nextAttemptAt: failed.authorityRetryAt,
         authorityRetryAt: failed.authorityRetryAt,
       });
     }),

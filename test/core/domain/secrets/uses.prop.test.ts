@@ -12,7 +12,9 @@ import { runs } from "../../../support/vitest/runs.ts";
 const [KEY, OTHER] = ["KEY" as SecretName, "OTHER" as SecretName];
 
 const pin = (version: number, more: { name?: SecretName; follows?: boolean } = {}) => ({
-  ...{ name: KEY, version, follows: true },
+  name: KEY,
+  version,
+  follows: true,
   ...more,
 });
 

@@ -11,8 +11,15 @@ import {
 
 test("an account without a subscription has the free plan, which is active", () => {
   expect(freeSubscription("stripe")).toEqual({
-    ...{ plan: "free", status: "active", currency: null, amount: null, interval: null },
-    ...{ current_period_start: null, current_period_end: null, cancel_at_period_end: null, provider: "stripe" },
+    plan: "free",
+    status: "active",
+    currency: null,
+    amount: null,
+    interval: null,
+    current_period_start: null,
+    current_period_end: null,
+    cancel_at_period_end: null,
+    provider: "stripe",
   });
   expect(subscriptionSchema.parse(freeSubscription("none"))).toEqual(freeSubscription("none"));
 });

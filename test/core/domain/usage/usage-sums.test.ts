@@ -5,7 +5,12 @@ import type { Usage } from "../../../../core/domain/usage/usage.ts";
 import { type Group, UsageSums } from "../../../../core/domain/usage/usage-sums.ts";
 
 const turn = (cost: string | null): Usage => ({
-  ...{ model: null, user: null, chat: null, input: 3n, output: 2n, cached: 1n },
+  model: null,
+  user: null,
+  chat: null,
+  input: 3n,
+  output: 2n,
+  cached: 1n,
   cost: cost === null ? null : (parseDecimal(cost) ?? null),
 });
 

@@ -101,7 +101,10 @@ describe("a line", () => {
   test("tokens, cost and names are optional", () => {
     expect(read('"input":3,"cost":null')).toMatchObject({ input: 3n, output: 0n, cost: null, user: null, model: null });
     expect(read('"input":"3","output":4.0,"user_id":7,"chat_id":""')).toMatchObject({
-      ...{ input: 3n, output: 4n, user: "7", chat: null },
+      input: 3n,
+      output: 4n,
+      user: "7",
+      chat: null,
     });
   });
 

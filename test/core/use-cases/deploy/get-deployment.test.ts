@@ -99,7 +99,8 @@ test("searches the log once for each deploy that has ended", async () => {
   let isDown = true;
   const watch = (from: MemoryPlatform) =>
     startMemory({
-      ...{ memory: from.memory, clock: from.clock },
+      memory: from.memory,
+      clock: from.clock,
       around: ({ logs }) => ({
         logs: {
           ...logs,
@@ -126,7 +127,8 @@ test("searches the log again for an entry that may be late, but not for one that
   await deployed(first);
   let searches = 0;
   const platform = startMemory({
-    ...{ memory: first.memory, clock: first.clock },
+    memory: first.memory,
+    clock: first.clock,
     around: ({ logs }) => ({
       logs: {
         ...logs,
@@ -159,15 +161,19 @@ test.each([
     finishedAt: timestampOf(0n as Instant),
   };
   const platform = startMemory({
-    ...{ memory: first.memory, clock: first.clock },
+    memory: first.memory,
+    clock: first.clock,
     around: ({ services, logs }) => ({
       services: withLastDeploy(services, lastDeploy as DeployOutcome),
       logs: { ...logs, after: () => found },
     }),
   });
   expect((await details(platform)).last_deploy).toMatchObject({
-    ...{ deploy_id: "killed", status: "ERROR", reason: "interrupted" },
-    ...{ message: "The deploy was cancelled, or its server stopped.", log_tail: [] },
+    deploy_id: "killed",
+    status: "ERROR",
+    reason: "interrupted",
+    message: "The deploy was cancelled, or its server stopped.",
+    log_tail: [],
   });
 });
 

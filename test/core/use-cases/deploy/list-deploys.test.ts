@@ -87,7 +87,8 @@ describe("a deploy whose server was killed", () => {
   /** Another server of a platform whose first server was killed during a build: its clock stands still. */
   const killed = async (first = startMemory()) => {
     const slow = startMemory({
-      ...{ memory: first.memory, clock: first.clock },
+      memory: first.memory,
+      clock: first.clock,
       around: ({ builder }) => ({ builder: delayed(builder, createManualClock(), () => 1) }),
       watch: { ports: (ports) => ({ ...ports, clock: createManualClock() }) },
     });
@@ -126,7 +127,8 @@ describe("a deploy whose server was killed", () => {
     const finishedAt = "2026-01-01T00:00:00+00:00";
     const ending = (end: Pick<DeployOutcome, "status" | "reason">) =>
       startMemory({
-        ...{ memory: platform.memory, clock: platform.clock },
+        memory: platform.memory,
+        clock: platform.clock,
         around: ({ services }) => ({ services: withLastDeploy(services, { deployId, finishedAt, ...end }) }),
       });
     const rowOf = async (other: MemoryPlatform) =>
@@ -135,11 +137,15 @@ describe("a deploy whose server was killed", () => {
     // The entry of a crash may be late. Then the server has not stopped.
     for (const reason of ["interrupted", "crashed"] as const)
       expect(await rowOf(ending({ status: "ERROR", reason }))).toMatchObject({
-        ...{ status: "ERROR", reason, finished_at: finishedAt },
+        status: "ERROR",
+        reason,
+        finished_at: finishedAt,
         message: deployReasons[reason],
       });
     expect(await rowOf(ending({ status: "DONE", reason: null }))).toMatchObject({
-      ...{ status: "DONE", reason: null, finished_at: finishedAt },
+      status: "DONE",
+      reason: null,
+      finished_at: finishedAt,
       message: "The deploy succeeded. The log does not contain its last record.",
     });
   });

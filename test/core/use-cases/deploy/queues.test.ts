@@ -214,7 +214,11 @@ describe("a first deploy", () => {
       ["zed", "READY", "https://zed.memory.invalid"],
     ]);
     expect(deploymentSchema.parse(rows[0])).toMatchObject({
-      ...{ port: 3000, memory: "512Mi", env: ["A"], revision: null, region: "memory" },
+      port: 3000,
+      memory: "512Mi",
+      env: ["A"],
+      revision: null,
+      region: "memory",
       last_deploy: { deploy_id: run.deployId, status: "BUILDING", reason: null, finished_at: null },
     });
     expect((await platform.controlPlane.listDeployments(platform.principal("other")))._unsafeUnwrap()).toEqual([]);

@@ -51,8 +51,13 @@ describe("a restart", () => {
     ]);
     const [second, first] = await releases(platform);
     expect(second).toMatchObject({
-      ...{ release: 2, status: "serving", message: "Restart", rolled_back_to: null },
-      ...{ declaration: first?.declaration, image_digest: first?.image_digest, source_digest: first?.source_digest },
+      release: 2,
+      status: "serving",
+      message: "Restart",
+      rolled_back_to: null,
+      declaration: first?.declaration,
+      image_digest: first?.image_digest,
+      source_digest: first?.source_digest,
     });
     expect(environment(platform)).toEqual({ COLOUR: "red" });
   });

@@ -14,8 +14,10 @@ import { deployed, startMemory } from "../../../support/providers/memory-platfor
 const DOMAIN = "app.example.com" as DomainName;
 
 const refused: OrderFailed = {
-  ...{ kind: "order_failed", message: "could not validate the host" },
-  ...{ retryAfterMs: null, othersMayIssue: false },
+  kind: "order_failed",
+  message: "could not validate the host",
+  retryAfterMs: null,
+  othersMayIssue: false,
 };
 
 type Call = () => ResultAsync<unknown, unknown>;
@@ -80,7 +82,11 @@ const start = async (failures: number) => {
   (await certificates.changeAttempt(DOMAIN, () => attempt))._unsafeUnwrap();
   const takeOver = () => controlPlane.addDomain(principal("other"), { domain: DOMAIN, name: "theirs" });
   return {
-    ...{ platform, certificates, check, takeOver, authority: authority as FakeAuthority },
+    platform,
+    certificates,
+    check,
+    takeOver,
+    authority: authority as FakeAuthority,
     /** Replaces the proof of the present owner in DNS. */
     prove: async () => {
       const [proof = ""] = /portside-verification=[\w-]+/.exec((await takeOver())._unsafeUnwrapErr().message) ?? [];
@@ -142,8 +148,10 @@ test("a check while the budget is used up is not lost", async () => {
       const { clock, principal } = platform;
       const begun = { authority: authority.name, url: "https://ca.example/order" };
       const counted: CertificateOrder = {
-        ...{ account: principal().account, registeredDomain: "example.com" as DomainName },
-        ...{ kind: "new", at: clock.now() },
+        account: principal().account,
+        registeredDomain: "example.com" as DomainName,
+        kind: "new",
+        at: clock.now(),
       };
       const other = "other.example.com" as DomainName;
       for (let orders = 0; orders < orderLimits.newOrdersPerAccount; orders++)

@@ -9,7 +9,10 @@ import { runs } from "../../../support/vitest/runs.ts";
 const owner = parseAccount("acme") as AccountId;
 
 const line = (n: number): NewLogEntry => ({
-  ...{ owner, service: "app" as never, logName: "stdout", text: `line ${n}` },
+  owner,
+  service: "app" as never,
+  logName: "stdout",
+  text: `line ${n}`,
   severity: n % 3 === 0 ? "ERROR" : "INFO",
 });
 

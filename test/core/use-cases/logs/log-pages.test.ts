@@ -21,7 +21,10 @@ const withLines = async (count: number, options: MemoryOptions = {}) => {
   for (let n = 0; n < count; n++) {
     await platform.clock.advance(1000);
     const line: NewLogEntry = {
-      ...{ owner, service: "app" as never, logName: "stdout", text: `line ${n}` },
+      owner,
+      service: "app" as never,
+      logName: "stdout",
+      text: `line ${n}`,
       severity: n % 3 === 0 ? "ERROR" : "INFO",
     };
     expect((await platform.memory.provider.logs.append([line])).isOk()).toBe(true);
@@ -122,7 +125,11 @@ test("a search that reaches its limit returns a partial page, and its cursor res
   const platform = startMemory({ clock, around: () => ({ logs: impatient }) });
   await deployed(platform);
   const line = (text: string): NewLogEntry => ({
-    ...{ owner, service: "app" as never, severity: "INFO", logName: "stdout", text },
+    owner,
+    service: "app" as never,
+    severity: "INFO",
+    logName: "stdout",
+    text,
   });
   expect((await impatient.append(Array.from({ length: 10 }, (_, n) => line(n === 9 ? "needle" : "hay")))).isOk()).toBe(
     true,

@@ -15,7 +15,10 @@ import { runs } from "../../../support/vitest/runs.ts";
 const owner = parseAccount("acme") as AccountId;
 
 const entry = (fields: Partial<NewLogEntry>): NewLogEntry => ({
-  ...{ owner, service: "app" as never, severity: "INFO", logName: "stdout" },
+  owner,
+  service: "app" as never,
+  severity: "INFO",
+  logName: "stdout",
   ...fields,
 });
 
@@ -40,7 +43,8 @@ const withEntries = async (batches: readonly (readonly NewLogEntry[])[], options
   const values = async (request: Record<string, unknown> = {}) =>
     (
       await platform.controlPlane.listLogValues(platform.principal(), {
-        ...{ deployment_name: "app", query: "logName!=platform" },
+        deployment_name: "app",
+        query: "logName!=platform",
         ...request,
       })
     )._unsafeUnwrap();
@@ -222,7 +226,9 @@ test("rejects the request with the reason if the provider lacks the capability",
   for (const method of ["getLogHistogram", "listLogValues"] as const)
     expect((await call(method, {}))._unsafeUnwrapErr()).toMatchObject({ kind: "unsupported" });
   const read = await controlPlane.readLogs(principal(), {
-    ...{ deployment_name: "app", order: "desc", until: "2026-01-01T00:00:00Z" },
+    deployment_name: "app",
+    order: "desc",
+    until: "2026-01-01T00:00:00Z",
   });
   expect(read._unsafeUnwrapErr()).toMatchObject({
     issues: [

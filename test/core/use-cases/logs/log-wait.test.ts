@@ -10,7 +10,11 @@ import { deployed, type MemoryOptions, startMemory } from "../../../support/prov
 const owner = parseAccount("acme") as AccountId;
 
 const line = (text: string): NewLogEntry => ({
-  ...{ owner, service: "app" as never, severity: "INFO", logName: "stdout", text },
+  owner,
+  service: "app" as never,
+  severity: "INFO",
+  logName: "stdout",
+  text,
 });
 
 const started = async (options: MemoryOptions = {}) => {

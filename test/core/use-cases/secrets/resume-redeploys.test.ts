@@ -199,7 +199,8 @@ test("an account whose deployments cannot be read does not stop the redeploys of
   await whileTicking(before.clock, before.controlPlane.close(), 100);
   const { memory, clock } = before;
   const broken = start({
-    ...{ memory, clock },
+    memory,
+    clock,
     around: ({ services }) => ({
       services: {
         ...services,

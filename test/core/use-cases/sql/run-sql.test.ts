@@ -7,8 +7,13 @@ import { errAsync, okAsync } from "../../../../core/result.ts";
 import { startMemory } from "../../../support/providers/memory-platform.ts";
 
 const select: StatementSummary = {
-  ...{ statements: 1, root: "SELECT", tables: [{ name: "logs" }], functions: [], tableFunctions: [] },
-  ...{ others: [], unnamed: [] },
+  statements: 1,
+  root: "SELECT",
+  tables: [{ name: "logs" }],
+  functions: [],
+  tableFunctions: [],
+  others: [],
+  unnamed: [],
 };
 
 type Row = SqlRows["rows"] extends AsyncIterable<infer Item> ? Item : never;

@@ -13,7 +13,10 @@ const noSql = { sql: { queries: missing("no metering here"), lag_seconds: 0 } };
 
 const spend = async ({ memory }: MemoryPlatform, lines: readonly Record<string, unknown>[], service = "app") => {
   const entries = lines.map((line) => ({
-    ...{ owner, service: service as DeploymentName, severity: "DEFAULT" as const, logName: "stdout" as const },
+    owner,
+    service: service as DeploymentName,
+    severity: "DEFAULT" as const,
+    logName: "stdout" as const,
     json: { level: "usage", model: "small", user_id: "ann", chat_id: "c1", input: 10, output: 2, cached: 1, ...line },
   }));
   expect((await memory.provider.logs.append(entries)).isOk()).toBe(true);
@@ -59,7 +62,11 @@ test("adds up every page of every deployment exactly", async () => {
   );
   await spend(platform, [{ cost: "0.000000001" }, { cost: null }, { cost: -1 }], "bot");
   expect(await report(platform)).toMatchObject({
-    ...{ complete: true, partial: false, currency: "USD", by: "deployment", unreadable: 1 },
+    complete: true,
+    partial: false,
+    currency: "USD",
+    by: "deployment",
+    unreadable: 1,
     total: { cost: "250.000000001", turns: 2502, input: 25_020, unpriced: 1, infrastructure: null },
     groups: [
       { key: "app", complete: true, cost: "250", infrastructure: null },
@@ -149,7 +156,9 @@ test("a search that reaches its time limit is partial and not complete", async (
   await deployed(platform, { function_name: "second" });
   await spend(platform, [{ cost: 1 }]);
   expect(await report(platform)).toMatchObject({
-    ...{ complete: false, partial: true, total: { cost: "1" } },
+    complete: false,
+    partial: true,
+    total: { cost: "1" },
     groups: [{ key: "app", complete: false }],
   });
 });

@@ -12,7 +12,8 @@ interface FakeRecord {
 /** @param balancers the number of load balancers */
 export const createFakeDns = (balancers: number) => {
   const records: FakeRecord[] = Array.from({ length: balancers }, (_, index) => ({
-    ...{ type: "A", name: balancerHostAt(index) },
+    type: "A",
+    name: balancerHostAt(index),
     value: `192.0.2.${index + 1}`,
   }));
   const resolve = (name: string, type: string): readonly string[] => {

@@ -94,8 +94,13 @@ export const startFakeAcm = async ({ mean = friendly, now = Date.now, usersOf = 
       const issued = status === "ISSUED" ? { NotAfter: Math.floor(requestedAt / 1000) + LIFE_SECONDS } : {};
       return {
         Certificate: {
-          ...{ CertificateArn: arn, DomainName: domain, Status: status, FailureReason: failureReason },
-          ...{ Type: "AMAZON_ISSUED", InUseBy: usersOf(arn), ...issued },
+          CertificateArn: arn,
+          DomainName: domain,
+          Status: status,
+          FailureReason: failureReason,
+          Type: "AMAZON_ISSUED",
+          InUseBy: usersOf(arn),
+          ...issued,
           DomainValidationOptions: [{ ...validation, ...(isLate ? {} : { ResourceRecord: recordOf(domain) }) }],
           ...(renewal === undefined ? {} : { RenewalSummary: { ...renewal, UpdatedAt: Math.floor(now() / 1000) } }),
         },

@@ -53,13 +53,11 @@ export const createTables = async (group: string) => {
       for (const { eventId } of fresh) delivered.add(eventId);
       const streams = Map.groupBy(fresh, ({ stream }) => stream);
       const records = [...streams].map(([logstream, own]) => ({
-        ...{
-          messagetype: "DATA_MESSAGE",
-          owner: "123456789012",
-          loggroup: group,
-          logstream,
-          subscriptionfilters: ["sql"],
-        },
+        messagetype: "DATA_MESSAGE",
+        owner: "123456789012",
+        loggroup: group,
+        logstream,
+        subscriptionfilters: ["sql"],
         logevents: own.map(({ eventId, timestamp, message }) => ({ id: eventId, timestamp, message })),
       }));
       if (records.length > 0)

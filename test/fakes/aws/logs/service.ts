@@ -156,7 +156,11 @@ export const createCloudWatchService = (options: FakeCloudWatchOptions) => {
     const { events, next } = pageFrom(all, Math.max(from, 0), limit);
     return {
       events: events.map(({ stream, timestamp, ingestionTime, message, eventId }) => ({
-        ...{ logStreamName: stream, timestamp, ingestionTime, message, eventId },
+        logStreamName: stream,
+        timestamp,
+        ingestionTime,
+        message,
+        eventId,
       })),
       searchedLogStreams: [],
       ...(next === undefined ? {} : { nextToken: JSON.stringify({ at: all[next]?.eventId, backwards }) }),

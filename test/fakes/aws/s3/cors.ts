@@ -38,7 +38,10 @@ export const printCors = (rules: readonly CorsRule[]): AwsReply => {
   if (rules.length === 0) throw failure(404, "NoSuchCORSConfiguration", "The CORS configuration does not exist");
   return xmlReply("CORSConfiguration", {
     CORSRule: rules.map(({ origins, methods, headers, exposed, maxAge }) => ({
-      ...{ AllowedOrigin: origins, AllowedMethod: methods, AllowedHeader: headers, ExposeHeader: exposed },
+      AllowedOrigin: origins,
+      AllowedMethod: methods,
+      AllowedHeader: headers,
+      ExposeHeader: exposed,
       MaxAgeSeconds: maxAge,
     })),
   });

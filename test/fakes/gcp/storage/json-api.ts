@@ -138,7 +138,7 @@ const listBuckets = (world: StorageWorld, query: URLSearchParams): Reply => {
     .sort((a, b) => byBytes(place(a), place(b)));
   const { page, nextPageToken } = pageOf(all, place, query);
   const items = page.length === 0 ? undefined : page.map(bucketResource);
-  return jsonReply(masked({ ...{ kind: "storage#buckets", nextPageToken }, items }, query.get("fields")));
+  return jsonReply(masked({ kind: "storage#buckets", nextPageToken, items }, query.get("fields")));
 };
 
 const listObjects = (world: StorageWorld, bucket: FakeBucket, query: URLSearchParams): Reply => {

@@ -69,13 +69,19 @@ describe("buckets", () => {
     const [regional] = await storage.bucket("regional").getMetadata();
     const [plain] = await storage.bucket("plain").getMetadata();
     expect(regional).toMatchObject({
-      ...{ location: "EUROPE-WEST1", locationType: "region", storageClass: "STANDARD", etag: expect.any(String) },
+      location: "EUROPE-WEST1",
+      locationType: "region",
+      storageClass: "STANDARD",
+      etag: expect.any(String),
       iamConfiguration: { bucketPolicyOnly: { enabled: true, lockedTime: expect.any(String) } },
       softDeletePolicy: { retentionDurationSeconds: "604800", effectiveTime: expect.any(String) },
     });
     expect([regional.rpo, regional.labels]).toEqual([undefined, undefined]);
     expect(plain).toMatchObject({
-      ...{ location: "US", locationType: "multi-region", rpo: "DEFAULT", projectNumber: expect.any(String) },
+      location: "US",
+      locationType: "multi-region",
+      rpo: "DEFAULT",
+      projectNumber: expect.any(String),
       iamConfiguration: { publicAccessPrevention: "inherited", uniformBucketLevelAccess: { enabled: false } },
     });
     expect(plain.softDeletePolicy).toEqual({ retentionDurationSeconds: "0" });
@@ -356,7 +362,8 @@ test("the first CORS rule that matches the origin and the method answers pages",
       method: "OPTIONS",
       headers: {
         origin: "https://page.example",
-        ...{ "access-control-request-method": method, "access-control-request-headers": headers },
+        "access-control-request-method": method,
+        "access-control-request-headers": headers,
       },
     });
     return response.headers.get("access-control-allow-origin");

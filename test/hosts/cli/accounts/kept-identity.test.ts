@@ -29,7 +29,9 @@ test("accepts keys after a restart, and tokens of the configured issuer", async 
       dataDir: join(folder.path, "data"),
       logLevel: "silent",
       provider: join(folder.path, "provider.ts"),
-      ...{ jwtIssuer: ISSUER, jwtAudience: AUDIENCE, jwtJwks: server.url.href },
+      jwtIssuer: ISSUER,
+      jwtAudience: AUDIENCE,
+      jwtJwks: server.url.href,
     },
     {},
   );

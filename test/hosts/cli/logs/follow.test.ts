@@ -5,8 +5,11 @@ import { pauseAfter } from "../../../../core/domain/logs/follow-log.ts";
 import { followLog, LOG_PAGE, type LogRow } from "../../../../hosts/cli/logs/follow.ts";
 
 const row: LogRow = {
-  ...{ timestamp: "2026-01-01T00:00:00+00:00", severity: "INFO", message: "tick" },
-  ...{ log_name: "stdout", insert_id: "1" },
+  timestamp: "2026-01-01T00:00:00+00:00",
+  severity: "INFO",
+  message: "tick",
+  log_name: "stdout",
+  insert_id: "1",
 };
 const page = (count: number, partial = false): LogPage => ({
   logs: Array.from({ length: count }, () => row),

@@ -12,7 +12,11 @@ import { serveApi } from "../../../support/http/api.ts";
 import { Client, end, serve } from "../../../support/http/served.ts";
 
 const line = (text: string, severity: NewLogEntry["severity"] = "INFO"): NewLogEntry => ({
-  ...{ owner: "acme" as AccountId, service: "app" as DeploymentName, logName: "stdout", severity, text },
+  owner: "acme" as AccountId,
+  service: "app" as DeploymentName,
+  logName: "stdout",
+  severity,
+  text,
 });
 
 const withLines = async (lines: readonly NewLogEntry[]) => {
@@ -95,7 +99,8 @@ test("--full shows all fields of each entry", async () => {
   const [head, ...fields] = stdout.trimEnd().split("\n");
   expect(head).toMatch(/INFO +stdout +line 1$/);
   expect(JSON.parse(fields.join(""))).toMatchObject({
-    ...{ textPayload: "line 1", logName: "stdout" },
+    textPayload: "line 1",
+    logName: "stdout",
     resource: { labels: { service_name: "app", revision_name: "app-00001" } },
   });
   const json = await logs("--full", "--json", "-q", "textPayload:line");

@@ -9,8 +9,12 @@ const TIME = "2026-01-01 00:00:00.000Z";
 const shown = (row: Partial<LogRow>, env: NodeJS.ProcessEnv = {}, columns?: number): string => {
   const { io, stdout } = terminal({ env, ...(columns === undefined ? {} : { columns }) });
   const whole: LogRow = {
-    ...{ timestamp: "2026-01-01T00:00:00+00:00", severity: "INFO", message: "" },
-    ...{ log_name: "stdout", insert_id: "1", ...row },
+    timestamp: "2026-01-01T00:00:00+00:00",
+    severity: "INFO",
+    message: "",
+    log_name: "stdout",
+    insert_id: "1",
+    ...row,
   };
   printRow(io, whole);
   return stdout();

@@ -29,7 +29,10 @@ const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) =>
   for (const name of ["app", "bot"])
     await api.deploy({ function_name: name, volumes: "{}" }, nodeSource(helloServer()));
   const entries = lines.map(({ service = "app", user = "ann", model = "small", cost = 0.1 }) => ({
-    ...{ owner: "acme" as AccountId, service: service as DeploymentName, severity: "DEFAULT", logName: "stdout" },
+    owner: "acme" as AccountId,
+    service: service as DeploymentName,
+    severity: "DEFAULT",
+    logName: "stdout",
     json: { level: "usage", model, user_id: user, chat_id: "c1", input: 10, output: 2, cached: 1, cost },
   }));
   const other = entries.slice(0, 1).map((entry) => ({ ...entry, json: { level: "info", cost: 1000 } }));
@@ -189,7 +192,8 @@ test("shows the charges of each currency, and adds up none of two currencies", a
     usage_amount: "1",
     usage_unit: "second",
     resource_name: "app",
-    ...{ cost, currency },
+    cost,
+    currency,
   });
   const charges = [charge("USD", "0.5"), charge("EUR", "2"), charge("EUR", "1")];
   const { api, env, cost, close } = await spent([{ cost: 1 }], charges);

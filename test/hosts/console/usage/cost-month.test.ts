@@ -6,8 +6,11 @@ const NOW = Date.parse("2026-01-31T23:59:59Z");
 
 test("a month spans the time between two starts of months in UTC", () => {
   expect(costMonthOf("2025-12", NOW)).toMatchObject({
-    ...{ month: "2025-12", previous: "2025-11", next: "2026-01" },
-    ...{ since: "2025-12-01T00:00:00+00:00", until: "2026-01-01T00:00:00+00:00" },
+    month: "2025-12",
+    previous: "2025-11",
+    next: "2026-01",
+    since: "2025-12-01T00:00:00+00:00",
+    until: "2026-01-01T00:00:00+00:00",
   });
 });
 

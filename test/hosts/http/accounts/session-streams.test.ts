@@ -39,7 +39,12 @@ const start = async (adjust: (ports: Ports) => Ports = (ports) => ports) => {
   const { key, id: keyId } = (await api.call("POST", "/v1/key/create", { json: { label: "old" } })).json;
   const [page, kept] = [await signIn(api, key), await signIn(api, await api.key())];
   return {
-    ...{ api, clock, held, keyId: keyId as string, page, kept },
+    api,
+    clock,
+    held,
+    keyId: keyId as string,
+    page,
+    kept,
     [Symbol.asyncDispose]: async () => {
       held.release();
       await api[Symbol.asyncDispose]();
@@ -119,7 +124,8 @@ test("a revoked key ends the session on another replica, with its open streams",
       () => "disconnected",
     );
   const first = await replica.call("POST", "/v1/deployment/logs", {
-    ...{ key: null, headers: page.headers },
+    key: null,
+    headers: page.headers,
     json: { deployment_name: "quiet" },
   });
   const before = clock.sleeping();
@@ -141,7 +147,9 @@ test("an HTTP/2 request ends too, and its connection stays open", async () => {
   const before = clock.sleeping();
   const connection = connect(api.url);
   const stream = connection.request({
-    ...{ ":method": "POST", ":path": "/v1/deployment/logs", "content-type": "application/json" },
+    ":method": "POST",
+    ":path": "/v1/deployment/logs",
+    "content-type": "application/json",
     ...page.headers,
   });
   stream.end(JSON.stringify({ deployment_name: "quiet", since: cursor, wait: 25, query: "no such text" }));
@@ -184,7 +192,9 @@ test("a client that disconnects during authentication leaves no check of its ses
   await app.listen({ host: "127.0.0.1", port: 0 });
   const before = clock.sleeping();
   const leaving = request({
-    ...{ port: (app.server.address() as AddressInfo).port, path: "/v1/deployment/list", headers: page.headers },
+    port: (app.server.address() as AddressInfo).port,
+    path: "/v1/deployment/list",
+    headers: page.headers,
   });
   leaving.on("error", () => undefined);
   leaving.end();

@@ -20,8 +20,11 @@ import { serveApi, type TestApi } from "../../../support/http/api.ts";
 import { problemsOf } from "../../../support/http/refusals.ts";
 
 const entry = (owner: string, service: string, text: string): NewLogEntry => ({
-  ...{ owner: owner as AccountId, service: service as DeploymentName, text },
-  ...{ severity: text.startsWith("bad") ? "ERROR" : "INFO", logName: "stdout" },
+  owner: owner as AccountId,
+  service: service as DeploymentName,
+  text,
+  severity: text.startsWith("bad") ? "ERROR" : "INFO",
+  logName: "stdout",
 });
 
 /** Two deployments of acme and one of others, each with the same lines. */
@@ -183,7 +186,9 @@ test("the histogram and the values count the entries of the account's deployment
   const values = await api.call("POST", "/v1/logs/values", request);
   expect(values.json).toMatchObject({ examined: 5, partial: false });
   expect(values.json.fields).toContainEqual({
-    ...{ name: "resource.labels.service_name", entries: 5, complete: true },
+    name: "resource.labels.service_name",
+    entries: 5,
+    complete: true,
     values: [{ value: "app", entries: 5 }],
   });
 });
@@ -228,7 +233,9 @@ test("a request that waits fails with 401 after the application ends its session
   const entries = [entry("acme", "app", "good 1")];
   expect((await memory.provider.logs.append(entries)).isOk()).toBe(true);
   const held = app.inject({
-    ...{ method: "POST", url: "/v1/deployment/logs", headers: { "sec-fetch-site": "same-origin" } },
+    method: "POST",
+    url: "/v1/deployment/logs",
+    headers: { "sec-fetch-site": "same-origin" },
     payload: { deployment_name: "app", since: "2100-01-01T00:00:00Z", wait: 25 },
   });
   const first = await Promise.race([held, new Promise((resolve) => setTimeout(resolve, 500, "waits"))]);

@@ -38,7 +38,8 @@ test("after a restart, a rollback restores the release before the content that s
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const deployed = (number: number, port: number, deployId = String(number)) => ({
-        ...{ release: number, rolledBackTo: null },
+        release: number,
+        rolledBackTo: null,
         template: { ...template, port, deployId },
       });
       const all = [deployed(1, 3001), deployed(2, 3002), deployed(3, 3002), deployed(4, 3002)];

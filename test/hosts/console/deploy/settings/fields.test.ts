@@ -21,9 +21,20 @@ import { projectSchema } from "../../../../../hosts/http/docs/openapi.ts";
 const { properties } = projectSchema() as unknown as { readonly properties: Properties };
 
 const deployed = {
-  ...{ name: "my-app", url: "https://my-app.example", status: "READY", env: ["A"] },
-  ...{ port: 3000, memory: "2Gi", cpu: 2, timeout: 60, concurrency: 10, max_instances: 5, min_instances: 1 },
-  ...{ session_affinity: true, use_http2: false, idle: "stop" },
+  name: "my-app",
+  url: "https://my-app.example",
+  status: "READY",
+  env: ["A"],
+  port: 3000,
+  memory: "2Gi",
+  cpu: 2,
+  timeout: 60,
+  concurrency: 10,
+  max_instances: 5,
+  min_instances: 1,
+  session_affinity: true,
+  use_http2: false,
+  idle: "stop",
   volumes: { "/data": { name: "orders", read_only: false } },
   schedule: { cron: "0 9 * * *", timezone: "Europe/Paris" },
   health: { path: "/ready", interval: 10, timeout: 5, failures: 3 },
@@ -89,7 +100,9 @@ describe("requests", () => {
 
   test("as a form contain texts as they are, and everything else as JSON", () => {
     expect(formOf({ memory: "1Gi", cpu: 0.5, health: null, volumes: { "/data": { name: "orders" } } })).toEqual({
-      ...{ memory: "1Gi", cpu: "0.5", health: "null" },
+      memory: "1Gi",
+      cpu: "0.5",
+      health: "null",
       volumes: '{"/data":{"name":"orders"}}',
     });
   });
