@@ -34,7 +34,6 @@ import { beginTakeover, type Lock, lockDataDir, relockDataDir } from "../state/l
 import { SettingRows } from "../state/settings.ts";
 import { StoredState } from "../state/stored-state.ts";
 import { CertificateFiles } from "../tls/certificate-files.ts";
-import { Certificates } from "../tls/certificates.ts";
 import { ConnectionLimiter } from "../tls/connection-limiter.ts";
 import { ServedHosts } from "../tls/served-hosts.ts";
 import { Meter } from "../usage/meter.ts";
@@ -222,9 +221,10 @@ const tlsConfigOf = (
     host: tlsHost,
     https: { port: tlsPort, previous: state.sharedPort("tls_port") },
     http: httpPort === undefined ? undefined : { port: httpPort, previous: state.sharedPort("http_port") },
-    certificates: new Certificates(hosts, logger),
+    certificates: hosts,
     connections: new ConnectionLimiter({ perSecond, logger }),
     challenges: hosts,
+    logger,
     hstsSeconds: hstsMaxAge,
     api,
   };

@@ -6,9 +6,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Server } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Logger } from "../../../core/ports/system.ts";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
-import { type Certificates, hostOf } from "../tls/certificates.ts";
+import { type CertificateSource, hostOf } from "../tls/certificates.ts";
 import type { ConnectionLimiter } from "../tls/connection-limiter.ts";
 import { type HttpPortDeps, serveHttpPort } from "../tls/http-port.ts";
 import type { ServedHosts } from "../tls/served-hosts.ts";
@@ -67,9 +68,10 @@ export interface TlsConfig {
   readonly https: PublicPort;
   /** The port that redirects to HTTPS; undefined for none. */
   readonly http: PublicPort | undefined;
-  readonly certificates: Pick<Certificates, "find" | "fallback" | "covers">;
+  readonly certificates: CertificateSource;
   readonly connections: Pick<ConnectionLimiter, "admit">;
   readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
+  readonly logger: Logger;
   /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
   readonly hstsSeconds: number;
   /** The host of the API; undefined if the port does not serve the API. */
@@ -447,10 +449,11 @@ export class Ingress {
     return this.#handlers((name) => this.#routeOf(name), this.#config.platform, added);
   }
 
-  #acceptorDeps({ certificates, connections, challenges }: TlsConfig): TlsAcceptorDeps {
+  #acceptorDeps({ certificates, connections, challenges, logger }: TlsConfig): TlsAcceptorDeps {
     return {
       certificates,
       connections,
+      logger,
       hasService: (host) => this.#routeOf(host) !== undefined,
       challengeOf: (host) => challenges.challengeCertificate(host),
       speaksHttp2: (host) => this.#routeOf(host)?.serving?.template.useHttp2 === true,
@@ -491,11 +494,11 @@ export class Ingress {
     };
   }
 
-  #httpHandlers({ certificates, challenges }: TlsConfig): Handlers {
+  #httpHandlers({ challenges }: TlsConfig): Handlers {
     const { ids } = this.#config;
     const deps: HttpPortDeps = {
       answerTo: (host, token) => challenges.challengeAnswer(host, token),
-      hasCertificate: (host) => certificates.covers(host),
+      hasCertificate: (host) => this.#tls?.tls?.covers(host) === true,
       tlsPort: () => this.tlsPort as number,
       id: () => ids.id(),
     };

@@ -80,11 +80,12 @@ export interface OpenOptions {
 
 /** The connections to one port. */
 export class Listener {
+  /** Terminates TLS; undefined for a port without TLS. */
+  readonly tls: TlsAcceptor | undefined;
   #port: number;
   readonly #servers: Server[] = [];
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
-  readonly #tls: TlsAcceptor | undefined;
   readonly #handlers: Handlers;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Map<ServerHttp2Session, Http2Connection>();
@@ -101,7 +102,7 @@ export class Listener {
   constructor(handlers: Handlers, port = 0, tls?: TlsAcceptorDeps) {
     this.#port = port;
     this.#handlers = handlers;
-    this.#tls = tls === undefined ? undefined : new TlsAcceptor(tls, (socket) => this.#acceptSecure(socket));
+    this.tls = tls === undefined ? undefined : new TlsAcceptor(tls, (socket) => this.#acceptSecure(socket));
     const http1 = createHttp1({
       maxHeaderSize: 64 * 1024,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -210,14 +211,14 @@ export class Listener {
 
   #stopAccepting(): void {
     for (const server of this.#servers) server.close();
-    this.#tls?.close();
+    this.tls?.close();
   }
 
   readonly #accept = (socket: Socket): void => {
     this.#track(socket);
     socket.setNoDelay(true);
-    if (this.#tls === undefined) peek(socket, this.#serveHttp1, this.#serveHttp2);
-    else this.#tls.accept(socket);
+    if (this.tls === undefined) peek(socket, this.#serveHttp1, this.#serveHttp2);
+    else this.tls.accept(socket);
   };
 
   #acceptSecure(socket: TLSSocket): void {

@@ -1,9 +1,10 @@
 /** The operator's certificate: two files, which Portside reads again when they change. */
 import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
 import type { Logger } from "../../../core/ports/system.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
-import { type Certificate, contextOf } from "./certificates.ts";
+import { type Certificate, handshakeSettings } from "./certificates.ts";
 
 export interface CertificatePaths {
   readonly cert: string;
@@ -36,7 +37,7 @@ export const readCertificateFiles = ({ cert, key }: CertificatePaths): Certifica
   const privateKey = read(key, "--tls-key");
   const certificate = { chain, key: () => privateKey };
   try {
-    contextOf(certificate);
+    createSecureContext({ ...handshakeSettings, cert: chain, key: privateKey });
   } catch (cause) {
     const { message } = cause as Error;
     throw new Error(

@@ -1,6 +1,6 @@
-/** The certificates of the TLS port, and their contexts in OpenSSL. */
+/** The certificates of the TLS port, and the TLS server of each. */
 import { constants, X509Certificate } from "node:crypto";
-import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
+import type { SecureContextOptions, Server } from "node:tls";
 import type { Logger } from "../../../core/ports/system.ts";
 
 /** A certificate with its private key. The chain and the key are PEM, with the host's certificate first. */
@@ -39,12 +39,8 @@ export const handshakeSettings = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const satisfies SecureContextOptions;
 
-/** Throws if the chain or the key is invalid, or if the key belongs to another certificate. */
-export const contextOf = ({ chain, key }: Certificate): SecureContext =>
-  createSecureContext({ ...handshakeSettings, cert: chain, key: key() });
-
-/** A context takes about 50 KiB. The bound limits the memory of machines with many domains. */
-const MAX_CONTEXTS = 2000;
+/** A server takes about 50 KiB, most of it in OpenSSL. The bound limits the memory of machines with many domains. */
+const MAX_SERVERS = 2000;
 
 /** A host name that a certificate can contain: https://www.rfc-editor.org/rfc/rfc6066#section-3 */
 const HOST_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
@@ -56,38 +52,46 @@ export const hostOf = (serverName: string): string | undefined => {
   return HOST_NAME.test(host) && host.length <= 253 ? host : undefined;
 };
 
-/** Creates the contexts of certificates on first use, and caches the most recently used ones. */
+export interface CertificatesDeps {
+  readonly source: CertificateSource;
+  readonly logger: Logger;
+  /** Creates a server that presents the certificate. Throws if the certificate cannot be used. */
+  readonly createServer: (certificate: Certificate) => Server;
+  readonly max?: number;
+}
+
+/** Creates the servers of certificates on first use, and caches the most recently used ones. */
 export class Certificates {
-  readonly #source: CertificateSource;
-  readonly #logger: Logger;
+  readonly #deps: CertificatesDeps;
   readonly #max: number;
   /** By host; the host that was used last is the last entry. Null if the certificate cannot be used. */
-  readonly #contexts = new Map<string, { readonly of: Certificate; readonly context: SecureContext | null }>();
-  #fallback: { readonly of: Certificate; readonly context: SecureContext; readonly leaf: X509Certificate } | undefined;
+  readonly #servers = new Map<string, { readonly of: Certificate; readonly server: Server | null }>();
+  #fallback: { readonly of: Certificate; readonly server: Server; readonly leaf: X509Certificate } | undefined;
 
-  constructor(source: CertificateSource, logger: Logger, max = MAX_CONTEXTS) {
-    this.#source = source;
-    this.#logger = logger;
-    this.#max = max;
+  constructor(deps: CertificatesDeps) {
+    this.#deps = deps;
+    this.#max = deps.max ?? MAX_SERVERS;
   }
 
-  /** The number of contexts in memory. */
+  /** The number of servers in memory, without the fallback's. */
   get size(): number {
-    return this.#contexts.size;
+    return this.#servers.size;
   }
 
   /**
-   * Returns the context for the host name that a client sent, or undefined if no certificate contains the host name. A
+   * Returns the server for the host name that a client sent, or undefined if no certificate contains the host name. A
    * client that sent no host name gets the fallback.
    */
-  find(serverName: string | undefined): SecureContext | undefined {
-    if (serverName === undefined) return this.#general()?.context;
+  find(serverName: string | undefined): Server | undefined {
+    if (serverName === undefined) return this.#general()?.server;
     const host = hostOf(serverName);
     return host === undefined ? undefined : (this.#own(host) ?? this.#generalFor(host));
   }
 
-  get fallback(): Certificate | undefined {
-    return this.#source.fallback;
+  /** Removes all servers, so that each certificate gets a new one. */
+  clear(): void {
+    this.#servers.clear();
+    this.#fallback = undefined;
   }
 
   /** Returns true if a client can get a valid certificate for the host. */
@@ -97,36 +101,38 @@ export class Certificates {
     return this.#own(host) !== undefined || this.#generalFor(host) !== undefined;
   }
 
-  /** Returns the context of the fallback if its certificate contains the host. */
-  #generalFor(host: string): SecureContext | undefined {
+  /** Returns the server of the fallback if its certificate contains the host. */
+  #generalFor(host: string): Server | undefined {
     const general = this.#general();
-    return general?.leaf.checkHost(host) === undefined ? undefined : general.context;
+    return general?.leaf.checkHost(host) === undefined ? undefined : general.server;
   }
 
-  #own(host: string): SecureContext | undefined {
-    const certificate = this.#source.find(host);
-    const known = this.#contexts.get(host);
-    if (known !== undefined) this.#contexts.delete(host);
+  #own(host: string): Server | undefined {
+    const certificate = this.#deps.source.find(host);
+    const known = this.#servers.get(host);
+    if (known !== undefined) this.#servers.delete(host);
     if (certificate === undefined) return undefined;
-    const entry = known?.of === certificate ? known : { of: certificate, context: this.#create(host, certificate) };
-    this.#contexts.set(host, entry);
-    if (this.#contexts.size > this.#max) this.#contexts.delete(this.#contexts.keys().next().value as string);
-    return entry.context ?? undefined;
+    const entry = known?.of === certificate ? known : { of: certificate, server: this.#create(host, certificate) };
+    this.#servers.set(host, entry);
+    if (this.#servers.size > this.#max) this.#servers.delete(this.#servers.keys().next().value as string);
+    return entry.server ?? undefined;
   }
 
-  #create(host: string, certificate: Certificate): SecureContext | null {
+  #create(host: string, certificate: Certificate): Server | null {
     try {
-      return contextOf(certificate);
+      return this.#deps.createServer(certificate);
     } catch (cause) {
-      this.#logger.error("a certificate cannot be used", { host, cause });
+      this.#deps.logger.error("a certificate cannot be used", { host, cause });
       return null;
     }
   }
 
   #general() {
-    const of = this.#source.fallback;
+    const { source, createServer } = this.#deps;
+    const of = source.fallback;
     if (of === undefined) return undefined;
-    if (this.#fallback?.of !== of) this.#fallback = { of, context: contextOf(of), leaf: new X509Certificate(of.chain) };
+    if (this.#fallback?.of !== of)
+      this.#fallback = { of, server: createServer(of), leaf: new X509Certificate(of.chain) };
     return this.#fallback;
   }
 }

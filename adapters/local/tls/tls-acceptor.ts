@@ -1,20 +1,18 @@
 /** Terminates TLS for the connections to one port. */
-import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { createServer, type SecureContext, type Server, type TLSSocket } from "node:tls";
+import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls";
+import type { Logger } from "../../../core/ports/system.ts";
 import { CHALLENGE_PROTOCOL } from "../../shared/domains/challenge-certificate.ts";
-import { type Certificate, type Certificates, contextOf, handshakeSettings, hostOf } from "./certificates.ts";
+import { type Certificate, type CertificateSource, Certificates, handshakeSettings, hostOf } from "./certificates.ts";
 import { type ClientHello, readClientHello } from "./client-hello.ts";
 import type { ConnectionLimiter } from "./connection-limiter.ts";
 
 const HANDSHAKE_MS = 10_000;
 
-/** The size of the keys for session tickets in Node: https://nodejs.org/api/tls.html#serversetticketkeyskeys */
-const TICKET_KEY_BYTES = 48;
-
 /**
- * How long one key encrypts session tickets. The key can decrypt recorded sessions of TLS 1.2, so it must not live as
- * long as the process. A client with a ticket of an earlier key, or of another engine, makes a full handshake.
+ * How long a server encrypts session tickets with the same key, which OpenSSL creates for each server. The key can
+ * decrypt recorded sessions of TLS 1.2, so it must not live as long as the process. A client with a ticket of an earlier
+ * key, or of another engine, makes a full handshake.
  */
 const TICKET_KEY_MS = 12 * 3_600_000;
 
@@ -30,7 +28,7 @@ const sendAlert = (socket: Socket, description: number): void => {
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 export interface TlsAcceptorDeps {
-  readonly certificates: Pick<Certificates, "find" | "fallback">;
+  readonly certificates: CertificateSource;
   /** Returns the certificate that answers the validation of a host, or undefined if no validation is pending. */
   readonly challengeOf: (host: string) => Certificate | undefined;
   readonly connections: Pick<ConnectionLimiter, "admit">;
@@ -38,59 +36,42 @@ export interface TlsAcceptorDeps {
   readonly hasService: (host: string) => boolean;
   /** Returns true if the service of the host speaks HTTP/2. */
   readonly speaksHttp2: (host: string) => boolean;
+  readonly logger: Logger;
 }
+
+/** Creates a server that never listens: it receives connections whose first message has selected its certificate. */
+const createTlsServer = ({ chain, key }: Certificate, protocols: Pick<TlsOptions, "ALPNCallback" | "ALPNProtocols">) =>
+  createServer({
+    ...handshakeSettings,
+    ...protocols,
+    cert: chain,
+    key: key(),
+    handshakeTimeout: HANDSHAKE_MS,
+  }).on("tlsClientError", (_error, socket) => socket.destroy());
 
 export class TlsAcceptor {
   readonly #deps: TlsAcceptorDeps;
-  readonly #server: Server;
-  readonly #challenges: Server;
+  readonly #certificates: Certificates;
+  readonly #ready: (socket: TLSSocket) => void;
   readonly #rotation: NodeJS.Timeout;
-  #ticketKeys = randomBytes(TICKET_KEY_BYTES);
-  /** The certificate for clients that send no host name. */
-  #nameless: Certificate | undefined;
   /** Ends the handshakes in the limiter, by the clients' addresses and ports. */
   readonly #handshakes = new Map<string, () => void>();
 
   /** @param ready receives each connection after its handshake */
   constructor(deps: TlsAcceptorDeps, ready: (socket: TLSSocket) => void) {
     this.#deps = deps;
-    this.#server = createServer(
-      {
-        ...handshakeSettings,
-        handshakeTimeout: HANDSHAKE_MS,
-        ticketKeys: this.#ticketKeys,
-        SNICallback: (name, done) => done(null, this.#contextFor(name)),
-        ALPNCallback: ({ servername, protocols }) => {
-          // Node passes false if the client sends no host name.
-          if (protocols.includes("h2") && deps.speaksHttp2(servername || "")) return "h2";
-          return protocols.includes("http/1.1") ? "http/1.1" : undefined;
-        },
-      },
-      (socket) => {
-        this.#handshakes.get(peerOf(socket))?.();
-        ready(socket);
-      },
-    );
-    this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
-    this.#challenges = createServer(
-      {
-        ...handshakeSettings,
-        handshakeTimeout: HANDSHAKE_MS,
-        ALPNProtocols: [CHALLENGE_PROTOCOL],
-        SNICallback: (name, done) => {
-          const challenge = deps.challengeOf(hostOf(name) ?? "");
-          if (challenge === undefined) done(new Error("the challenge was withdrawn"));
-          else done(null, contextOf(challenge));
-        },
-      },
-      // The authority has seen the certificate: https://www.rfc-editor.org/rfc/rfc8737#section-3
-      (socket) => socket.destroySoon(),
-    );
-    this.#challenges.on("tlsClientError", (_error, socket) => socket.destroy());
-    this.#rotation = setInterval(() => {
-      this.#ticketKeys = randomBytes(TICKET_KEY_BYTES);
-      this.#server.setTicketKeys(this.#ticketKeys);
-    }, TICKET_KEY_MS).unref();
+    this.#ready = ready;
+    this.#certificates = new Certificates({
+      source: deps.certificates,
+      logger: deps.logger,
+      createServer: (certificate) => this.#createServer(certificate),
+    });
+    this.#rotation = setInterval(() => this.#certificates.clear(), TICKET_KEY_MS).unref();
+  }
+
+  /** Returns true if a client can get a valid certificate for the host. */
+  covers(host: string): boolean {
+    return this.#certificates.covers(host);
   }
 
   /**
@@ -129,34 +110,37 @@ export class TlsAcceptor {
 
   /** Returns undefined if there is no certificate for the client. */
   #serverFor({ serverName, protocols }: ClientHello): Server | undefined {
-    if (protocols.includes(CHALLENGE_PROTOCOL)) {
-      const host = serverName === undefined ? undefined : hostOf(serverName);
-      return host !== undefined && this.#deps.challengeOf(host) !== undefined ? this.#challenges : undefined;
-    }
-    if (this.#contextFor(serverName) === undefined) return undefined;
-    if (serverName === undefined) this.#useFallback();
-    return this.#server;
+    const host = serverName === undefined ? undefined : hostOf(serverName);
+    if (protocols.includes(CHALLENGE_PROTOCOL)) return host === undefined ? undefined : this.#challengeServer(host);
+    const server = this.#certificates.find(serverName);
+    if (server !== undefined || host === undefined) return server;
+    // A service whose certificate does not exist yet gets the fallback, so that its users see a certificate error. An
+    // invented host name gets no certificate, because a handshake for it would only use CPU.
+    return this.#deps.hasService(host) ? this.#certificates.find(undefined) : undefined;
   }
 
-  /**
-   * A service whose certificate does not exist yet gets the fallback, so that its users see a certificate error. An
-   * invented host name gets no certificate, because a handshake for it would only use CPU.
-   */
-  #contextFor(serverName: string | undefined): SecureContext | undefined {
-    const { certificates, hasService } = this.#deps;
-    const context = certificates.find(serverName);
-    if (context !== undefined || serverName === undefined) return context;
-    const host = hostOf(serverName);
-    return host !== undefined && hasService(host) ? certificates.find(undefined) : undefined;
+  #createServer(certificate: Certificate): Server {
+    const { speaksHttp2 } = this.#deps;
+    const server = createTlsServer(certificate, {
+      ALPNCallback: ({ servername, protocols }) => {
+        // Node passes false if the client sends no host name.
+        if (protocols.includes("h2") && speaksHttp2(servername || "")) return "h2";
+        return protocols.includes("http/1.1") ? "http/1.1" : undefined;
+      },
+    });
+    return server.on("secureConnection", (socket) => {
+      this.#handshakes.get(peerOf(socket))?.();
+      this.#ready(socket);
+    });
   }
 
-  /** Node does not ask for a context if the client sends no host name. */
-  #useFallback(): void {
-    const { fallback } = this.#deps.certificates;
-    if (fallback === undefined || fallback === this.#nameless) return;
-    this.#nameless = fallback;
-    const { chain: cert, key } = fallback;
-    this.#server.setSecureContext({ ...handshakeSettings, cert, key: key(), ticketKeys: this.#ticketKeys });
+  #challengeServer(host: string): Server | undefined {
+    const challenge = this.#deps.challengeOf(host);
+    if (challenge === undefined) return undefined;
+    // The authority has seen the certificate: https://www.rfc-editor.org/rfc/rfc8737#section-3
+    return createTlsServer(challenge, { ALPNProtocols: [CHALLENGE_PROTOCOL] }).on("secureConnection", (socket) =>
+      socket.destroySoon(),
+    );
   }
 
   /** Stops the rotation of keys. Open connections continue. */

@@ -1,6 +1,6 @@
 /** A named ingress with a TLS port and an HTTP port. */
 import type { TlsConfig } from "../../../adapters/local/ingress/index.ts";
-import { type Certificate, Certificates } from "../../../adapters/local/tls/certificates.ts";
+import type { Certificate } from "../../../adapters/local/tls/certificates.ts";
 import { ConnectionLimiter } from "../../../adapters/local/tls/connection-limiter.ts";
 import { silentLogger } from "../logs/silent-logger.ts";
 
@@ -8,8 +8,6 @@ export interface TestTls {
   readonly config: TlsConfig;
   /** By host. A test may change them. */
   readonly certificates: Map<string, Certificate>;
-  /** The number of contexts in memory. */
-  contexts(): number;
   readonly challengeCertificates: Map<string, Certificate>;
   /** Key authorizations by host and token, separated by a space. */
   readonly challengeAnswers: Map<string, string>;
@@ -24,22 +22,21 @@ export const testTls = (
   const certificates = new Map(Object.entries(hosts));
   const challengeCertificates = new Map<string, Certificate>();
   const challengeAnswers = new Map<string, string>();
-  const served = new Certificates({ find: (host) => certificates.get(host), fallback }, silentLogger);
   return {
     certificates,
     challengeCertificates,
     challengeAnswers,
-    contexts: () => served.size,
     config: {
       host: "127.0.0.1",
       https: { port: 0, previous: undefined },
       http: { port: 0, previous: undefined },
-      certificates: served,
+      certificates: { find: (host) => certificates.get(host), fallback },
       connections: new ConnectionLimiter({ perSecond, logger: silentLogger }),
       challenges: {
         challengeCertificate: (host) => challengeCertificates.get(host),
         challengeAnswer: (host, token) => challengeAnswers.get(`${host} ${token}`),
       },
+      logger: silentLogger,
       hstsSeconds: 60,
     },
   };

@@ -1,30 +1,49 @@
-/** The contexts of certificates: one for each known host, and none for names that clients invent. */
+/** The TLS servers of certificates: one for each known host, and none for names that clients invent. */
+import { createServer } from "node:tls";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Certificate, Certificates, hostOf } from "../../../../adapters/local/tls/certificates.ts";
+import {
+  type Certificate,
+  type CertificateSource,
+  Certificates,
+  handshakeSettings,
+  hostOf,
+} from "../../../../adapters/local/tls/certificates.ts";
 import { ServedHosts } from "../../../../adapters/local/tls/served-hosts.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import type { Logger } from "../../../../core/ports/system.ts";
 import { recordingLogger, silentLogger } from "../../../support/logs/silent-logger.ts";
 import { createTestAuthority } from "../../../support/tls/test-authority.ts";
 
 const authority = createTestAuthority();
 
-test("creates a context once, and again when the certificate has changed", () => {
+const certificatesOf = (source: CertificateSource, deps: { logger?: Logger; max?: number } = {}) =>
+  new Certificates({
+    source,
+    logger: silentLogger,
+    createServer: ({ chain, key }) => createServer({ ...handshakeSettings, cert: chain, key: key() }),
+    ...deps,
+  });
+
+test("creates a server once, and again when the certificate has changed", () => {
   const known = new Map<string, Certificate>([["a.example", authority.issue("a.example")]]);
-  const certificates = new Certificates({ find: (host) => known.get(host), fallback: undefined }, silentLogger);
+  const certificates = certificatesOf({ find: (host) => known.get(host), fallback: undefined });
   const first = certificates.find("a.example");
   expect(certificates.find("A.Example.")).toBe(first);
   known.set("a.example", authority.issue("a.example"));
-  expect(certificates.find("a.example")).not.toBe(first);
+  const second = certificates.find("a.example");
+  expect(second).not.toBe(first);
+  certificates.clear();
+  expect(certificates.find("a.example")).not.toBe(second);
   known.clear();
   expect(certificates.find("a.example")).toBeUndefined();
   expect(certificates.size).toBe(0);
 });
 
-test("drops the context that was used least recently", () => {
+test("drops the server that was used least recently", () => {
   const certificate = authority.issue("*.example");
-  const certificates = new Certificates({ find: () => certificate, fallback: undefined }, silentLogger, 2);
+  const certificates = certificatesOf({ find: () => certificate, fallback: undefined }, { max: 2 });
   const [a] = [certificates.find("a.example"), certificates.find("b.example")];
   expect(certificates.find("a.example")).toBe(a);
   certificates.find("c.example");
@@ -32,11 +51,8 @@ test("drops the context that was used least recently", () => {
   expect(certificates.find("a.example")).toBe(a);
 });
 
-test("creates no context for names without a certificate", () => {
-  const certificates = new Certificates(
-    { find: () => undefined, fallback: authority.issue("x.example") },
-    silentLogger,
-  );
+test("creates no server for names without a certificate", () => {
+  const certificates = certificatesOf({ find: () => undefined, fallback: authority.issue("x.example") });
   // The only name that the fallback contains.
   const known = (name: string) => hostOf(name) === "x.example";
   const names = fc.oneof(
@@ -59,7 +75,7 @@ test("uses the fallback, and logs the host, if a certificate cannot be used", ()
   const { logger, logged } = recordingLogger();
   const broken: Certificate = { chain: "damaged", key: () => "damaged" };
   const fallback = authority.issue("a.example");
-  const certificates = new Certificates({ find: () => broken, fallback }, logger);
+  const certificates = certificatesOf({ find: () => broken, fallback }, { logger });
   expect(certificates.find("a.example")).toBe(certificates.find(undefined));
   certificates.find("a.example");
   expect(logged.filter((line) => line.includes("a certificate cannot be used"))).toHaveLength(1);
@@ -68,7 +84,7 @@ test("uses the fallback, and logs the host, if a certificate cannot be used", ()
 test("covers the hosts of its certificates and of the fallback", () => {
   const known = new Map([["a.example", authority.issue("a.example")]]);
   const source = { find: (host: string) => known.get(host), fallback: authority.issue("*.apps.example") };
-  const certificates = new Certificates(source, silentLogger);
+  const certificates = certificatesOf(source);
   expect(
     ["a.example", "one.apps.example", "b.example", "a.one.apps.example", "127.0.0.1", ""].filter((host) =>
       certificates.covers(host),
