@@ -40,9 +40,12 @@ export interface CertificateRequest {
   /** The certificate that the new one replaces, in PEM (RFC 9773, section 5); undefined for a new host. */
   readonly replaces?: string | undefined;
   readonly responder: ChallengeResponder;
-  /** The `order` of an earlier attempt with the same key, which the authority may continue. */
+  /** The order of an earlier attempt with the same key. The authority may continue that order. */
   readonly order?: string | undefined;
-  /** Stores the order, so that it can be continued after a restart. The authority validates the host afterwards. */
+  /**
+   * Stores the order, so that it can continue after a restart. The adapter must call `started` before the authority
+   * validates the host.
+   */
   started(order: string): ResultAsync<void, Unavailable>;
 }
 
@@ -76,6 +79,6 @@ export interface CertificateAuthority {
    */
   order(request: CertificateRequest, options?: CallOptions): ResultAsync<string, OrderFailed | Unavailable>;
 
-  /** Returns the advice about the renewal of a certificate of this authority, or null if it gives none. */
+  /** Returns the advice about the renewal of a certificate of this authority, or null if the authority gives none. */
   advice(certificate: string, options?: CallOptions): ResultAsync<RenewalAdvice | null, Unavailable>;
 }

@@ -57,7 +57,7 @@ export interface DomainStore {
 export type DnsType = "A" | "AAAA" | "TXT" | "CAA";
 
 export interface LookupOptions extends CallOptions {
-  /** Whether the lookup may use the part of the resolver's limits that requests of accounts cannot use. */
+  /** Whether the lookup may use the capacity that the resolver reserves for the platform's own checks. */
   readonly isReserved?: boolean;
 }
 
@@ -69,8 +69,8 @@ export interface DnsResolver {
    * record are joined.
    *
    * Must query the authoritative servers of the name, because a cache may have records that the owner has replaced.
-   * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver has too many lookups,
-   * which says nothing about the servers.
+   * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver itself has too many
+   * lookups.
    */
   resolve(
     name: string,
@@ -102,9 +102,12 @@ export interface DomainPorts {
   /** Must not change while the control plane runs. */
   readonly target: DomainTarget;
   readonly registeredDomain: RegisteredDomain;
-  /** Absent if the provider gets no certificates. A domain is then active if its DNS records are correct. */
+  /**
+   * Absent if Portside does not order the provider's certificates. A domain is then active if its DNS records are
+   * correct.
+   */
   readonly certificates?: CertificatePorts | undefined;
-  /** Present if the cloud gets the certificates. `certificates` is then absent. */
+  /** Present if the cloud issues the certificates. `certificates` is then absent. */
   readonly managed?: ManagedDomains;
   /** Absent if the provider sets no additional limits. */
   readonly limits?: DomainLimits;

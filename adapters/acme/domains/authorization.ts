@@ -16,7 +16,7 @@ const authorizationSchema = z.object({
       type: z.string(),
       url: z.string(),
       status: z.string(),
-      /** The alphabet of base64url, because the token becomes a part of a path. */
+      /** The alphabet of base64url, because the token becomes part of a path. */
       token: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,256}$/)
@@ -49,7 +49,7 @@ const chosenChallenge = (
   return undefined;
 };
 
-/** Proves the control of a host. Withdraws the challenge, even after a failure. */
+/** Proves control of a host. Withdraws the challenge, even after a failure. */
 export type Authorize = (
   request: CertificateRequest,
   url: string,

@@ -5,7 +5,7 @@ import { tryOr } from "../../shared/runtime/try-or.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** More than any chain has. */
+/** No real chain is longer. */
 const MAX_CERTIFICATES = 10;
 
 const parse = (pem: string): readonly X509Certificate[] | undefined =>

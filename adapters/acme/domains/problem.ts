@@ -39,7 +39,7 @@ const sentences: Readonly<Record<string, string>> = {
   userActionRequired: "The authority requires an action of the operator",
 };
 
-/** The types of problems that another authority may not have. */
+/** Problem types that are specific to one authority, so that another one may still issue the certificate. */
 const ofThisAuthority = new Set([
   ...["caa", "externalAccountRequired", "invalidProfile", "rateLimited", "rejectedIdentifier", "unsupportedContact"],
   "userActionRequired",
@@ -47,7 +47,7 @@ const ofThisAuthority = new Set([
 
 const MAX_DETAIL = 500;
 
-/** The delay after a rate limit if the authority names none, in milliseconds. */
+/** The delay after a rate limit if the authority specifies none, in milliseconds. */
 const RATE_LIMIT_DELAY_MS = 3_600_000;
 
 /** The words of the authority on one line. They can contain parts of a response that a stranger sent. */
@@ -70,10 +70,10 @@ export const problemOf = (document: ProblemDocument, delayMs: number | null = nu
   return { kind: "problem", type, message: detail === "" ? `${sentence}.` : `${sentence}: ${detail}`, retryAfterMs };
 };
 
-/** A refusal that the client states itself. */
+/** Returns a problem that Portside detects itself, without a response from the authority. */
 export const refused = (message: string): AcmeProblem => ({ kind: "problem", type: "", message, retryAfterMs: null });
 
-/** Returns why a response is not a success; undefined if it is one. */
+/** Returns the failure that a response reports; undefined if the response is a success. */
 export const failureOf = (
   authority: string,
   response: AcmeResponse,

@@ -49,7 +49,7 @@ const instant = z.string().transform((text, context): Instant => {
 
 export const renewalInfoSchema = z.object({ suggestedWindow: z.object({ start: instant, end: instant }) });
 
-/** The delay if the authority names none: section 4.3.2 leaves it to the client. */
+/** The delay if the authority specifies none: section 4.3.2 leaves it to the client. */
 const DEFAULT_RETRY_MS = 6 * 3_600_000;
 
 /** Creates the advice. The caller bounds the delay. */

@@ -1,4 +1,4 @@
-/** The quotas of an account as clients see them, and how much of each the account uses. */
+/** The quotas of an account as clients see them, and how much of each is in use. */
 import { z } from "zod";
 import { effectiveMax } from "../deploy/instances.ts";
 import { type Service, shownTemplate } from "../deploy/service-template.ts";
@@ -39,10 +39,10 @@ export const accountUsageSchema = z.object({
   ),
 });
 
-/** The quotas of an account, each with the use that counts against it. */
+/** The quotas of an account, and how much of each is in use. */
 export type AccountUsage = z.output<typeof accountUsageSchema>;
 
-/** Pairs each quota with its use, which may exceed a quota that was lowered. */
+/** Pairs each quota with the amount in use, which may exceed a quota that was lowered. */
 export const accountUsageOf = (limits: AccountLimits, used: Quotas): AccountUsage => {
   const limit = quotasOf(limits);
   const pair = (name: keyof Quotas) => ({ limit: limit[name], used: used[name] });

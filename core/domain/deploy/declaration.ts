@@ -89,7 +89,9 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-/** Returns an issue for each of these fields that the provider does not support. A client can omit the fields. */
+/**
+ * Returns an issue for each optional field that the provider does not support. The message asks the client to omit it.
+ */
 const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
   (["min_instances", "health", "idle"] as const).flatMap((field) => {
     const feature = capabilities[field];

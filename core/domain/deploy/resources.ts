@@ -120,10 +120,7 @@ export const explainConcurrency = (wanted: number, fitted: number, cpu: number):
         },
       ];
 
-/**
- * Returns the smallest CPU that permits volumes, if the size with this CPU does not. The result is undefined if the
- * size permits volumes.
- */
+/** Returns the smallest CPU that permits volumes. Returns undefined if the size with the given CPU permits them. */
 export const cpuForMounts = (cpu: number, catalogue: ResourceCatalogue): number | undefined =>
   sizeWith(cpu, catalogue)?.mounts === false ? catalogue.find(({ mounts }) => mounts !== false)?.cpu : undefined;
 

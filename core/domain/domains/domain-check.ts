@@ -33,7 +33,7 @@ export const afterCheck = <D extends CustomDomain>(stored: D, outcome: CheckOutc
     : { ...stored, checkedAt, status: afterProblems(status), detail: outcome.problems.join(" ") };
 };
 
-/** Returns the domain for another deployment of its account. The proof of ownership remains valid. */
+/** Returns the domain after a move to another deployment of its account. The proof of ownership remains valid. */
 export const mapTo = <D extends CustomDomain>(stored: D, name: CustomDomain["name"]): D => ({
   ...stored,
   name,
@@ -42,8 +42,8 @@ export const mapTo = <D extends CustomDomain>(stored: D, name: CustomDomain["nam
 
 /**
  * Returns whether an account may take over a domain of another account: DNS must have the proof of the new account, and
- * must no longer have the proof of the current owner. Therefore, a claim without control of the domain cannot block its
- * owner.
+ * must no longer have the proof of the current owner. An account that does not control the domain therefore cannot
+ * block its owner.
  *
  * @param found the TXT records of `ownershipName`
  */

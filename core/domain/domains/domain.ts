@@ -19,7 +19,7 @@ export interface CustomDomain {
   readonly owner: AccountId;
   readonly name: DeploymentName;
   readonly status: DomainStatus;
-  /** The state in words: what is missing, or that requests reach the deployment. */
+  /** A sentence about the state: what is missing, or that requests reach the deployment. */
   readonly detail: string;
   readonly createdAt: Timestamp;
   /** The time at which the last check began; null before the first one. */
@@ -128,7 +128,7 @@ export const domainLengthProblem = (domain: DomainName, { chars }: Pick<DomainLi
     ? `must have at most ${chars} characters with this provider; this has ${domain.length}`
     : undefined;
 
-/** Returns a message if the deployment has no room for another domain. */
+/** Returns a message if another domain would exceed the deployment's limit. */
 export const deploymentQuotaProblem = (
   own: readonly Pick<CustomDomain, "name">[],
   name: DeploymentName,

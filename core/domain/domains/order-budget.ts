@@ -1,9 +1,9 @@
 /**
  * The budget of certificate orders. Authorities limit the certificates of a registered domain per week, for all
  * accounts of the platform together. The budget reserves a part of the limit for renewals, so that new domains cannot
- * cause a certificate to expire. Renewals may also use what new orders leave, because a platform that renews more than
- * the reserve must not lose certificates while the limit has room. The budget limits the new orders of each account, so
- * that one account cannot use up the rest.
+ * cause a certificate to expire. Renewals may also use the share that new orders leave unused, so that no certificate
+ * expires while the limit has room. The budget limits the new orders of each account, so that one account cannot use up
+ * the rest.
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
@@ -40,7 +40,9 @@ export const orderLimits: OrderLimits = {
   newOrdersPerAccount: 10,
 };
 
-/** Returns the time from which fewer than `max` of the orders are in the window, or undefined if that is so now. */
+/**
+ * Returns the earliest time at which the window contains fewer than `max` of the orders, or undefined if it does now.
+ */
 const freeAt = (
   orders: readonly CertificateOrder[],
   max: number,
@@ -55,10 +57,10 @@ const freeAt = (
 };
 
 /**
- * Returns undefined if the order is permitted at `order.at`, or the earliest time at which it is permitted if no
- * other order begins. New orders never delay a renewal within the reserve.
+ * Returns undefined if the order is permitted at `order.at`. Otherwise, returns the earliest permitted time, assuming
+ * that no other order begins before then. New orders never delay a renewal within the reserve.
  *
- * @param earlier the earlier orders, including failed ones, because authorities count them, too
+ * @param earlier the earlier orders, including failed ones, because authorities count them too
  */
 export const orderPermittedAt = (
   order: CertificateOrder,

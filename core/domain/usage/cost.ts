@@ -78,7 +78,7 @@ export const coversPeriod = (source: CostSource): boolean => covers(source, sour
 export const coversDay = (source: CostSource, day: string): boolean =>
   containsDay(source.period, day) && covers(source, periodOfDay(day));
 
-/** The groups by which the platform charges for infrastructure. */
+/** The keys that group the charges for infrastructure. */
 export type ChargeKey = "day" | "deployment";
 
 /** A charge for infrastructure. */

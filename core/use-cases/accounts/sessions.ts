@@ -99,7 +99,7 @@ const principalOfKey = (
 
 type ReplacedSession = Pick<Session, "account" | "id">;
 
-/** Returns the session that a new session replaces; undefined if it has ended already. */
+/** Returns the session that a new session replaces; undefined if it has already ended. */
 const findReplaced = (
   sessions: Sessions,
   secrets: SessionSecrets | undefined,

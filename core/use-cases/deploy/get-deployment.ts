@@ -109,7 +109,7 @@ const findInstances = (
   return listed.orElse(nullIfUnavailable(caller, service, "the instances of a deployment could not be listed"));
 };
 
-/** Returns why the host of the deployment's URL has no certificate or no renewal, if the platform orders it. */
+/** Returns why the platform could not obtain or renew the certificate of the deployment's host, if it orders one. */
 const findCertificateProblem = (
   { context }: Caller,
   { url, owner }: Service,

@@ -65,7 +65,10 @@ const startOne = (
   return run;
 };
 
-/** Removes the record when all redeploys have ended. Keeps the record if this process is closing, which ends them. */
+/**
+ * Removes the record when all redeploys have ended. Keeps the record if this process is closing, because closing ends
+ * the redeploys early.
+ */
 const endAfter = async (
   { context }: Caller,
   store: SecretStore,

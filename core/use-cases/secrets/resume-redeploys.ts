@@ -1,4 +1,4 @@
-/** Starts the redeploys for new values of secrets that an earlier process has not finished. */
+/** Starts the redeploys for changed secrets that an earlier process did not finish. */
 import { platformAuthor } from "../../domain/deploy/releases/release.ts";
 import type { PendingRedeploys } from "../../domain/secrets/redeploys.ts";
 import type { ControlPlaneError } from "../../errors.ts";

@@ -1,4 +1,4 @@
-/** Adds up an account's costs: the usage lines in the logs, and the platform's charges. */
+/** Adds up an account's costs: the model costs in the usage lines, and the platform's charges. */
 import { costLimits, sqlLimits } from "../../domain/accounts/limits.ts";
 import { deploymentOf } from "../../domain/deploy/deployment.ts";
 import { before, type LogPosition } from "../../domain/logs/cursor.ts";

@@ -19,7 +19,7 @@ export interface ReleaseAuthor {
   readonly label: string;
 }
 
-/** The fields of a release, except the template, that the rollout request determines. */
+/** The fields of a release that come from the rollout request, except the template. */
 export interface ReleaseOrigin {
   readonly createdBy: ReleaseAuthor;
   /** The client's message about the change. */
@@ -44,7 +44,7 @@ export interface Release extends ReleaseOrigin {
 /** The author of a release that the platform created, for example after a restart of the server. */
 export const platformAuthor: ReleaseAuthor = { kind: "platform", id: "", label: "" };
 
-/** The origin of a release that an earlier version of Portside, which stored no releases, has rolled out. */
+/** The origin of a release from before Portside stored releases. */
 export const unknownOrigin: ReleaseOrigin = {
   createdBy: platformAuthor,
   message: null,

@@ -88,7 +88,7 @@ const missingVolume = (release: number, name: VolumeName, trashed: readonly stri
 
 /**
  * Returns the number of the release that is nearest to `release` and has an image. Of two equally near releases,
- * returns the newer one. Ignores the newest release of all, because it serves already.
+ * returns the newer one. Ignores the newest release of all, because it already serves.
  */
 const nearestWithImage = (
   releases: readonly Pick<StoredRelease, "release" | "hasImage">[],

@@ -100,7 +100,7 @@ const managerOf = (lock: NodeLock | undefined, { packageManager }: NodePackage, 
   if (lock === undefined || fromLock === undefined) return undefined;
   const [, name = "", version = ""] = NAMED_MANAGER.exec(packageManager ?? "") ?? [];
   if (!lock.startsWith(name) || name === "") return fromLock;
-  // The npm package `yarn` ends with version 1. Later versions are in `@yarnpkg/cli-dist`.
+  // The npm package `yarn` stops at version 1. Later versions are in `@yarnpkg/cli-dist`.
   return name === "yarn" && !version.startsWith("1.") ? `@yarnpkg/cli-dist@${version}` : `${name}@${version}`;
 };
 
