@@ -8,7 +8,7 @@ import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
 /**
- * The response that a host must give so that the authority can validate it.
+ * The response by which an authority validates a host.
  *
  * `http-01` (RFC 8555, section 8.3): a request for `/.well-known/acme-challenge/TOKEN` on port 80 gets the key
  * authorization as its body. `tls-alpn-01` (RFC 8737): a TLS connection with the protocol `acme-tls/1` on port 443 gets

@@ -15,8 +15,8 @@ import type { CallOptions } from "./system.ts";
 /**
  * Stores the domains of all accounts. A domain has at most one owner.
  *
- * A provider that runs services must send requests for a domain to the deployment while the domain's status is not
- * `pending` and the deployment belongs to the owner of the domain.
+ * A provider that runs services must route a domain's requests to its deployment, unless the domain is `pending` or the
+ * deployment belongs to a different account.
  */
 export interface DomainStore {
   /** Returns a domain of any account, or null. Must see every write of this port that ended before the call. */

@@ -97,9 +97,8 @@ export interface ServicePlatform {
    * must have succeeded. After `failed`, the previous revision must still serve. If no revision ever served, the
    * service must remain without a serving revision, so that its logs can be read.
    *
-   * If the platform declares `releases`, it must record the release of the rollout together with the move of the
-   * traffic: no reader may see one without the other, and a crash must not separate them. A rollout that fails must
-   * record nothing.
+   * If the platform declares `releases`, it must record the release and move the traffic atomically: no reader may see
+   * one without the other, even after a crash. A rollout that fails must record nothing.
    *
    * The instances must see the variables of `template.secrets` with the values of the pinned versions. If a version
    * does not exist, the rollout must fail with `secret_unavailable`. A value may appear only in the log lines of the

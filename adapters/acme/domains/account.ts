@@ -78,7 +78,7 @@ const missingSetting = (settings: AccountSettings, { meta }: Directory): AcmePro
   if (meta.termsOfService !== undefined && !settings.acceptTerms)
     return refused(`The authority requires that you agree to its terms: ${meta.termsOfService}`);
   if (meta.externalAccountRequired === true && settings.externalAccount === undefined)
-    return refused("The authority requires an external account, and the settings name none.");
+    return refused("The authority requires an external account, but the settings contain none.");
   return undefined;
 };
 

@@ -85,7 +85,7 @@ export const failureOf = (
   const document = found.success ? found.data : { detail: `HTTP ${response.status}` };
   if (response.status >= 500 || typeOf(document) === "serverInternal")
     return unavailable(
-      `The certificate authority ${authority} has a problem: HTTP ${response.status}.`,
+      `The certificate authority ${authority} failed with HTTP ${response.status}.`,
       Math.ceil((retryAfterMs ?? 60_000) / 1000),
       detailOf(document),
     );

@@ -147,7 +147,7 @@ export const secretLimits = {
   count: 100,
   /** Maximum UTF-8 bytes of a value. */
   valueBytes: 64 * KiB,
-  /** Versions of a secret that are kept, in addition to the versions that deployments and kept releases use. */
+  /** How many of the newest versions of a secret are kept. Versions that deployments or kept releases use stay too. */
   versionsKept: 10,
 } as const;
 

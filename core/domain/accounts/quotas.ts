@@ -28,7 +28,7 @@ const quota = (name: keyof Quotas, used: string) =>
 export const accountUsageSchema = z.object({
   deployments: quota("deployments", "The number of deployments."),
   instances: quota("instances", "The largest `max_instances` of your deployments. 0 counts as the platform's default."),
-  volumes: quota("volumes", "The number of volumes, without deleted ones."),
+  volumes: quota("volumes", "The number of volumes, excluding deleted ones."),
   domains: quota("domains", "The number of custom domains."),
   builds_at_once: quota("builds_at_once", "The number of builds that run on the responding server."),
   uploads_at_once: quota("uploads_at_once", "The number of sources that the responding server is receiving."),

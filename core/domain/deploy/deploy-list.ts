@@ -92,7 +92,7 @@ export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): reado
  * it began too long ago.
  *
  * @param last the last deploy of the deployment, as the platform stores it
- * @param abandonedMs the milliseconds after which a deploy without an end was interrupted
+ * @param abandonedMs the milliseconds after which a deploy without an end counts as interrupted
  */
 export const withUnloggedEnd = (
   row: DeployRow,

@@ -4,7 +4,7 @@ import type { CustomDomain, DomainStatus } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
 import {
   CHECKED_FAILURES,
-  MAX_ASKED_DELAY_MS,
+  MAX_AUTHORITY_DELAY_MS,
   type Period,
   renewableAt,
   renewalTime,
@@ -87,7 +87,7 @@ export const isAdviceDue = (certificate: HostCertificate, authorities: readonly 
 
 /**
  * Returns the state after a failed attempt. The delay grows with the number of failures. It is at least the delay that
- * the authority requires, capped at `MAX_ASKED_DELAY_MS`.
+ * the authority requires, capped at `MAX_AUTHORITY_DELAY_MS`.
  * @param retryAfterMs null if the authority requires no delay
  */
 export const afterFailure = (
@@ -96,7 +96,8 @@ export const afterFailure = (
   retryAfterMs: number | null,
   now: Instant,
 ): AttemptState => {
-  const authorityRetryAt = retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_ASKED_DELAY_MS));
+  const authorityRetryAt =
+    retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_AUTHORITY_DELAY_MS));
   const nextAttemptAt = later(plusMillis(now, retryDelayMs(failures + 1)), authorityRetryAt);
   return { failures: failures + 1, reason, nextAttemptAt, authorityRetryAt };
 };

@@ -17,7 +17,9 @@ export interface DomainTarget {
   readonly authorities: readonly string[];
 }
 
-/** Returns the domains that no account may add: those of the platform, with the host name to which CNAME records point. */
+/**
+ * Returns the domains that no account may add: the platform's domains, and the host name to which CNAME records point.
+ */
 export const platformDomainsOf = ({ host, platformDomains }: DomainTarget): readonly string[] =>
   host === null ? platformDomains : [...platformDomains, host];
 

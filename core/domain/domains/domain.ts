@@ -62,11 +62,13 @@ export const domainSchema = z
         "succeeded. `failing`: a check succeeded earlier, but the last one found a problem, or the certificate cannot " +
         "be renewed; requests still reach the deployment.",
     }),
-    detail: z.string().meta({ description: "The state in words, with the next step." }),
+    detail: z.string().meta({ description: "A sentence about the state, with the next step." }),
     certificate: z
       .object({ not_after: z.string().meta({ format: "date-time", description: "When the certificate expires." }) })
       .nullable()
-      .meta({ description: "The certificate; null if the domain has none, or the provider gets no certificates." }),
+      .meta({
+        description: "The certificate; null if the domain has none, or if the provider does not manage certificates.",
+      }),
     records: z.array(recordSchema).meta({ description: "The DNS records that the domain needs." }),
     created_at: z.string().meta({ format: "date-time" }),
     checked_at: z

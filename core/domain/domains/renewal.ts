@@ -33,11 +33,11 @@ export const renewalTime = (life: Period, suggested: Period | undefined, random:
 };
 
 /** How old a certificate must be before its renewal, in milliseconds. A third of its life if that is shorter. */
-const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
+const MIN_RENEWAL_AGE_MS = 12 * 60 * 60_000;
 
 /** Returns the earliest time of a renewal, so that bad advice from the authority cannot use up the budget of orders. */
 export const renewableAt = (life: Period): Instant =>
-  plusMillis(life.start, Math.min(RENEWAL_PAUSE_MS, millisIn(life) / 3));
+  plusMillis(life.start, Math.min(MIN_RENEWAL_AGE_MS, millisIn(life) / 3));
 
 /** The delays after failed orders, in milliseconds: they double from the first to the longest. */
 export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as const;
@@ -48,7 +48,7 @@ export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as c
 export const CHECKED_FAILURES = 4;
 
 /** The maximum delay that an authority can impose, in milliseconds: the period of its rate limits. */
-export const MAX_ASKED_DELAY_MS = 7 * 24 * 60 * 60_000;
+export const MAX_AUTHORITY_DELAY_MS = 7 * 24 * 60 * 60_000;
 
 /**
  * Returns the milliseconds to wait after a failed order.

@@ -52,8 +52,8 @@ export class Redactor {
   }
 
   /**
-   * The length of the longest form of a value, in bytes of UTF-8. A caller that truncates text before `redact` must
-   * keep at least this many bytes beyond its limit.
+   * The length of the longest form of any value, in UTF-8 bytes. A caller that truncates text before `redact` must keep
+   * at least this many bytes beyond its limit.
    */
   get longestBytes(): number {
     return this.#forms.reduce((most, form) => Math.max(most, utf8.encode(form).length), 0);

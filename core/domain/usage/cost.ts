@@ -21,9 +21,8 @@ export const usageFilterOf = ({ from, to }: Period): string =>
   `timestamp>="${timestampOf(from)}" AND timestamp<"${timestampOf(to)}" AND ${USAGE_FILTER}`;
 
 /**
- * Returns whether the log still covers the whole period. Entries expire after `retentionDays`, so a deployment that is
- * younger than that has lost no entries. If `deployment` is undefined (deleted), assumes that it existed during the
- * whole period.
+ * Returns whether the log still covers the whole period. Entries expire after `retentionDays`, so a younger deployment
+ * has lost no entries. If `deployment` is undefined (deleted), assumes that it existed during the whole period.
  */
 export const isComplete = (
   period: Pick<Period, "from">,
@@ -149,11 +148,11 @@ export const costReportSchema = z
             .nullable()
             .meta({
               description:
-                "The day (`YYYY-MM-DD`, UTC), deployment, user, chat or model. Null if a line or a charge names none.",
+                "The day (`YYYY-MM-DD`, UTC), deployment, user, chat or model. Null for lines and charges that lack it.",
               examples: ["2026-01-31"],
             }),
           complete: z.boolean().meta({
-            description: "False if costs of the group may be missing. A day that is not over is not complete.",
+            description: "False if costs of the group may be missing. The current day is always incomplete.",
           }),
           ...sumShape,
         }),

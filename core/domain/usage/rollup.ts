@@ -98,8 +98,8 @@ export const renderRollup = (rollup: Rollup): string => {
 };
 
 /**
- * Adds a rendered rollup to another one. Ignores pairs that are not valid, so that a damaged row does not hide others.
- * Creates no arrays, because a request for metrics reads thousands of rollups.
+ * Adds a rendered rollup to another one. Ignores invalid pairs, so that a damaged row does not hide others. Creates no
+ * arrays, because a request for metrics reads thousands of rollups.
  */
 export const addRendered = (to: Rollup, text: string): void => {
   for (let start = 0; start < text.length; ) {

@@ -24,10 +24,12 @@ const healthFeature = z.discriminatedUnion("supported", [
         interval_margin: z
           .int()
           .exactOptional()
-          .meta({ description: "The seconds by which `interval` must at least exceed `timeout`. Absent: 0." }),
+          .meta({ description: "The minimum seconds by which `interval` must exceed `timeout`. Absent: 0." }),
       })
       .exactOptional()
-      .meta({ description: "The provider's ranges. Values outside them are adjusted. Absent: the declared values." }),
+      .meta({
+        description: "The provider's ranges, to which values are adjusted. Absent: every valid value is supported.",
+      }),
     http1_only: z
       .boolean()
       .exactOptional()

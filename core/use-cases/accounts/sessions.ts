@@ -50,9 +50,7 @@ export interface SignedIn {
 const sessionsOf = ({ ports }: Context): Result<Sessions, Unsupported> => {
   const { sessions } = ports.identity;
   return sessions === undefined
-    ? err(
-        unsupported("This platform keeps no sessions of the console. Sign in to the application that embeds the API."),
-      )
+    ? err(unsupported("This platform has no console sessions. Sign in to the application that embeds the API."))
     : ok(sessions);
 };
 

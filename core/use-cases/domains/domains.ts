@@ -191,8 +191,8 @@ export const addDomain = useCase({
     return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
   },
   requires: customDomains,
-  // One change per account at a time, so that concurrent requests cannot exceed the quota, and so that a deletion of
-  // the deployment does not miss a new domain.
+  // One change per account at a time. Concurrent requests therefore cannot exceed the quota, and the deletion of a
+  // deployment cannot miss a new domain.
   run: (call) => call.context.domains.run(call.principal.account, () => add(call, call.input.domain, call.input.name)),
 });
 

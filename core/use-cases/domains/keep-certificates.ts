@@ -107,7 +107,9 @@ class CertificateKeeper {
     this.#running.set(host, run());
   }
 
-  /** Stores when to ask again even if the authority gives no advice, so that a restart does not ask for all hosts. */
+  /**
+   * Stores when to ask again even if the authority gives no advice. Otherwise, each restart would ask for all hosts.
+   */
   #askForAdvice({ host, authority: name, renewal }: HostCertificate): ResultAsync<void, ControlPlaneError> {
     const { certificates, options } = this.#deps;
     const { store, authorities } = certificates;

@@ -129,8 +129,7 @@ export const releaseSchema = z
       kind: z.enum(authorKinds),
       id: z.string().meta({ description: "The id of the key, token or user." }),
       label: z.string().meta({
-        description:
-          "The label of the key, including for deploys from a console session of the key; empty for other callers.",
+        description: "The label of the key, or of the key that started the console session; empty for other callers.",
       }),
     }),
     message: z.string().nullable().meta({ description: "The client's message about the change." }),

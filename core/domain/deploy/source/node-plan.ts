@@ -65,7 +65,7 @@ const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefin
  * Returns whether the source has a start script or a main file. A source that uses package.json only for tools has
  * neither.
  */
-export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
+export const hasStartCommand = (manifest: NodePackage, files: SourceFiles): boolean =>
   manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
 
 const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
