@@ -72,7 +72,7 @@ export interface CertificateAuthority {
   readonly name: string;
 
   /**
-   * Gets a certificate for the host: the chain in PEM, the host's certificate first. Its public key must be that of
+   * Orders a certificate for the host: the chain in PEM, the host's certificate first. Its public key must match
    * `request.key`. Must withdraw each published challenge, even after a failure.
    *
    * Fails with `unavailable` if the authority does not respond or has an internal problem.

@@ -78,7 +78,7 @@ export interface CertificateStore {
    * the state must not change. No other write, and no change of the host's account, may happen between the read and the
    * write. Returns the result of `change`.
    *
-   * @param change must not have side effects. `account` is that of `accountOf`.
+   * @param change must not have side effects. `account` is the result of `accountOf`.
    */
   changeAttempt(
     host: DomainName,

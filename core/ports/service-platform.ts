@@ -95,7 +95,7 @@ export interface ServicePlatform {
    *
    * Before `ready`, the new revision must have all traffic, `find` must return it as serving, and a connection to `url`
    * must have succeeded. After `failed`, the previous revision must still serve. If no revision ever served, the
-   * service must remain without a serving revision, so that its logs can be read.
+   * service must still exist without one, so that clients can read its logs.
    *
    * If the platform declares `releases`, it must record the release and move the traffic atomically: no reader may see
    * one without the other, even after a crash. A rollout that fails must record nothing.

@@ -89,7 +89,7 @@ export const createAuthorize = (authority: string, account: Account): Authorize 
       const { challenge, isPending } = chosen;
       const result = await request.responder
         .publish(challenge)
-        // The authority already validates the challenge of an order that a restart interrupted.
+        // If a restart interrupted the order, the authority may already be validating the challenge.
         .andThen(() => (isPending ? account.post(chosen.url, {}, options).map(() => undefined) : ok(undefined)))
         .andThen(() => validated(url, wait, options));
       const withdrawn = await request.responder.withdraw(challenge);

@@ -58,7 +58,7 @@ interface Placed {
   readonly order: Order;
 }
 
-/** The statuses of the order to which Portside has already responded, and how to wait for the next one. */
+/** The order statuses that Portside has already handled, and how to wait for the next one. */
 interface Progress {
   readonly taken: Set<Order["status"]>;
   readonly wait: Wait;

@@ -25,7 +25,7 @@ export interface AcmeProblem {
 }
 
 const sentences: Readonly<Record<string, string>> = {
-  caa: "A CAA record forbids this authority to issue the certificate",
+  caa: "A CAA record forbids this authority from issuing the certificate",
   connection: "The authority could not connect to the host",
   dns: "The authority could not resolve the host",
   externalAccountRequired: "The authority requires an external account",
@@ -36,7 +36,7 @@ const sentences: Readonly<Record<string, string>> = {
   tls: "The authority could not open a TLS connection to the host",
   unauthorized: "The authority could not validate the host",
   unsupportedContact: "The authority does not accept the e-mail address",
-  userActionRequired: "The authority requires an action of the operator",
+  userActionRequired: "The authority requires an action by the operator",
 };
 
 /** Problem types that are specific to one authority, so that another one may still issue the certificate. */
@@ -50,7 +50,7 @@ const MAX_DETAIL = 500;
 /** The delay after a rate limit if the authority specifies none, in milliseconds. */
 const RATE_LIMIT_DELAY_MS = 3_600_000;
 
-/** The words of the authority on one line. They can contain parts of a response that a stranger sent. */
+/** Returns the authority's text on one line. It may quote a response from an untrusted server. */
 const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
   [detail, ...subproblems.map((one) => one.detail)]
     .filter((one) => one !== undefined)

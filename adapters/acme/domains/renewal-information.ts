@@ -22,7 +22,7 @@ const authorityKeyIdentifier = (certificate: Buffer): Buffer | undefined => {
   return undefined;
 };
 
-/** Returns the contents of the serial number's encoding, with the leading zero of a number whose first bit is set. */
+/** Returns the DER content of the serial number, including the leading zero byte of a number whose first bit is set. */
 const serialNumberOf = (certificate: Buffer): Buffer | undefined => {
   const fields = readAll(
     readAll(readAll(certificate)?.[0]?.content ?? Buffer.alloc(0))?.[0]?.content ?? Buffer.alloc(0),
@@ -30,7 +30,10 @@ const serialNumberOf = (certificate: Buffer): Buffer | undefined => {
   return fields?.[1]?.content;
 };
 
-/** Returns the identifier of a certificate for its authority (section 4.1); undefined if it cannot have one. */
+/**
+ * Returns the identifier of a certificate for its authority (section 4.1); undefined if the certificate lacks the
+ * fields for it.
+ */
 export const certificateId = (pem: string): string | undefined => {
   const certificate = leafOf(pem)?.raw;
   if (certificate === undefined) return undefined;

@@ -147,7 +147,10 @@ export const secretLimits = {
   count: 100,
   /** Maximum UTF-8 bytes of a value. */
   valueBytes: 64 * KiB,
-  /** How many of the newest versions of a secret are kept. Versions that deployments or kept releases use stay too. */
+  /**
+   * How many of a secret's newest versions are kept. Older versions are kept while deployments or kept releases use
+   * them.
+   */
   versionsKept: 10,
 } as const;
 

@@ -60,7 +60,10 @@ export interface DeployReport {
 /** The report of a deploy whose last record is unknown. */
 export const noReport: DeployReport = { message: null, logTail: [] };
 
-/** Estimates the memory that a report needs, in characters. Adds 100 characters per string, for the object itself. */
+/**
+ * Estimates the memory that a report needs, in characters. Adds 100 characters per string, for the overhead of the
+ * object.
+ */
 export const sizeOfReport = ({ message, logTail }: DeployReport): number =>
   [message ?? "", ...logTail].reduce((sum, { length }) => sum + length + 100, 0);
 

@@ -146,7 +146,7 @@ const between = (time: Instant, first: Instant, last: Instant): Instant => {
 
 /**
  * Returns the plan after the authority's advice. Keeps the random point if the window is the same.
- * @param advice null if the authority gave none; the window then remains
+ * @param advice null if the authority gave none; the window then does not change
  */
 export const afterAdvice = (
   known: RenewalPlan | null,

@@ -19,7 +19,7 @@ const isEarlier = (time: Timestamp, other: Timestamp | null): boolean => {
 
 /**
  * Returns the domain after a check. A domain that was active never becomes pending again. If the DNS servers do not
- * respond, the status remains. If the domain has the outcome of a check that began later, returns it unchanged.
+ * respond, the status does not change. Returns the domain unchanged if it already has the outcome of a later check.
  *
  * @param checkedAt the time at which the check began
  */

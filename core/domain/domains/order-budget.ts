@@ -41,7 +41,8 @@ export const orderLimits: OrderLimits = {
 };
 
 /**
- * Returns the earliest time at which the window contains fewer than `max` of the orders, or undefined if it does now.
+ * Returns the earliest time at which the window contains fewer than `max` of the orders, or undefined if it already
+ * does.
  */
 const freeAt = (
   orders: readonly CertificateOrder[],

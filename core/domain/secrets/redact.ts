@@ -72,7 +72,7 @@ export class Redactor {
     return redacted + text.slice(at, Math.max(at, maxChars));
   }
 
-  /** Returns where the text contains a form that starts before the limit, in order. */
+  /** Returns the ranges of all forms that start before the limit, in order. */
   #rangesIn(text: string, maxChars: number): readonly Range[] {
     const ranges: Range[] = [];
     for (const form of this.#forms) {

@@ -49,7 +49,7 @@ const searchReport = async (
   const query = { filter: filter.value, limit: 1, timeoutMs: REPORT_TIMEOUT_MS };
   const since = before(plusMillis(endedAt, -CLOCK_SKEW_MS));
   const found = await context.ports.provider.logs.after({ owner: principal.account, service }, since, query, options);
-  // The message of a success states that the log lacks the record. Without a complete search, this is unknown.
+  // For a success, `reportOfReason` states that the log lacks the record. Only a complete search can tell.
   const unread = reason === null ? noReport : reportOfReason(reason);
   if (found.isErr()) return { report: unread, isFinal: false };
   const [entry] = found.value.entries;

@@ -1,4 +1,4 @@
-/** Orders and renews the certificates of all hosts, for as long as the host of the control plane runs. */
+/** Orders and renews the certificates of all hosts while the host of the control plane runs. */
 import {
   afterAdvice,
   type HostCertificate,

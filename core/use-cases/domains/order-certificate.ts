@@ -28,7 +28,7 @@ export interface KeeperDeps {
 interface Refusal {
   readonly kind: "refused";
   readonly message: string;
-  /** The milliseconds after which the authority permits another order; null if it does not say. */
+  /** The milliseconds after which the authority permits another order; null if it specifies no delay. */
   readonly retryAfterMs: number | null;
 }
 

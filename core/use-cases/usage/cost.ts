@@ -63,7 +63,7 @@ const failureOf = (failure: SqlFailure | Unavailable): ControlPlaneError => {
   }
 };
 
-/** Returns the platform's charges in the period. The statement is not the client's, so it needs no check. */
+/** Returns the platform's charges in the period. The statement does not come from the client, so it needs no check. */
 const readCharges = ({ context, principal, options }: Caller, period: Period, key: ChargeKey) =>
   safeTry<readonly Charge[], ControlPlaneError>(async function* () {
     const { sql } = context.ports.provider;

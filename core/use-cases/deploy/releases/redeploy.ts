@@ -196,7 +196,7 @@ export const startRedeploy = (
   return ok(begin(caller, redeploy, record, { permit: rollouts.acquire(redeploy.name), waiting, phases }));
 };
 
-/** Starts a redeploy that waits for a permit, and then for the turn of the name's rollouts. */
+/** Starts a redeploy that waits for a permit, and then for earlier rollouts of the name. */
 export const queueRedeploy = (
   caller: Caller,
   redeploy: Redeploy,
