@@ -41,7 +41,7 @@ export interface RolloutRequest {
   /** Milliseconds within which the new revision must listen. */
   readonly listenDeadlineMs: number;
   /**
-   * A last check by the caller. The platform must call `mayServe` after all readers see the template as `rollingOut`
+   * A final check by the caller. The platform must call `mayServe` after all readers see the template as `rollingOut`
    * and before traffic moves. If `mayServe` returns a failure, the rollout must end with that failure. Absent: no
    * check.
    */

@@ -202,8 +202,8 @@ export const costLimits = {
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
 /**
- * Maximum number of incomplete uploads in parts of a volume. One page of a cloud's list can contain that many, so one
- * call suffices to count them.
+ * Maximum number of a volume's incomplete uploads in parts. A cloud lists that many in one page, so one call suffices
+ * to count them.
  */
 export const pendingUploadsMax = 1000;
 

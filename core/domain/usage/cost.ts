@@ -53,7 +53,7 @@ const containsDay = ({ from, to }: Period, day: string): boolean => {
   return whole.from >= from && whole.to <= to;
 };
 
-/** The range of the logs that a report of costs reads. */
+/** The logs that a cost report reads. */
 export interface CostSource {
   /** Must not end in the future. */
   readonly period: Pick<Period, "from" | "to">;

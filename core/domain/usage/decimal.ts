@@ -26,7 +26,7 @@ export const parseDecimal = (text: string): Decimal | undefined => {
   return shift >= 0 ? { digits: digits * 10n ** BigInt(shift), scale: 0 } : { digits, scale: -shift };
 };
 
-/** Returns the digits of a number at another scale, which must not be smaller. */
+/** Returns the digits of a number at a different scale, which must not be smaller. */
 const digitsAt = ({ digits, scale }: Decimal, wanted: number): bigint =>
   wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale);
 

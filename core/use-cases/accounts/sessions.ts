@@ -43,7 +43,7 @@ export interface SignedIn {
   readonly cookie: string;
   readonly request_token: string;
   readonly expires_at: Timestamp;
-  /** The life of the session in milliseconds. */
+  /** The lifetime of the session in milliseconds. */
   readonly lifeMs: number;
 }
 

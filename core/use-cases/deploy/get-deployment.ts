@@ -27,7 +27,7 @@ import type { RunningDeploy } from "./running-deploy.ts";
 /** How far the clock of a store may be behind the clock of this process, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** The timeout of the search for the last deploy's entry. Without the entry, the message is the meaning of the reason. */
+/** The timeout of the search for the last deploy's entry. Without the entry, the message describes the reason. */
 const REPORT_TIMEOUT_MS = 2000;
 
 type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last_deploy"]>];
