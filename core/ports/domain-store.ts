@@ -88,9 +88,9 @@ export interface ManagedDomains {
   find(domain: CustomDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
 
   /**
-   * Performs the next steps towards a served certificate, and returns the state afterwards. Requests a certificate if
-   * the domain has none, and serves an issued one unless the domain is `pending`. May be called at any time; does not
-   * wait for the validation.
+   * Advances the certificate towards being served, and returns its new state. Requests a certificate if the domain has
+   * none, and serves an issued one unless the domain is `pending`. May be called at any time; does not wait for the
+   * validation.
    */
   advance(domain: CustomDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
 }

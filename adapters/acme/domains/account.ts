@@ -41,7 +41,7 @@ export interface AccountSettings {
   readonly acceptTerms: boolean;
   /** An e-mail address for the authority's messages. */
   readonly email?: string | undefined;
-  /** The identity at the authority for which the account is registered: RFC 8555, section 7.3.4. */
+  /** The customer account at the authority to which the ACME account is bound: RFC 8555, section 7.3.4. */
   readonly externalAccount?: { readonly keyId: string /** In base64url. */; readonly hmacKey: string } | undefined;
 }
 

@@ -16,7 +16,7 @@ import { type AcmeFailure, createSignedRequests } from "./signed-requests.ts";
 export interface AcmeSettings extends AccountSettings {
   /** The URL of the directory. Must use HTTPS, except for a loopback address. */
   readonly directory: string;
-  /** The CA certificates to trust for connections to the authority, in PEM. Replace the default ones. */
+  /** The CA certificates to trust for connections to the authority instead of the default ones, in PEM. */
   readonly ca?: string | undefined;
   /** The profile of the certificates, such as `shortlived`; the authority's default if it is undefined. */
   readonly profile?: string | undefined;

@@ -28,7 +28,7 @@ const authorizationSchema = z.object({
 
 type Authorization = z.infer<typeof authorizationSchema>;
 
-/** Returns the reason of a failed authorization, in the authority's words. */
+/** Returns the reason for a failed authorization, in the authority's words. */
 const authorizationProblem = ({ challenges, status }: Authorization): AcmeProblem => {
   const error = challenges.find((one) => one.error !== undefined)?.error;
   return error === undefined ? refused(`The authority ended the validation: ${status}.`) : problemOf(error);

@@ -66,7 +66,7 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** A declared value that was changed to fit the provider or by a policy, as data and as a message. */
+/** A change to a declared value, made by a policy or to fit the provider, as data and as a message. */
 export interface Adjustment {
   /** The wire name. */
   readonly field: string;

@@ -63,7 +63,7 @@ export const withParents = (domain: string): readonly string[] => {
 export interface FoundRecords {
   /** The TXT records of `ownershipName`. */
   readonly ownership: readonly string[];
-  /** The A and AAAA records of the domain, after CNAME records. */
+  /** The A and AAAA records of the domain, after following CNAME records. */
   readonly addresses: readonly string[];
   /** The CAA records of the domain, or of its nearest parent that has any. */
   readonly caa: readonly string[];

@@ -1,4 +1,4 @@
-/** The states of a domain: how a check changes them, and when another account may take a domain over. */
+/** The states of a domain: how a check changes them, and when another account may take over a domain. */
 import { parseInstant, type Timestamp } from "../wire/instant.ts";
 import type { CustomDomain, DomainStatus } from "./domain.ts";
 

@@ -60,8 +60,8 @@ export class Redactor {
   }
 
   /**
-   * Cuts the text to a number of characters, and replaces the values. Also replaces a value that the cut would divide.
-   * Does not replace forms of fewer than four characters.
+   * Truncates the text to `maxChars` characters, and replaces the values, including one that the truncation would
+   * split. Does not replace forms of fewer than four characters.
    */
   redact(text: string, maxChars: number): string {
     let [redacted, at] = ["", 0];

@@ -45,7 +45,7 @@ const healthFeature = z.discriminatedUnion("supported", [
  */
 export type Feature = z.output<typeof feature>;
 
-/** Returns the capabilities `metrics` of a provider that supports either all series or none. */
+/** Returns the `metrics` capabilities of a provider that supports either all series or none. */
 export const metricsWith = (one: Feature, retentionDays: number) => ({
   requests: one,
   latency: one,
@@ -215,7 +215,7 @@ export const withFormerNames = (capabilities: Capabilities): AnsweredCapabilitie
   return { ...capabilities, volumes: { ...volumes, ...former } };
 };
 
-/** Converts deadlines from the milliseconds of the limits to the seconds of the capabilities. */
+/** Converts deadlines from milliseconds, as in the limits, to seconds, as in the capabilities. */
 export const deadlinesIn = (
   limits: Pick<DeployLimits, "buildDeadlineMs" | "listenDeadlineMs" | "rolloutDeadlineMs">,
 ): Capabilities["deadlines"] => ({

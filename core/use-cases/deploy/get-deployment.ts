@@ -35,7 +35,10 @@ type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last
 /** The longest time, in milliseconds, until a log entry becomes visible. */
 const LATEST_ENTRY_MS = 60 * 60_000;
 
-/** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */
+/**
+ * Searches the log for the last record of a deploy that has ended. The log may be unavailable, or the record may have
+ * expired.
+ */
 const searchReport = async (
   { context, principal, options }: Caller,
   ...[service, { deploy_id, finished_at, reason }]: LastDeployOf

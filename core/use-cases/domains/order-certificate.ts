@@ -226,7 +226,7 @@ export class CertificateOrders {
     );
   }
 
-  /** Returns whether the account still has the host. Another account may have taken the domain over during an order. */
+  /** Returns whether the account still has the host. Another account may have taken over the domain during an order. */
   #isWanted({ host, account }: CertificateHost): ResultAsync<boolean, Unavailable> {
     return this.#deps.certificates.store.accountOf(host).map((owner) => owner === account);
   }

@@ -16,8 +16,8 @@ export class OrderReservations {
   readonly #store: CertificateStore;
   readonly #open = new Set<Reservation>();
   /**
-   * Held by a registered domain's reservation and by its start. Otherwise, an order that starts while another attempt
-   * reads the stored orders would be missing from both the stored orders and the open reservations.
+   * Held while an order of a registered domain is reserved or started. Otherwise, an order that starts while another
+   * attempt reads the stored orders would be missing from both the stored orders and the open reservations.
    */
   readonly #turns = new KeyedSemaphore(1);
 
