@@ -321,8 +321,8 @@ export interface ControlPlane {
   ): Outcome<{ detail: string }>;
 
   /**
-   * Adds a domain to a deployment, or moves the account's domain to another of its deployments. Fails with `conflict`
-   * if the domain belongs to another account. The domain serves requests after a check succeeds.
+   * Adds a domain to a deployment. If the account already has the domain, moves it to this deployment. Fails with
+   * `conflict` if the domain belongs to another account. The domain serves requests after a check succeeds.
    */
   addDomain(
     principal: Principal,
@@ -391,9 +391,9 @@ export interface ControlPlane {
    */
   whenSignedOut(principal: Principal, options: Required<CallOptions>): Promise<void>;
 
-  /** Returns the account's quotas, each with the use that counts against it. */
+  /** Returns the account's quotas, and how much of each is in use. */
   getAccountUsage(principal: Principal, options?: CallOptions): Outcome<AccountUsage>;
-  /** Adds up the account's costs of models and infrastructure in a period. */
+  /** Returns the account's costs for models and infrastructure in a period. */
   getCost(
     principal: Principal,
     request: RequestFields<typeof requests.costFields>,
@@ -409,14 +409,14 @@ export interface ControlPlane {
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
   /**
-   * Starts the redeploys for new values of secrets that an earlier process has not finished, and returns their number.
-   * A host calls this method when it starts, once no earlier process runs on the same platform. If the redeploys of an
-   * account cannot be started, starts those of the other accounts, and then fails. The host may then call it again.
+   * Starts the redeploys for changed secrets that an earlier process did not finish, and returns their number. A host
+   * calls this method at startup, once no earlier process runs on the same platform. If the redeploys of an account
+   * cannot be started, starts those of the other accounts, and then fails. The host may then call it again.
    */
   resumeRedeploys(options?: CallOptions): Outcome<number>;
   /**
-   * Orders and renews certificates until the signal aborts. A host calls it at its start. Only one process at a time may
-   * do so on a platform. Resolves immediately if the provider gets no certificates.
+   * Orders and renews certificates until the signal aborts. A host calls this method at startup. Only one process per
+   * platform may run it at a time. Resolves immediately if Portside does not order the provider's certificates.
    */
   keepCertificates(options: KeepOptions): Promise<void>;
   /** Ends the requests that wait for a log entry. Later requests do not wait. */

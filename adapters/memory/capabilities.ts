@@ -33,7 +33,7 @@ export const memoryCapabilities: Capabilities = {
   names: { remembers_freed: offered() },
   releases: offered("the last 10 releases of a deployment"),
   secrets: offered("stores only digests, because nothing runs"),
-  domains: offered("checked against a simulated DNS; the platform gets no certificates"),
+  domains: offered("checked against a simulated DNS; no certificates are issued"),
   volumes: {
     mounts: offered(),
     store: offered(),

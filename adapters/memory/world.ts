@@ -142,7 +142,7 @@ export const createWorld = (): World => ({
 });
 
 /** Returns a volume by id, unless it is deleted. */
-export const livingBucket = (world: World, id: string): StoredBucket | undefined => {
+export const findBucket = (world: World, id: string): StoredBucket | undefined => {
   const bucket = world.volumes.get(id);
   return bucket?.deletedAt === null ? bucket : undefined;
 };

@@ -13,7 +13,7 @@ import type { Identity } from "../../core/ports/provider.ts";
 import { createIdentity, generateSigningKey, type IdentityConfig } from "../jwt/index.ts";
 import type { PostgresClient } from "./accounts/client.ts";
 import { migrate } from "./accounts/migrations.ts";
-import { claimFirstKey, createKeyRecords, getOrMakeSecret } from "./accounts/records.ts";
+import { claimFirstKey, createKeyRecords, getOrCreateSecret } from "./accounts/records.ts";
 import { createSessionRecords } from "./accounts/sessions.ts";
 
 /** An identity that stores its data in PostgreSQL. */
@@ -42,7 +42,7 @@ export const createPostgresIdentity = async (
     ...config,
     records: createKeyRecords(client),
     sessionRecords: createSessionRecords(client),
-    loadSigningKey: async () => JSON.parse(await getOrMakeSecret(client, "signing_key", make)) as JWK,
+    loadSigningKey: async () => JSON.parse(await getOrCreateSecret(client, "signing_key", make)) as JWK,
   });
   return { identity, claimFirstKey: () => claimFirstKey(client) };
 };

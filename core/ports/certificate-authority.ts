@@ -8,7 +8,7 @@ import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
 /**
- * The response that a host must give so that the authority can validate it.
+ * The response by which an authority validates a host.
  *
  * `http-01` (RFC 8555, section 8.3): a request for `/.well-known/acme-challenge/TOKEN` on port 80 gets the key
  * authorization as its body. `tls-alpn-01` (RFC 8737): a TLS connection with the protocol `acme-tls/1` on port 443 gets
@@ -40,9 +40,12 @@ export interface CertificateRequest {
   /** The certificate that the new one replaces, in PEM (RFC 9773, section 5); undefined for a new host. */
   readonly replaces?: string | undefined;
   readonly responder: ChallengeResponder;
-  /** The `order` of an earlier attempt with the same key, which the authority may continue. */
+  /** The order of an earlier attempt with the same key. The authority may continue that order. */
   readonly order?: string | undefined;
-  /** Stores the order, so that it can be continued after a restart. The authority validates the host afterwards. */
+  /**
+   * Stores the order, so that it can continue after a restart. The adapter must call `started` before the authority
+   * validates the host.
+   */
   started(order: string): ResultAsync<void, Unavailable>;
 }
 
@@ -69,13 +72,13 @@ export interface CertificateAuthority {
   readonly name: string;
 
   /**
-   * Gets a certificate for the host: the chain in PEM, the host's certificate first. Its public key must be that of
+   * Orders a certificate for the host: the chain in PEM, the host's certificate first. Its public key must match
    * `request.key`. Must withdraw each published challenge, even after a failure.
    *
    * Fails with `unavailable` if the authority does not respond or has an internal problem.
    */
   order(request: CertificateRequest, options?: CallOptions): ResultAsync<string, OrderFailed | Unavailable>;
 
-  /** Returns the advice about the renewal of a certificate of this authority, or null if it gives none. */
+  /** Returns the advice about the renewal of a certificate of this authority, or null if the authority gives none. */
   advice(certificate: string, options?: CallOptions): ResultAsync<RenewalAdvice | null, Unavailable>;
 }

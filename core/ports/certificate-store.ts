@@ -39,7 +39,7 @@ export interface CertificateStore {
   /** Returns the `account` of a host in `hosts`, or null if the host needs no certificate. Must not read all hosts. */
   accountOf(host: DomainName): ResultAsync<AccountId | null, Unavailable>;
 
-  /** Returns the certificate of a host. If the host has no certificate, returns one without a `life`. */
+  /** Returns the certificate of a host. If the host has no certificate, returns a state whose `life` is null. */
   find(host: DomainName): ResultAsync<HostCertificate, Unavailable>;
 
   /** Returns every stored certificate. */
@@ -55,13 +55,15 @@ export interface CertificateStore {
   next(host: DomainName): ResultAsync<NextCertificate, Unavailable>;
 
   /**
-   * Stores the order of the next certificate, and counts it in the budget. A crash must not separate the two. May delete
-   * orders that are older than the period of the budget.
-   * @param counted null if the order is counted already
+   * Stores the order of the next certificate, and counts it in the budget. Must do both atomically. May delete orders
+   * that are older than the period of the budget.
+   * @param counted null if the budget already counts the order
    */
   startOrder(host: DomainName, order: BegunOrder, counted: CertificateOrder | null): ResultAsync<void, Unavailable>;
 
-  /** Forgets the order of the next certificate, because the authority has ended it. It remains in the budget. */
+  /**
+   * Deletes the order of the next certificate, because the authority has ended it. The budget still counts the order.
+   */
   endOrder(host: DomainName): ResultAsync<void, Unavailable>;
 
   /**
@@ -72,11 +74,11 @@ export interface CertificateStore {
   complete(host: DomainName, authority: string, chain: string): ResultAsync<HostCertificate, Unavailable>;
 
   /**
-   * Stores the attempt that `change` returns for the present state, and nothing if it returns null. Everything else of
-   * the state remains. No other write, and no change of the host's account, may happen between the read and the write.
-   * Returns the result of `change`.
+   * Calls `change` with the current state, and stores the returned attempt; stores nothing if it is null. The rest of
+   * the state must not change. No other write, and no change of the host's account, may happen between the read and the
+   * write. Returns the result of `change`.
    *
-   * @param change must not have side effects. `account` is that of `accountOf`.
+   * @param change must not have side effects. `account` is the result of `accountOf`.
    */
   changeAttempt(
     host: DomainName,
@@ -86,14 +88,14 @@ export interface CertificateStore {
   /** Stores the advice about the renewal. */
   noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable>;
 
-  /** Removes the certificate of a host, its next key and its failures. Does nothing if an account has the host. */
+  /** Removes the certificate of a host, its next key and its failures. Does nothing if an account owns the host. */
   remove(host: DomainName): ResultAsync<void, Unavailable>;
 
   /** Returns all orders since an instant. May also return earlier orders. */
   orders(since: Instant): ResultAsync<readonly CertificateOrder[], Unavailable>;
 }
 
-/** The ports of a provider that gets certificates. */
+/** The ports of a provider whose certificates Portside orders. */
 export interface CertificatePorts {
   readonly store: CertificateStore;
   /** In order of preference. At least one. Names must differ. */

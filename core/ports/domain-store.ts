@@ -15,8 +15,8 @@ import type { CallOptions } from "./system.ts";
 /**
  * Stores the domains of all accounts. A domain has at most one owner.
  *
- * A provider that runs services must send requests for a domain to the deployment while the domain's status is not
- * `pending` and the deployment belongs to the owner of the domain.
+ * A provider that runs services must route a domain's requests to its deployment, unless the domain is `pending` or the
+ * deployment belongs to a different account.
  */
 export interface DomainStore {
   /** Returns a domain of any account, or null. Must see every write of this port that ended before the call. */
@@ -57,7 +57,7 @@ export interface DomainStore {
 export type DnsType = "A" | "AAAA" | "TXT" | "CAA";
 
 export interface LookupOptions extends CallOptions {
-  /** Whether the lookup may use the part of the resolver's limits that requests of accounts cannot use. */
+  /** Whether the lookup may use the capacity that the resolver reserves for the platform's own checks. */
   readonly isReserved?: boolean;
 }
 
@@ -69,8 +69,8 @@ export interface DnsResolver {
    * record are joined.
    *
    * Must query the authoritative servers of the name, because a cache may have records that the owner has replaced.
-   * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver has too many lookups,
-   * which says nothing about the servers.
+   * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver itself has too many
+   * lookups.
    */
   resolve(
     name: string,
@@ -88,9 +88,9 @@ export interface ManagedDomains {
   find(domain: CustomDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
 
   /**
-   * Performs the next steps towards a served certificate, and returns the state afterwards. Requests a certificate if
-   * the domain has none, and serves an issued one unless the domain is `pending`. May be called at any time; does not
-   * wait for the validation.
+   * Advances the certificate towards being served, and returns its new state. Requests a certificate if the domain has
+   * none, and serves an issued one unless the domain is `pending`. May be called at any time; does not wait for the
+   * validation.
    */
   advance(domain: CustomDomain, options?: CallOptions): ResultAsync<ManagedCertificate, Unavailable>;
 }
@@ -102,9 +102,12 @@ export interface DomainPorts {
   /** Must not change while the control plane runs. */
   readonly target: DomainTarget;
   readonly registeredDomain: RegisteredDomain;
-  /** Absent if the provider gets no certificates. A domain is then active if its DNS records are correct. */
+  /**
+   * Absent if Portside does not order the provider's certificates. A domain is then active if its DNS records are
+   * correct.
+   */
   readonly certificates?: CertificatePorts | undefined;
-  /** Present if the cloud gets the certificates. `certificates` is then absent. */
+  /** Present if the cloud issues the certificates. `certificates` is then absent. */
   readonly managed?: ManagedDomains;
   /** Absent if the provider sets no additional limits. */
   readonly limits?: DomainLimits;

@@ -43,9 +43,9 @@ export interface LoadedProvider {
   readonly identity?: Identity;
   /** The TCP port of the proxy that routes requests to services by host name, if the provider has one. */
   readonly ingressPort?: number;
-  /** The port of HTTPS for all services; undefined if the provider does not terminate TLS itself. */
+  /** The HTTPS port for all services; undefined if the provider does not terminate TLS itself. */
   readonly tlsPort?: number | undefined;
-  /** The URL of the API at that port; undefined if the port does not serve the API. */
+  /** The URL of the API on that port; undefined if the port does not serve the API. */
   readonly httpsApi?: string | undefined;
   /**
    * Returns a getter and a setter for a named value that survives restarts. The server stores its API port this way.

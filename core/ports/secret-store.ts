@@ -10,7 +10,10 @@ import type { Conflict, NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** Stores the versions of secrets. Each name belongs to one account; accounts do not share names. */
+/**
+ * Stores the versions of secrets. Names are unique per account: two accounts may use the same name for different
+ * secrets.
+ */
 export interface SecretStore {
   /**
    * Returns the account's secrets sorted by name, each with its versions, newest first. Must see every write of this
@@ -51,7 +54,7 @@ export interface SecretStore {
   ): ResultAsync<void, NotFound | Unavailable>;
 
   /**
-   * Records that the redeploys with a version begin. The record must outlive the process. If a newer version is
+   * Records that the redeploys with a version have begun. The record must outlive the process. If a newer version is
    * recorded, the call changes nothing. The secret must exist.
    */
   beginRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
@@ -60,8 +63,8 @@ export interface SecretStore {
   endRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**
-   * Returns the records of all accounts, in any order, at most one for each secret. May lack the writes that other
-   * processes made within the last minutes. May omit a deleted secret.
+   * Returns the records of all accounts, in any order, at most one for each secret. May lack writes that other
+   * processes made in the last few minutes. May omit a deleted secret.
    */
   pendingRedeploys(options?: CallOptions): ResultAsync<readonly PendingRedeploys[], Unavailable>;
 }

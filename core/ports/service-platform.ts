@@ -41,7 +41,7 @@ export interface RolloutRequest {
   /** Milliseconds within which the new revision must listen. */
   readonly listenDeadlineMs: number;
   /**
-   * A last check by the caller. The platform must call `mayServe` after all readers see the template as `rollingOut`
+   * A final check by the caller. The platform must call `mayServe` after all readers see the template as `rollingOut`
    * and before traffic moves. If `mayServe` returns a failure, the rollout must end with that failure. Absent: no
    * check.
    */
@@ -95,11 +95,10 @@ export interface ServicePlatform {
    *
    * Before `ready`, the new revision must have all traffic, `find` must return it as serving, and a connection to `url`
    * must have succeeded. After `failed`, the previous revision must still serve. If no revision ever served, the
-   * service must remain without a serving revision, so that its logs can be read.
+   * service must still exist without one, so that clients can read its logs.
    *
-   * If the platform declares `releases`, it must record the release of the rollout together with the move of the
-   * traffic: no reader may see one without the other, and a crash must not separate them. A rollout that fails must
-   * record nothing.
+   * If the platform declares `releases`, it must record the release and move the traffic atomically: no reader may see
+   * one without the other, even after a crash. A rollout that fails must record nothing.
    *
    * The instances must see the variables of `template.secrets` with the values of the pinned versions. If a version
    * does not exist, the rollout must fail with `secret_unavailable`. A value may appear only in the log lines of the

@@ -39,7 +39,7 @@ export interface SourceSpool {
    *
    * Returns `rejected` as soon as the archive breaks a rule, without reading the rest of `bytes`. The issue has the
    * type `too_large` or `archive_invalid`, and its message names the invalid entry, if any. Fails with `unavailable` if
-   * no space is left or if `bytes` throws; nothing is stored then.
+   * no space is left or if `bytes` throws; must then store nothing.
    */
   receive(bytes: AsyncIterable<Uint8Array>, options?: ReceiveOptions): ResultAsync<ReceivedSource, Unavailable>;
 }

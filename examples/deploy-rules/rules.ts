@@ -14,7 +14,7 @@ export const readOnlyInProduction: Policy = {
 
 /** Large services need an owner. An omitted environment keeps the current one. */
 export const largeHasOwner: Policy = {
-  name: "over 8Gi has an owner",
+  name: "deployments over 8Gi have an owner",
   judge: ({ declaration: { memory, env }, current }) =>
     memory > 8 * GiB && (env ?? current?.env)?.["OWNER"] === undefined
       ? [veto("env", "set OWNER to a team: memory over 8Gi needs one")]
@@ -23,7 +23,7 @@ export const largeHasOwner: Policy = {
 
 /** The first version of the rule above. The property in rules.test.ts finds its bug. */
 export const largeHasOwnerAtFirst: Policy = {
-  name: "over 8Gi has an owner",
+  name: "deployments over 8Gi have an owner",
   judge: ({ declaration: { memory, env } }) =>
     memory > 8 * GiB && env?.["OWNER"] === undefined ? [veto("env", "set OWNER to a team")] : [],
 };

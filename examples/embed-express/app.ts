@@ -29,7 +29,7 @@ export const createApp = async (): Promise<Server> => {
   const app = express();
   app.get("/", (_request, response) => void response.send("Your application; Portside is under /platform.\n"));
   app.use("/platform", requireLogin, (request, response) => {
-    // Express removes the mount path, and the plugin expects it as its prefix.
+    // Express removes the mount path, but the plugin expects it as its prefix.
     request.url = request.originalUrl;
     api.routing(request, response);
   });

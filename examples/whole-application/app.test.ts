@@ -107,7 +107,7 @@ test("deploys a service, calls it, reads its log and the metrics, and deletes it
   if (provider === "local") {
     expect(await (await fetch(last?.url ?? "")).text()).toMatch(/^ahoy from prod-hello-/);
     let logs: readonly LogRow[] = [];
-    // The log contains a line shortly after the service has printed it.
+    // A line appears in the log shortly after the service prints it.
     for (let tries = 0; tries < 100 && !logs.some(({ message }) => message.includes("ship")); tries += 1) {
       await sleep(200);
       logs = (await post("/platform/v1/deployment/logs", { deployment_name: "prod-hello" })).body.logs;

@@ -19,13 +19,13 @@ export const principalFor = (user: string, session: string): Principal => ({
   credentialId: session,
 });
 
-export interface AppParts {
+export interface AppOptions {
   readonly controlPlane: ControlPlane;
   readonly metrics: Metrics | undefined;
   readonly logger: Logger;
 }
 
-export const createApp = async ({ controlPlane, metrics, logger }: AppParts): Promise<Express> => {
+export const createApp = async ({ controlPlane, metrics, logger }: AppOptions): Promise<Express> => {
   const sessions = new Map<string, string>();
   const callers = new WeakMap<IncomingMessage, Principal>();
 

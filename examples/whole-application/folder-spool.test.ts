@@ -1,4 +1,4 @@
-/** The spool fulfils the port's contract and serves a control plane. */
+/** Tests that the spool fulfils the contract of its port, and works in a control plane. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

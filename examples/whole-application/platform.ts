@@ -5,6 +5,6 @@ import { policies } from "./policies.ts";
 
 export const createPlatform = async (
   env: NodeJS.ProcessEnv,
-  parts: { clock: Clock; logger: Logger },
+  deps: { clock: Clock; logger: Logger },
 ): Promise<Platform> =>
-  buildPlatform(resolveSettings({}, { PORTSIDE_METRICS_PORT: "0", ...env }), { ...parts, policies });
+  buildPlatform(resolveSettings({}, { PORTSIDE_METRICS_PORT: "0", ...env }), { ...deps, policies });

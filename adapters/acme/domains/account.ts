@@ -24,14 +24,14 @@ export interface StoredAccount {
   readonly key: string;
   /** The URL that identifies the account; null until the authority has registered it. */
   readonly url: string | null;
-  /** The key of a change that may or may not have reached the authority; null if no change is pending. */
+  /** The new key of a key change that the authority may or may not have received; null if no change is pending. */
   readonly nextKey: string | null;
 }
 
 /** Stores the account of one authority. */
 export interface AccountStore {
   read(): ResultAsync<StoredAccount | null, Unavailable>;
-  /** Returns after the account is durable, because the authority does not know it by any other key. */
+  /** Returns once the account is on durable storage: without its key, the account is lost. */
   write(account: StoredAccount): ResultAsync<void, Unavailable>;
 }
 
@@ -41,7 +41,7 @@ export interface AccountSettings {
   readonly acceptTerms: boolean;
   /** An e-mail address for the authority's messages. */
   readonly email?: string | undefined;
-  /** The identity at the authority for which the account is registered: RFC 8555, section 7.3.4. */
+  /** The customer account at the authority to which the ACME account is bound: RFC 8555, section 7.3.4. */
   readonly externalAccount?: { readonly keyId: string /** In base64url. */; readonly hmacKey: string } | undefined;
 }
 
@@ -61,7 +61,7 @@ const signerOf = (key: string, url: string | null): Signer => ({ key: createPriv
 const isUnknownAccount = (failure: AcmeFailure): boolean =>
   failure.kind === "problem" && failure.type === "accountDoesNotExist";
 
-/** Proves the control of the external account with an HMAC over the account's public key. */
+/** Proves control of the external account with an HMAC over the account's public key. */
 const bindingOf = (
   signer: Signer,
   url: string,
@@ -73,12 +73,12 @@ const bindingOf = (
   return { protected: header, payload, signature: hmac.digest("base64url") };
 };
 
-/** Returns why the settings do not suffice to register; undefined if they do. */
+/** Returns the setting that is missing for a registration, as a problem; undefined if none is. */
 const missingSetting = (settings: AccountSettings, { meta }: Directory): AcmeProblem | undefined => {
   if (meta.termsOfService !== undefined && !settings.acceptTerms)
     return refused(`The authority requires that you agree to its terms: ${meta.termsOfService}`);
   if (meta.externalAccountRequired === true && settings.externalAccount === undefined)
-    return refused("The authority requires an external account, and the settings name none.");
+    return refused("The authority requires an external account, but the settings contain none.");
   return undefined;
 };
 
@@ -142,7 +142,7 @@ export class Account {
           { url: keyChange },
         );
         const changed = await requests.post(keyChange, inner, signer, options);
-        // The next request finds out which key the authority has.
+        // The next request determines which key the authority has.
         this.#current = undefined;
         if (changed.isErr()) return err<void, AcmeFailure>(changed.error);
         yield* store.write({ ...changing, key: changing.nextKey, nextKey: null });
@@ -181,14 +181,14 @@ export class Account {
         const stored = yield* store.read();
         if (stored !== null) return this.#register(yield* this.#settle(stored, options), options);
         const fresh = { key: newPrivateKey(), url: null, nextKey: null };
-        // First, so that an interrupted registration finds the same account again.
+        // Store the key first, so that a retry after an interruption finds the same account.
         yield* store.write(fresh);
         return this.#register(fresh, options);
       }.bind(this),
     );
   }
 
-  /** Finds out whether a change of the key reached the authority before an interruption. */
+  /** Determines whether an interrupted key change reached the authority. */
   #settle(stored: StoredAccount, options?: CallOptions): ResultAsync<StoredAccount, AcmeFailure> {
     return safeTry(
       async function* (this: Account) {

@@ -14,9 +14,9 @@ import { parseBody } from "./responses.ts";
 import { type AcmeFailure, createSignedRequests } from "./signed-requests.ts";
 
 export interface AcmeSettings extends AccountSettings {
-  /** The URL of the directory. It must use HTTPS, except on the loopback. */
+  /** The URL of the directory. Must use HTTPS, except for a loopback address. */
   readonly directory: string;
-  /** The certificates that the authority's own server must have instead of the default ones, in PEM. */
+  /** The CA certificates to trust for connections to the authority instead of the default ones, in PEM. */
   readonly ca?: string | undefined;
   /** The profile of the certificates, such as `shortlived`; the authority's default if it is undefined. */
   readonly profile?: string | undefined;
@@ -29,7 +29,7 @@ export interface AcmeDeps {
 }
 
 export interface AcmeAuthority extends CertificateAuthority {
-  /** Replaces the key of the account, such as after a leak. An interrupted change is completed by the next request. */
+  /** Replaces the key of the account, for example after a leak. The next request completes an interrupted change. */
   changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
   /** Closes the connections. */
   close(): Promise<void>;

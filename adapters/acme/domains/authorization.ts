@@ -16,7 +16,7 @@ const authorizationSchema = z.object({
       type: z.string(),
       url: z.string(),
       status: z.string(),
-      /** The alphabet of base64url, because the token becomes a part of a path. */
+      /** The alphabet of base64url, because the token becomes part of a path. */
       token: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,256}$/)
@@ -28,7 +28,7 @@ const authorizationSchema = z.object({
 
 type Authorization = z.infer<typeof authorizationSchema>;
 
-/** Returns the reason of a failed authorization, in the authority's words. */
+/** Returns the reason for a failed authorization, in the authority's words. */
 const authorizationProblem = ({ challenges, status }: Authorization): AcmeProblem => {
   const error = challenges.find((one) => one.error !== undefined)?.error;
   return error === undefined ? refused(`The authority ended the validation: ${status}.`) : problemOf(error);
@@ -49,7 +49,7 @@ const chosenChallenge = (
   return undefined;
 };
 
-/** Proves the control of a host. Withdraws the challenge, even after a failure. */
+/** Proves control of a host. Withdraws the challenge, even after a failure. */
 export type Authorize = (
   request: CertificateRequest,
   url: string,
@@ -89,7 +89,7 @@ export const createAuthorize = (authority: string, account: Account): Authorize 
       const { challenge, isPending } = chosen;
       const result = await request.responder
         .publish(challenge)
-        // The authority already validates the challenge of an order that a restart interrupted.
+        // If a restart interrupted the order, the authority may already be validating the challenge.
         .andThen(() => (isPending ? account.post(chosen.url, {}, options).map(() => undefined) : ok(undefined)))
         .andThen(() => validated(url, wait, options));
       const withdrawn = await request.responder.withdraw(challenge);

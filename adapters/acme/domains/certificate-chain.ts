@@ -5,7 +5,7 @@ import { tryOr } from "../../shared/runtime/try-or.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** More than any chain has. */
+/** No real chain is longer. */
 const MAX_CERTIFICATES = 10;
 
 const parse = (pem: string): readonly X509Certificate[] | undefined =>
@@ -23,8 +23,8 @@ export interface ExpectedCertificate {
 }
 
 /**
- * Returns why a chain is not a certificate for the host and the key; undefined if it is one. Does not check whether
- * browsers trust it, because the operator chooses the authority.
+ * Returns why a chain is not valid for the host and the key; undefined if it is valid. Does not check whether browsers
+ * trust it, because the operator chooses the authority.
  */
 export const chainProblem = (pem: string, { host, key, now }: ExpectedCertificate): string | undefined => {
   const chain = parse(pem);

@@ -14,13 +14,16 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 export interface AcmeResponse {
   readonly status: number;
-  /** Returns a header by its name in lower case; the first one if it is repeated. */
+  /** Returns a header by its lowercase name, or the first value if the header is repeated. */
   header(name: string): string | undefined;
   readonly text: string;
 }
 
 export interface AcmeHttp {
-  /** The body is JSON; undefined for requests without one. Fails with `unavailable` if no response arrives in time. */
+  /**
+   * Sends a request. `body` is JSON, or undefined for a request without a body. Fails with `unavailable` if no response
+   * arrives in time.
+   */
   send(
     method: "GET" | "HEAD" | "POST",
     url: string,

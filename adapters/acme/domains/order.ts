@@ -28,7 +28,10 @@ const orderSchema = z.object({
 
 type Order = z.infer<typeof orderSchema>;
 
-/** The types with which authorities reject the `replaces` of an order, such as for the certificate of a lost account. */
+/**
+ * The problem types with which authorities reject the `replaces` of an order, for example because they no longer know
+ * the account that ordered the earlier certificate.
+ */
 const replacementRefusals = new Set(["alreadyReplaced", "malformed", "unauthorized"]);
 
 export interface OrderDeps {
@@ -39,7 +42,7 @@ export interface OrderDeps {
   readonly profile: string | undefined;
 }
 
-/** Returns why the authority does not have the profile; undefined if it does. */
+/** Returns a problem if the authority does not have the profile. */
 const profileProblem = (
   profile: string | undefined,
   { meta: { profiles = {} } }: Directory,
@@ -55,7 +58,7 @@ interface Placed {
   readonly order: Order;
 }
 
-/** The statuses of the order to which Portside has already responded, and how to wait for the next one. */
+/** The order statuses that Portside has already handled, and how to wait for the next one. */
 interface Progress {
   readonly taken: Set<Order["status"]>;
   readonly wait: Wait;

@@ -5,13 +5,13 @@ import type { CallOptions, Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type AcmeResponse, retryAfterOf } from "./http.ts";
 
-/** An order takes less than a minute unless the authority is overloaded. Its caller continues it later. */
+/** An order takes less than a minute unless the authority is overloaded. A later attempt continues the order. */
 const ORDER_TIMEOUT_MS = 10 * 60_000;
 
-/** The delays between polls if the authority names none: they double from the first to the longest. */
+/** The delays between polls if the authority specifies none: they double from the first to the longest. */
 const POLL = { firstMs: 500, longestMs: 10_000 } as const;
 
-/** Waits between polls until the order takes too long. */
+/** Waits before the next poll. Fails if the order takes too long. */
 export type Wait = (response: AcmeResponse) => ResultAsync<void, Unavailable>;
 
 export const createWait = (authority: string, clock: Clock, options?: CallOptions): Wait => {

@@ -25,7 +25,7 @@ export interface AcmeProblem {
 }
 
 const sentences: Readonly<Record<string, string>> = {
-  caa: "A CAA record forbids this authority to issue the certificate",
+  caa: "A CAA record forbids this authority from issuing the certificate",
   connection: "The authority could not connect to the host",
   dns: "The authority could not resolve the host",
   externalAccountRequired: "The authority requires an external account",
@@ -36,10 +36,10 @@ const sentences: Readonly<Record<string, string>> = {
   tls: "The authority could not open a TLS connection to the host",
   unauthorized: "The authority could not validate the host",
   unsupportedContact: "The authority does not accept the e-mail address",
-  userActionRequired: "The authority requires an action of the operator",
+  userActionRequired: "The authority requires an action by the operator",
 };
 
-/** The types of problems that another authority may not have. */
+/** Problem types that are specific to one authority, so that another one may still issue the certificate. */
 const ofThisAuthority = new Set([
   ...["caa", "externalAccountRequired", "invalidProfile", "rateLimited", "rejectedIdentifier", "unsupportedContact"],
   "userActionRequired",
@@ -47,10 +47,10 @@ const ofThisAuthority = new Set([
 
 const MAX_DETAIL = 500;
 
-/** The delay after a rate limit if the authority names none, in milliseconds. */
+/** The delay after a rate limit if the authority specifies none, in milliseconds. */
 const RATE_LIMIT_DELAY_MS = 3_600_000;
 
-/** The words of the authority on one line. They can contain parts of a response that a stranger sent. */
+/** Returns the authority's text on one line. It may quote a response from an untrusted server. */
 const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
   [detail, ...subproblems.map((one) => one.detail)]
     .filter((one) => one !== undefined)
@@ -70,10 +70,10 @@ export const problemOf = (document: ProblemDocument, delayMs: number | null = nu
   return { kind: "problem", type, message: detail === "" ? `${sentence}.` : `${sentence}: ${detail}`, retryAfterMs };
 };
 
-/** A refusal that the client states itself. */
+/** Returns a problem that Portside detects itself, without a response from the authority. */
 export const refused = (message: string): AcmeProblem => ({ kind: "problem", type: "", message, retryAfterMs: null });
 
-/** Returns why a response is not a success; undefined if it is one. */
+/** Returns the failure that a response reports; undefined if the response is a success. */
 export const failureOf = (
   authority: string,
   response: AcmeResponse,
@@ -85,7 +85,7 @@ export const failureOf = (
   const document = found.success ? found.data : { detail: `HTTP ${response.status}` };
   if (response.status >= 500 || typeOf(document) === "serverInternal")
     return unavailable(
-      `The certificate authority ${authority} has a problem: HTTP ${response.status}.`,
+      `The certificate authority ${authority} failed with HTTP ${response.status}.`,
       Math.ceil((retryAfterMs ?? 60_000) / 1000),
       detailOf(document),
     );

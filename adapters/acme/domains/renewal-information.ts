@@ -22,7 +22,7 @@ const authorityKeyIdentifier = (certificate: Buffer): Buffer | undefined => {
   return undefined;
 };
 
-/** Returns the contents of the serial number's encoding, with the leading zero of a number whose first bit is set. */
+/** Returns the DER content of the serial number, including the leading zero byte of a number whose first bit is set. */
 const serialNumberOf = (certificate: Buffer): Buffer | undefined => {
   const fields = readAll(
     readAll(readAll(certificate)?.[0]?.content ?? Buffer.alloc(0))?.[0]?.content ?? Buffer.alloc(0),
@@ -30,7 +30,10 @@ const serialNumberOf = (certificate: Buffer): Buffer | undefined => {
   return fields?.[1]?.content;
 };
 
-/** Returns the identifier of a certificate for its authority (section 4.1); undefined if it cannot have one. */
+/**
+ * Returns the identifier of a certificate for its authority (section 4.1); undefined if the certificate lacks the
+ * fields for it.
+ */
 export const certificateId = (pem: string): string | undefined => {
   const certificate = leafOf(pem)?.raw;
   if (certificate === undefined) return undefined;
@@ -49,7 +52,7 @@ const instant = z.string().transform((text, context): Instant => {
 
 export const renewalInfoSchema = z.object({ suggestedWindow: z.object({ start: instant, end: instant }) });
 
-/** The delay if the authority names none: section 4.3.2 leaves it to the client. */
+/** The delay if the authority specifies none: section 4.3.2 leaves it to the client. */
 const DEFAULT_RETRY_MS = 6 * 3_600_000;
 
 /** Creates the advice. The caller bounds the delay. */

@@ -5,10 +5,10 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { AcmeResponse } from "./http.ts";
 
-/** Long, because an authority that breaks the protocol needs a repair. */
+/** Long, because a retry cannot succeed until the authority fixes its bug. */
 const BROKEN_RETRY_S = 3600;
 
-/** The authority broke the protocol. */
+/** Returns the error for a response that violates the protocol. */
 export const malformedResponse = (authority: string, cause: unknown): Unavailable =>
   unavailable(`The certificate authority ${authority} sent a malformed response.`, BROKEN_RETRY_S, cause);
 

@@ -18,7 +18,8 @@ export interface Signer {
 export type AcmeFailure = AcmeProblem | Unavailable;
 
 /**
- * Authorities reject nonces that they no longer store, such as after a restart. Each rejection contains a new nonce.
+ * Authorities reject nonces that they no longer store, for example after a restart. Each rejection contains a new
+ * nonce.
  */
 const MAX_TRIES = 10;
 

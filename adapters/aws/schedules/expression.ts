@@ -6,7 +6,7 @@
  * An expression that restricts both day fields becomes two schedules if either field may match. If both must match, it
  * becomes one schedule with a condition.
  */
-import { type CronFields, dateEverComes, parseCron } from "../../../core/domain/schedules/schedule.ts";
+import { type CronFields, dateOccurs, parseCron } from "../../../core/domain/schedules/schedule.ts";
 
 /**
  * Restricts the fires of a weekday schedule by day of the month. `only` lists the allowed days. `not` lists the days
@@ -55,6 +55,6 @@ export const expressionsOf = (cron: string): readonly [Expression, Expression?] 
   }
   if (everyDay || everyWeekday) return [{ text: textOf(fields, "*", "?") }];
   // EventBridge Scheduler rejects a date that never occurs, so only the weekdays remain.
-  if (!dateEverComes(fields)) return [{ text: byWeekday(fields) }];
+  if (!dateOccurs(fields)) return [{ text: byWeekday(fields) }];
   return [{ text: byDay(fields) }, { text: byWeekday(fields), days: { not: days } }];
 };

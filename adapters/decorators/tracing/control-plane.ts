@@ -5,7 +5,7 @@ import { wrapPort } from "../decorate-port.ts";
 import { context, SpanStatusCode } from "./open-telemetry.ts";
 import { beginSpan, recordError, withSpan } from "./span.ts";
 
-/** Calls that return immediately, that requests do not wait for, or that last until the client leaves. */
+/** Calls that return immediately, that no request waits for, or that last until the client disconnects. */
 const untraced: readonly string[] = [
   "capabilities",
   "check",

@@ -18,7 +18,7 @@ export interface PresentedCertificate {
 
 /** A certificate store with access to the private keys. */
 export interface MemoryCertificates extends CertificateStore {
-  /** Returns the present certificate of a host, or null before the first one. */
+  /** Returns the current certificate of a host, or null before the first one. */
   presented(host: string): PresentedCertificate | null;
 }
 

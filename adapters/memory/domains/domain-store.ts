@@ -1,4 +1,4 @@
-/** Stores domains in memory. Proofs have a random key, so they are valid for one provider only. */
+/** Stores domains in memory. Proofs depend on a random key, so each provider has its own. */
 import { randomBytes } from "node:crypto";
 import { conflict } from "../../../core/errors.ts";
 import type { DomainStore } from "../../../core/ports/domain-store.ts";

@@ -38,7 +38,9 @@ export interface SimulatedCertificate {
 export interface SimulatedRefusal {
   readonly message: string;
   readonly retryAfterMs: number | null;
-  /** Whether another authority may issue the certificate. Defaults to whether there is a delay. */
+  /**
+   * Whether another authority may issue the certificate. Always true if there is a delay. Defaults to false otherwise.
+   */
   readonly othersMayIssue?: boolean;
 }
 

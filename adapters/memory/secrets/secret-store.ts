@@ -1,4 +1,4 @@
-/** Stores the digests of secrets. Services are simulated, so the store keeps no values. */
+/** Stores the digests of secrets. Services are simulated, so the store does not need the values. */
 import { randomBytes } from "node:crypto";
 import { type PendingRedeploys, pendingAfterBegin, pendingAfterEnd } from "../../../core/domain/secrets/redeploys.ts";
 import type { SecretVersion } from "../../../core/domain/secrets/secret.ts";

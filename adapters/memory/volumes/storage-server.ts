@@ -16,10 +16,10 @@ import {
   type PutOutcome,
   type WriteConditions,
 } from "../../shared/volumes/object-bytes.ts";
-import { livingBucket, type World } from "../world.ts";
+import { findBucket, type World } from "../world.ts";
 
 const bytesIn = (world: World, clock: Clock): ObjectBytes => {
-  const objectsOf = (bucket: string) => livingBucket(world, bucket)?.objects;
+  const objectsOf = (bucket: string) => findBucket(world, bucket)?.objects;
   /** Stores an object, unless the volume was deleted or a condition does not hold. */
   const store = (bucket: string, path: ObjectPath, bytes: Uint8Array, conditions: WriteConditions): PutOutcome => {
     const objects = objectsOf(bucket);
@@ -31,7 +31,7 @@ const bytesIn = (world: World, clock: Clock): ObjectBytes => {
     return { kind: "stored", etag, created: before === undefined };
   };
   const uploadOf = (bucket: string, path: ObjectPath, id: string) => {
-    const upload = livingBucket(world, bucket)?.uploads.get(id);
+    const upload = findBucket(world, bucket)?.uploads.get(id);
     return upload?.path === path ? upload : undefined;
   };
   return {
@@ -73,7 +73,7 @@ const bytesIn = (world: World, clock: Clock): ObjectBytes => {
       const bytes = new Uint8Array(Buffer.concat(pieces));
       if (bytes.length !== size) return { kind: "wrong_size", size: bytes.length };
       const outcome = store(bucket, path, bytes, conditions);
-      if (outcome.kind === "stored") livingBucket(world, bucket)?.uploads.delete(id);
+      if (outcome.kind === "stored") findBucket(world, bucket)?.uploads.delete(id);
       return outcome;
     },
   };

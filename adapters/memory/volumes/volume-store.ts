@@ -18,7 +18,7 @@ import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../c
 import { listingOf } from "../../shared/volumes/listing.ts";
 import { signParts, storageParts } from "../../shared/volumes/sign-parts.ts";
 import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
-import { livingBucket, type StoredBucket, type StoredBytes, type World } from "../world.ts";
+import { findBucket, type StoredBucket, type StoredBytes, type World } from "../world.ts";
 import type { MemoryStorage } from "./storage-server.ts";
 
 const volumeOf = ({ name, owner, id, createdAt }: StoredBucket): StoredVolume => ({ name, owner, id, createdAt });
@@ -36,7 +36,7 @@ const named = (world: World, owner: AccountId, name: VolumeName): StoredBucket |
 
 /** Returns the bucket of a volume, unless it is deleted. */
 const bucketOf = (world: World, { id, name }: StoredVolume): Result<StoredBucket, NotFound> => {
-  const bucket = livingBucket(world, id);
+  const bucket = findBucket(world, id);
   return bucket === undefined ? err(notFound(`The volume '${name}' does not exist.`)) : ok(bucket);
 };
 

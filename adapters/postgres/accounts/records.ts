@@ -31,7 +31,7 @@ export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
   ).rowCount === 1;
 
 /** Returns a secret that all replicas share. The first replica creates it. */
-export const getOrMakeSecret = async (
+export const getOrCreateSecret = async (
   client: PostgresClient,
   name: string,
   make: () => Promise<string>,

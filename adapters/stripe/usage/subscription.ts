@@ -30,7 +30,7 @@ const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
 export const planOf = ({ price }: Stripe.SubscriptionItem): string | undefined =>
   price.lookup_key ?? price.nickname ?? undefined;
 
-/** Returns the id of the price's product, which names a plan whose price has no name. */
+/** Returns the id of the price's product. If the price has no name, the plan has the name of its product. */
 export const productOf = ({ price }: Stripe.SubscriptionItem): string =>
   typeof price.product === "string" ? price.product : price.product.id;
 

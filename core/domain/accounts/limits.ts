@@ -54,7 +54,7 @@ export const accountLimits = {
 /** Quotas of an account. See `accountLimits` for the defaults. */
 export type AccountLimits = { readonly [K in keyof typeof accountLimits]: number };
 
-/** Deploys in the list of recent deploys. */
+/** How many recent deploys a list may contain. */
 export const deployListLimits = { min: 1, max: 100, default: 20 } as const;
 
 /** Limits of a deploy. Times are in milliseconds. */
@@ -90,13 +90,14 @@ export const cloudDeadlines = {
 /** Limits of a deploy. See `deployLimits` for the defaults and units. */
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
-/** Time for calls that end late after their deadline, and for differences between the clocks of two servers. */
+/** Allows for calls that end after their deadline, and for clock skew between servers. */
 const DEPLOY_SLACK_MS = 15 * 60_000;
 
 /**
- * Returns the maximum duration of a deploy in milliseconds, without its wait for a build of the account. If an older
- * deploy has no outcome, its server probably stopped. The wait has no limit, so a deploy that waits longer also counts
- * as interrupted until its outcome is stored. The deadline of a build also applies to fetching its source.
+ * Returns the maximum duration of a deploy in milliseconds. An older deploy without an outcome counts as interrupted,
+ * because its server probably stopped. The duration excludes the wait for the account's other builds, which has no
+ * limit: a deploy that waits too long counts as interrupted until it stores its outcome. The build deadline counts
+ * twice, because it also applies to fetching the source.
  */
 export const abandonedAfterMs = ({
   buildDeadlineMs,
@@ -110,7 +111,7 @@ export const sessionLimits = {
   lifeMs: 12 * 60 * 60_000,
   /** How long a sign-in link is valid. */
   linkMs: 60_000,
-  /** Interval of the checks that detect the end of a session with an open stream, and the deadline of each check. */
+  /** How often the server checks that the session of an open stream has not ended. Also the deadline of each check. */
   checkMs: 4000,
   /** Maximum number of sessions of an account. */
   perAccount: 100,
@@ -122,9 +123,9 @@ export const sessionLimits = {
 export const fireLimits = {
   /** The delays before the first, second and third retry. */
   retryDelays: [5000, 10_000, 20_000],
-  /** Maximum delay of a fire. The platform skips a fire that is later. */
+  /** Maximum delay of a fire. The platform skips later fires. */
   lateness: 60_000,
-  /** Maximum number of requested fires of a schedule that have not ended. */
+  /** Maximum number of a schedule's unfinished fires that clients requested. */
   requested: 10,
 } as const;
 
@@ -146,7 +147,10 @@ export const secretLimits = {
   count: 100,
   /** Maximum UTF-8 bytes of a value. */
   valueBytes: 64 * KiB,
-  /** Versions of a secret that are kept, in addition to the versions that deployments and kept releases use. */
+  /**
+   * How many of a secret's newest versions are kept. Older versions are kept while deployments or kept releases use
+   * them.
+   */
   versionsKept: 10,
 } as const;
 
@@ -198,8 +202,8 @@ export const costLimits = {
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
 /**
- * Maximum number of incomplete uploads in parts of a volume. One page of a cloud's list can contain that many, so one
- * call suffices to count them.
+ * Maximum number of a volume's incomplete uploads in parts. A cloud lists that many in one page, so one call suffices
+ * to count them.
  */
 export const pendingUploadsMax = 1000;
 

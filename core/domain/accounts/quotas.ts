@@ -1,4 +1,4 @@
-/** The quotas of an account as clients see them, and how much of each the account uses. */
+/** The quotas of an account as clients see them, and how much of each is in use. */
 import { z } from "zod";
 import { effectiveMax } from "../deploy/instances.ts";
 import { type Service, shownTemplate } from "../deploy/service-template.ts";
@@ -28,7 +28,7 @@ const quota = (name: keyof Quotas, used: string) =>
 export const accountUsageSchema = z.object({
   deployments: quota("deployments", "The number of deployments."),
   instances: quota("instances", "The largest `max_instances` of your deployments. 0 counts as the platform's default."),
-  volumes: quota("volumes", "The number of volumes, without deleted ones."),
+  volumes: quota("volumes", "The number of volumes, excluding deleted ones."),
   domains: quota("domains", "The number of custom domains."),
   builds_at_once: quota("builds_at_once", "The number of builds that run on the responding server."),
   uploads_at_once: quota("uploads_at_once", "The number of sources that the responding server is receiving."),
@@ -39,10 +39,10 @@ export const accountUsageSchema = z.object({
   ),
 });
 
-/** The quotas of an account, each with the use that counts against it. */
+/** The quotas of an account, and how much of each is in use. */
 export type AccountUsage = z.output<typeof accountUsageSchema>;
 
-/** Pairs each quota with its use, which may exceed a quota that was lowered. */
+/** Pairs each quota with the amount in use, which may exceed a quota that was lowered. */
 export const accountUsageOf = (limits: AccountLimits, used: Quotas): AccountUsage => {
   const limit = quotasOf(limits);
   const pair = (name: keyof Quotas) => ({ limit: limit[name], used: used[name] });

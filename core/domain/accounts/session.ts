@@ -36,7 +36,9 @@ export const sessionCredentialOf = ({
 }: Principal): SessionCredential | undefined =>
   kind === undefined ? undefined : { kind, id, keyId: kind === "key" ? id : (issuedBy ?? null) };
 
-/** Returns whether the caller may create a sign-in link. With a link, a session could extend itself without end. */
+/**
+ * Returns whether the caller may create a sign-in link. A session may not, because it could extend itself indefinitely.
+ */
 export const mayCreateLink = (principal: Principal): boolean =>
   principal.sessionId === undefined && sessionCredentialOf(principal) !== undefined;
 
@@ -48,8 +50,8 @@ export const sessionExpiry = (now: Instant, credentialExpiry: Instant | undefine
   earlier(plusMillis(now, sessionLimits.lifeMs), credentialExpiry);
 
 /**
- * Returns the ids of the oldest sessions, which must end so that an account with a new session has at most
- * `sessionLimits.perAccount` sessions. A session that the new one replaces does not count, because it ends anyway.
+ * Returns the ids of the sessions, oldest first, that must end to keep an account within `sessionLimits.perAccount`
+ * after it starts a new session. Ignores the session that the new one replaces, because that one ends anyway.
  *
  * @param sessions the account's sessions including the new one, oldest first
  */

@@ -57,7 +57,7 @@ const ROOT = 1;
 
 /**
  * The contents of an archive so far: each file and each folder, including folders that appear only in paths. The limit
- * on entries bounds the memory use.
+ * on entries bounds memory use.
  */
 export class ArchiveContents {
   readonly #limits: ArchiveLimits;

@@ -49,9 +49,8 @@ const declarationOf = (
 });
 
 /**
- * A deploy as the client declares it: the parsed fields, under their domain names. If `env`,
- * `min_instances`, `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan
- * and in a rollback.
+ * A deploy as the client declares it: the parsed fields, under the names that the code uses. If `env`, `min_instances`,
+ * `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan and in a rollback.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
@@ -89,7 +88,9 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-/** Returns an issue for each of these fields that the provider does not support. A client can omit the fields. */
+/**
+ * Returns an issue for each optional field that the provider does not support. The message asks the client to omit it.
+ */
 const omittableIssues = (valid: DeployValues, capabilities: Capabilities): Issue[] =>
   (["min_instances", "health", "idle"] as const).flatMap((field) => {
     const feature = capabilities[field];

@@ -87,12 +87,12 @@ export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): reado
 };
 
 /**
- * Completes the row of a logged deploy if the log lacks the deploy's end: the server stopped, or the entry is not
+ * Completes the row of a deploy whose end is missing from the log, because its server stopped or the entry is not
  * visible yet. For the deployment's last deploy, the platform stores the end. Any other deploy counts as interrupted if
  * it began too long ago.
  *
  * @param last the last deploy of the deployment, as the platform stores it
- * @param abandonedMs the milliseconds after which a deploy without an end was interrupted
+ * @param abandonedMs the milliseconds after which a deploy without an end counts as interrupted
  */
 export const withUnloggedEnd = (
   row: DeployRow,

@@ -88,7 +88,7 @@ const readVariable = (value: unknown): string | SecretReference | readonly Issue
   );
 };
 
-/** Returns the bytes of a value, or of the JSON of a reference. */
+/** Returns the size of a value, or of a reference as JSON, in bytes. */
 const sizeOf = (value: unknown): number => textBytes(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 /** Validates a parsed `env` field. Returns the variables, or no variables if the field has issues. */

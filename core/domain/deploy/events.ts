@@ -75,8 +75,8 @@ export interface DeployOutcome {
 }
 
 /**
- * Returns whether `next` becomes a deployment's last deploy. A deploy that failed because another write came first does
- * not replace the outcome of another deploy, because that deploy may have made the write.
+ * Returns whether `next` becomes a deployment's last deploy. A deploy that lost a write conflict does not replace the
+ * outcome of another deploy, because the other deploy may have won the conflict.
  */
 export const isLastDeploy = (stored: Pick<DeployOutcome, "deployId"> | null, next: DeployOutcome): boolean =>
   stored === null || stored.deployId === next.deployId || !isLost(next);

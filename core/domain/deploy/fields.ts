@@ -168,7 +168,7 @@ const health = jsonField<HealthCheck | null, HealthRequest | null>(readHealth, {
       description: "The path and query of the request.",
     },
     interval: bounded(healthLimits.interval, "Seconds from one check to the next."),
-    timeout: bounded(healthLimits.timeout, "Seconds until a response counts as missing, at most `interval`."),
+    timeout: bounded(healthLimits.timeout, "Seconds to wait for a response, at most `interval`."),
     failures: bounded(healthLimits.failures, "Consecutive failures after which an instance is replaced."),
     host: {
       type: "string",

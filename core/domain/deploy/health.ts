@@ -114,8 +114,8 @@ const adjusted = {
 const adjustedNames = Object.keys(adjusted) as (keyof typeof adjusted)[];
 
 /**
- * Returns the check with each number moved into the provider's range. If the provider requires an interval that exceeds
- * the timeout, raises the interval.
+ * Clamps each number of the check to the provider's range. If the provider requires an interval that exceeds the
+ * timeout, raises the interval.
  */
 export const fitHealth = (check: HealthCheck, { health }: Pick<Capabilities, "health">): HealthCheck => {
   if (!health.supported || health.ranges === undefined) return check;

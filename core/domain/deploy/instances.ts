@@ -39,7 +39,7 @@ export const describeMinimum = ({ minInstances = 0 }: Pick<ServiceSpec, "minInst
     : [`Keeps ${minInstances} ${minInstances === 1 ? "instance" : "instances"} running without requests`];
 
 /**
- * Returns the sum of the minimums of an account's services after a change to one of them.
+ * Returns the total minimum number of instances of an account's services, after a change to one service.
  * @param services all services of the account
  */
 export const sumOfMinimums = (

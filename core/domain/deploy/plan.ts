@@ -96,7 +96,7 @@ const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => [
 const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
-/** Fields whose changes are intentional, because a deploy that omits them keeps their values. */
+/** Fields that keep their values if a deploy omits them. A change to one of them is therefore intentional. */
 const keptIfOmitted: readonly string[] = ["min_instances", "health", "idle"];
 
 /**

@@ -35,7 +35,7 @@ export type DeployReason = keyof typeof deployReasons;
 /** The schema of a reason. */
 export const deployReasonSchema = z.enum(Object.keys(deployReasons) as [DeployReason, ...DeployReason[]]);
 
-/** Returns the meaning of a deploy's end if its last record is unknown. A deploy without a reason succeeded. */
+/** Describes how a deploy ended, for a deploy whose last record is unknown. A deploy without a reason succeeded. */
 export const meaningOfEnd = (reason: DeployReason | null): string =>
   reason === null ? "The deploy succeeded. The log does not contain its last record." : deployReasons[reason];
 

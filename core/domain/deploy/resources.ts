@@ -66,7 +66,7 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** A declared value that was changed to fit the provider or by a policy, as data and as a message. */
+/** A change to a declared value, made by a policy or to fit the provider, as data and as a message. */
 export interface Adjustment {
   /** The wire name. */
   readonly field: string;
@@ -120,10 +120,7 @@ export const explainConcurrency = (wanted: number, fitted: number, cpu: number):
         },
       ];
 
-/**
- * Returns the smallest CPU that permits volumes, if the size with this CPU does not. The result is undefined if the
- * size permits volumes.
- */
+/** Returns the smallest CPU that permits volumes. Returns undefined if the size with the given CPU permits them. */
 export const cpuForMounts = (cpu: number, catalogue: ResourceCatalogue): number | undefined =>
   sizeWith(cpu, catalogue)?.mounts === false ? catalogue.find(({ mounts }) => mounts !== false)?.cpu : undefined;
 

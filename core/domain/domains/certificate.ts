@@ -4,7 +4,7 @@ import type { CustomDomain, DomainStatus } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
 import {
   CHECKED_FAILURES,
-  MAX_ASKED_DELAY_MS,
+  MAX_AUTHORITY_DELAY_MS,
   type Period,
   renewableAt,
   renewalTime,
@@ -17,11 +17,11 @@ export interface RenewalPlan {
   readonly window: Period | null;
   /** When to ask the authority again. */
   readonly askAgainAt: Instant;
-  /** From 0 to less than 1: the point in the window. Stays the same while the window does. */
+  /** The point in the window, from 0 to less than 1. Changes only if the window changes. */
   readonly random: number;
 }
 
-/** The certificate of a host, and the attempts to get the next one. */
+/** The certificate of a host, and the attempts to obtain the next one. */
 export interface HostCertificate {
   readonly host: DomainName;
   /** The validity of the current certificate; null before the first one. */
@@ -33,7 +33,7 @@ export interface HostCertificate {
   readonly failures: number;
   /** Why there was no order, or why the last one failed; null after a success. */
   readonly reason: string | null;
-  /** No order begins earlier; null if nothing delays it. */
+  /** The earliest time of the next attempt; null if nothing delays it. */
   readonly nextAttemptAt: Instant | null;
   /** The earliest next attempt that an authority permits; null if none requires a delay. */
   readonly authorityRetryAt: Instant | null;
@@ -61,8 +61,8 @@ export const isValid = ({ life }: Pick<HostCertificate, "life">, now: Instant): 
 const later = (one: Instant, other: Instant | null): Instant => (other !== null && other > one ? other : one);
 
 /**
- * Returns whether none of the configured authorities issued the certificate, such as after a trial with a test
- * authority.
+ * Returns whether the certificate comes from an authority that is not configured, such as a test authority that the
+ * operator has replaced.
  */
 const isForeign = ({ authority }: HostCertificate, authorities: readonly string[]): boolean =>
   authority !== null && !authorities.includes(authority);
@@ -86,8 +86,8 @@ export const isAdviceDue = (certificate: HostCertificate, authorities: readonly 
   (certificate.renewal === null || certificate.renewal.askAgainAt <= now);
 
 /**
- * Returns the state after a failed attempt. The delay grows with the number of failures. It is not shorter than the
- * delay that the authority requires, which counts up to `MAX_ASKED_DELAY_MS`.
+ * Returns the state after a failed attempt. The delay grows with the number of failures. It is at least the delay that
+ * the authority requires, capped at `MAX_AUTHORITY_DELAY_MS`.
  * @param retryAfterMs null if the authority requires no delay
  */
 export const afterFailure = (
@@ -96,15 +96,16 @@ export const afterFailure = (
   retryAfterMs: number | null,
   now: Instant,
 ): AttemptState => {
-  const authorityRetryAt = retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_ASKED_DELAY_MS));
+  const authorityRetryAt =
+    retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_AUTHORITY_DELAY_MS));
   const nextAttemptAt = later(plusMillis(now, retryDelayMs(failures + 1)), authorityRetryAt);
   return { failures: failures + 1, reason, nextAttemptAt, authorityRetryAt };
 };
 
 /**
- * Returns the state after a check by the owner of the domain found correct records. If the check follows a correction of
- * the records, the next attempt begins immediately. Otherwise, the pause is that after `CHECKED_FAILURES`, because a client
- * may check continuously. A delay that an authority requires remains.
+ * Returns the state after the owner of the domain ran a check that found correct records. If the owner corrected the
+ * records, the next attempt begins immediately. Otherwise, the pause is at most the one after `CHECKED_FAILURES`
+ * failures, because a client may check continuously. The delay that an authority requires still applies.
  */
 export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: boolean): AttemptState => {
   const { failures, reason, nextAttemptAt, authorityRetryAt } = certificate;
@@ -145,7 +146,7 @@ const between = (time: Instant, first: Instant, last: Instant): Instant => {
 
 /**
  * Returns the plan after the authority's advice. Keeps the random point if the window is the same.
- * @param advice null if the authority gave none; the window then remains
+ * @param advice null if the authority gave none; the window then does not change
  */
 export const afterAdvice = (
   known: RenewalPlan | null,
@@ -190,7 +191,7 @@ export interface DomainView {
 
 /**
  * Returns the state of a domain with a certificate. The domain is active only if its DNS records are correct and its
- * certificate is valid. It is pending until it has had a certificate.
+ * certificate is valid. It is pending until it gets its first certificate.
  */
 export const withCertificate = (
   { status, detail }: Pick<CustomDomain, "status" | "detail">,
@@ -209,6 +210,6 @@ export const withCertificate = (
   return { status: "failing", detail: problem };
 };
 
-/** Returns why a host of the platform has no certificate, or no renewal; undefined if no attempt failed. */
+/** Returns why the platform could not obtain or renew the certificate of a host; undefined if no attempt failed. */
 export const hostProblem = (certificate: HostCertificate, now: Instant): string | undefined =>
   certificate.reason === null ? undefined : problemOf(certificate, now);

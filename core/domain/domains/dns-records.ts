@@ -10,18 +10,23 @@ export interface DomainTarget {
   readonly addresses: readonly string[];
   /** The domains under which the platform serves deployments. No account may add them or their subdomains. */
   readonly platformDomains: readonly string[];
-  /** The names of the certificate authorities in CAA records (RFC 8659). Empty if the platform gets no certificates. */
+  /**
+   * The names of the certificate authorities in CAA records (RFC 8659). Empty if the platform does not obtain
+   * certificates.
+   */
   readonly authorities: readonly string[];
 }
 
-/** Returns the domains that no account may add: those of the platform, with the host name to which CNAME records point. */
+/**
+ * Returns the domains that no account may add: the platform's domains, and the host name to which CNAME records point.
+ */
 export const platformDomainsOf = ({ host, platformDomains }: DomainTarget): readonly string[] =>
   host === null ? platformDomains : [...platformDomains, host];
 
-/** Returns the name of the TXT record that proves the ownership of a domain. */
+/** Returns the name of the TXT record that proves ownership of a domain. */
 export const ownershipName = (domain: DomainName): string => `_portside.${domain}`;
 
-/** Returns the TXT record that proves the ownership. */
+/** Returns the TXT record that proves ownership of a domain. */
 export const ownershipRecord = (domain: DomainName, proof: string): DomainRecord => ({
   type: "TXT",
   name: ownershipName(domain),
@@ -58,9 +63,9 @@ export const withParents = (domain: string): readonly string[] => {
 export interface FoundRecords {
   /** The TXT records of `ownershipName`. */
   readonly ownership: readonly string[];
-  /** The A and AAAA records of the domain, after CNAME records. */
+  /** The A and AAAA records of the domain, after following CNAME records. */
   readonly addresses: readonly string[];
-  /** The CAA records of the nearest parent that has some. */
+  /** The CAA records of the domain, or of its nearest parent that has any. */
   readonly caa: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The states of a domain: how a check changes them, and when another account may take a domain over. */
+/** The states of a domain: how a check changes them, and when another account may take over a domain. */
 import { parseInstant, type Timestamp } from "../wire/instant.ts";
 import type { CustomDomain, DomainStatus } from "./domain.ts";
 
@@ -19,7 +19,7 @@ const isEarlier = (time: Timestamp, other: Timestamp | null): boolean => {
 
 /**
  * Returns the domain after a check. A domain that was active never becomes pending again. If the DNS servers do not
- * respond, the status remains. If the domain has the outcome of a check that began later, returns it unchanged.
+ * respond, the status does not change. Returns the domain unchanged if it already has the outcome of a later check.
  *
  * @param checkedAt the time at which the check began
  */
@@ -33,7 +33,7 @@ export const afterCheck = <D extends CustomDomain>(stored: D, outcome: CheckOutc
     : { ...stored, checkedAt, status: afterProblems(status), detail: outcome.problems.join(" ") };
 };
 
-/** Returns the domain for another deployment of its account. The proof of ownership remains valid. */
+/** Returns the domain after a move to another deployment of its account. The proof of ownership remains valid. */
 export const mapTo = <D extends CustomDomain>(stored: D, name: CustomDomain["name"]): D => ({
   ...stored,
   name,
@@ -42,8 +42,8 @@ export const mapTo = <D extends CustomDomain>(stored: D, name: CustomDomain["nam
 
 /**
  * Returns whether an account may take over a domain of another account: DNS must have the proof of the new account, and
- * must no longer have the proof of the current owner. Therefore, a claim without control of the domain cannot block its
- * owner.
+ * must no longer have the proof of the current owner. An account that does not control the domain therefore cannot
+ * block its owner.
  *
  * @param found the TXT records of `ownershipName`
  */

@@ -8,8 +8,8 @@ export type DomainName = string & { readonly [domainBrand]: true };
 
 /**
  * Maximum characters of a domain and of a label, and maximum labels. DNS permits 253 and 63 characters (RFC 1035,
- * section 2.3.4); the name of the record that proves the ownership has 10 characters more than the domain. DNS permits
- * 127 labels, but a check may query each parent for CAA records, and Let's Encrypt issues for 10 labels at most.
+ * section 2.3.4); the name of the ownership record is 10 characters longer than the domain. DNS permits 127 labels, but
+ * a check may query each parent for CAA records, and Let's Encrypt issues for 10 labels at most.
  */
 export const domainLimits = { chars: 243, labelChars: 63, labels: 10 } as const;
 

@@ -19,7 +19,7 @@ export interface CustomDomain {
   readonly owner: AccountId;
   readonly name: DeploymentName;
   readonly status: DomainStatus;
-  /** The state in words: what is missing, or that requests reach the deployment. */
+  /** A sentence about the state: what is missing, or that requests reach the deployment. */
   readonly detail: string;
   readonly createdAt: Timestamp;
   /** The time at which the last check began; null before the first one. */
@@ -62,11 +62,13 @@ export const domainSchema = z
         "succeeded. `failing`: a check succeeded earlier, but the last one found a problem, or the certificate cannot " +
         "be renewed; requests still reach the deployment.",
     }),
-    detail: z.string().meta({ description: "The state in words, with the next step." }),
+    detail: z.string().meta({ description: "A sentence about the state, with the next step." }),
     certificate: z
       .object({ not_after: z.string().meta({ format: "date-time", description: "When the certificate expires." }) })
       .nullable()
-      .meta({ description: "The certificate; null if the domain has none, or the provider gets no certificates." }),
+      .meta({
+        description: "The certificate; null if the domain has none, or if the provider does not manage certificates.",
+      }),
     records: z.array(recordSchema).meta({ description: "The DNS records that the domain needs." }),
     created_at: z.string().meta({ format: "date-time" }),
     checked_at: z
@@ -128,7 +130,7 @@ export const domainLengthProblem = (domain: DomainName, { chars }: Pick<DomainLi
     ? `must have at most ${chars} characters with this provider; this has ${domain.length}`
     : undefined;
 
-/** Returns a message if the deployment has no room for another domain. */
+/** Returns a message if another domain would exceed the deployment's limit. */
 export const deploymentQuotaProblem = (
   own: readonly Pick<CustomDomain, "name">[],
   name: DeploymentName,

@@ -1,9 +1,9 @@
 /**
- * The budget of certificate orders. Authorities limit the certificates of a registered domain per week, for all
- * accounts of the platform together. The budget reserves a part of the limit for renewals, so that new domains cannot
- * cause a certificate to expire. Renewals may also use what new orders leave, because a platform that renews more than
- * the reserve must not lose certificates while the limit has room. The budget limits the new orders of each account, so
- * that one account cannot use up the rest.
+ * The budget of certificate orders. Authorities limit the certificates per registered domain and week, across all
+ * accounts of the platform. The budget reserves a part of the limit for renewals, so that new domains cannot cause a
+ * certificate to expire. Renewals may also use the share that new orders leave unused, so that no certificate expires
+ * while the limit has room. The budget limits the new orders of each account, so that one account cannot use up the
+ * rest.
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
@@ -19,8 +19,8 @@ export interface CertificateOrder {
 }
 
 /**
- * Orders of a registered domain in any period of `windowMs` milliseconds. The defaults divide the 50 certificates per
- * week of Let's Encrypt: https://letsencrypt.org/docs/rate-limits/
+ * Limits on the orders of a registered domain in any period of `windowMs` milliseconds. The defaults divide Let's
+ * Encrypt's limit of 50 certificates per week: https://letsencrypt.org/docs/rate-limits/
  */
 export interface OrderLimits {
   readonly windowMs: number;
@@ -40,7 +40,10 @@ export const orderLimits: OrderLimits = {
   newOrdersPerAccount: 10,
 };
 
-/** Returns the time from which fewer than `max` of the orders are in the window, or undefined if that is so now. */
+/**
+ * Returns the earliest time at which the window contains fewer than `max` of the orders, or undefined if it already
+ * does.
+ */
 const freeAt = (
   orders: readonly CertificateOrder[],
   max: number,
@@ -55,10 +58,10 @@ const freeAt = (
 };
 
 /**
- * Returns undefined if the order is permitted at `order.at`, or the earliest time at which it is permitted if no
- * other order begins. New orders never delay a renewal within the reserve.
+ * Returns undefined if the order is permitted at `order.at`. Otherwise, returns the earliest permitted time, assuming
+ * that no other order begins before then. New orders never delay a renewal within the reserve.
  *
- * @param earlier the earlier orders, including failed ones, because authorities count them, too
+ * @param earlier the earlier orders, including failed ones, because authorities count them too
  */
 export const orderPermittedAt = (
   order: CertificateOrder,

@@ -1,4 +1,4 @@
-/** When a certificate is renewed, and when a failed order is tried again. */
+/** When to renew a certificate, and when to retry a failed order. */
 import { type Instant, millisOf, plusMillis } from "../wire/instant.ts";
 
 /** The validity of a certificate, or the renewal window that its authority suggests (RFC 9773). */
@@ -13,13 +13,13 @@ const millisIn = ({ start, end }: Period): number => millisOf(end) - millisOf(st
 const within = (period: Period, fraction: number): Instant =>
   plusMillis(period.start, Math.round(millisIn(period) * fraction));
 
-/** The fraction of a certificate's life after which it is renewed at the latest. */
+/** The latest time of a renewal, as a fraction of the certificate's life. */
 const USED_LIFE = 2 / 3;
 
 /**
  * Returns when to renew a certificate: at a random point of the suggested window (RFC 9773, section 4.2), or after two
  * thirds of its life if the authority suggests none. Ignores a window that does not end after its start. A renewal is
- * never later than two thirds of the life, so that a late window leaves time for failures.
+ * never later than two thirds of the life, so that there is time to retry even if the window is late.
  *
  * @param random from 0 to less than 1; the caller must keep it while the window stays the same
  * @param suggested undefined if the authority has no renewal information
@@ -32,21 +32,23 @@ export const renewalTime = (life: Period, suggested: Period | undefined, random:
   return latest;
 };
 
-/** The longest pause between a certificate and its renewal, in milliseconds. */
-const RENEWAL_PAUSE_MS = 12 * 60 * 60_000;
+/** How old a certificate must be before its renewal, in milliseconds. A third of its life if that is shorter. */
+const MIN_RENEWAL_AGE_MS = 12 * 60 * 60_000;
 
-/** Returns when a certificate may be renewed. Bad advice from the authority must not use up the budget of orders. */
+/** Returns the earliest time of a renewal, so that bad advice from the authority cannot use up the budget of orders. */
 export const renewableAt = (life: Period): Instant =>
-  plusMillis(life.start, Math.min(RENEWAL_PAUSE_MS, millisIn(life) / 3));
+  plusMillis(life.start, Math.min(MIN_RENEWAL_AGE_MS, millisIn(life) / 3));
 
 /** The delays after failed orders, in milliseconds: they double from the first to the longest. */
 export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as const;
 
-/** The maximum number of failures that count after a check by the owner of the domain. The pause is then 8 minutes. */
+/**
+ * The maximum number of failures that count after the owner of the domain ran a check. Limits the pause to 8 minutes.
+ */
 export const CHECKED_FAILURES = 4;
 
-/** The longest delay that an authority can ask for, in milliseconds: the period of its limits. */
-export const MAX_ASKED_DELAY_MS = 7 * 24 * 60 * 60_000;
+/** The maximum delay that an authority can impose, in milliseconds: the period of its rate limits. */
+export const MAX_AUTHORITY_DELAY_MS = 7 * 24 * 60 * 60_000;
 
 /**
  * Returns the milliseconds to wait after a failed order.

@@ -50,7 +50,8 @@ export async function* followLog(read: ReadPage, options: FollowOptions): AsyncG
     const begun = now();
     const page = await read(since);
     if (signal.aborted) return;
-    // The platform waits for an entry, so a page without entries may take long. This time counts towards the pause.
+    // The platform waits for an entry, so a page without entries may take a long time. This time counts towards the
+    // pause.
     const waited = now() - begun;
     if (page !== undefined) {
       since = page.cursor;

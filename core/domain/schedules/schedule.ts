@@ -100,14 +100,14 @@ export const parseCron = (text: string): CronFields | string => {
   if (weekdays.delete(7)) weekdays.add(0);
   const isAny = (index: number) => (fields[index] as string).startsWith("*");
   const fires: CronFields = { minutes, hours, days, months, weekdays, anyDay: isAny(2), anyWeekday: isAny(4) };
-  return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never occurs: none of these months has this day";
+  return !fires.anyWeekday || dateOccurs(fires) ? fires : "the date never occurs: none of these months has this day";
 };
 
 /** A leap year, so that 29 February is a valid date. */
 const LEAP = 2028;
 
 /** Returns false if no selected month has any of the days, such as 30 February. */
-export const dateEverComes = ({ days, months }: CronFields): boolean =>
+export const dateOccurs = ({ days, months }: CronFields): boolean =>
   [...months].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
 
 /** Returns true for an IANA zone that this runtime supports. Offsets such as `+02:00` are not zones. */

@@ -1,5 +1,5 @@
 /**
- * UTC offsets of an IANA time zone, and the changes of its clocks.
+ * UTC offsets and clock changes of an IANA time zone.
  *
  * Moments are whole seconds since 1970. Offsets are seconds east of UTC. The data is the runtime's copy of the tz
  * database: https://www.iana.org/time-zones

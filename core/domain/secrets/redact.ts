@@ -52,16 +52,16 @@ export class Redactor {
   }
 
   /**
-   * The length of the longest form of a value, in bytes of UTF-8. A caller that truncates text before `redact` must
-   * keep at least this many bytes beyond its limit.
+   * The length of the longest form of any value, in UTF-8 bytes. A caller that truncates text before `redact` must keep
+   * at least this many bytes beyond its limit.
    */
   get longestBytes(): number {
     return this.#forms.reduce((most, form) => Math.max(most, utf8.encode(form).length), 0);
   }
 
   /**
-   * Cuts the text to a number of characters, and replaces the values. Also replaces a value that the cut would divide.
-   * Does not replace forms of fewer than four characters.
+   * Truncates the text to `maxChars` characters, and replaces the values, including one that the truncation would
+   * split. Does not replace forms of fewer than four characters.
    */
   redact(text: string, maxChars: number): string {
     let [redacted, at] = ["", 0];
@@ -72,7 +72,7 @@ export class Redactor {
     return redacted + text.slice(at, Math.max(at, maxChars));
   }
 
-  /** Returns where the text contains a form that starts before the limit, in order. */
+  /** Returns the ranges of all forms that start before the limit, in order. */
   #rangesIn(text: string, maxChars: number): readonly Range[] {
     const ranges: Range[] = [];
     for (const form of this.#forms) {

@@ -29,9 +29,7 @@ export const newestVersion = ({ versions }: StoredSecret): number =>
 /** The digest of a value, as JSON Schema. */
 export const digestShape = { pattern: "^hmac:[0-9a-f]{32}$" } as const;
 
-/**
- * Parses the value of a secret. An issue must not contain the value, so it names the rule and the size only.
- */
+/** Parses the value of a secret. An issue must not contain the value, so it states only the rule and the size. */
 export const parseSecretValue = (raw: unknown): Result<string, readonly Issue[]> => {
   const fail = (message: string, type: Issue["type"]) => err([issue([], message, type)]);
   if (raw === undefined) return fail("is required", "missing");

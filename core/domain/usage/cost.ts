@@ -21,9 +21,8 @@ export const usageFilterOf = ({ from, to }: Period): string =>
   `timestamp>="${timestampOf(from)}" AND timestamp<"${timestampOf(to)}" AND ${USAGE_FILTER}`;
 
 /**
- * Returns whether the log still covers the whole period. Entries expire after `retentionDays`, so a deployment that is
- * younger than that has lost no entries. If `deployment` is undefined (deleted), assumes that it existed during the
- * whole period.
+ * Returns whether the log still covers the whole period. Entries expire after `retentionDays`, so a younger deployment
+ * has lost no entries. If `deployment` is undefined (deleted), assumes that it existed during the whole period.
  */
 export const isComplete = (
   period: Pick<Period, "from">,
@@ -54,7 +53,7 @@ const containsDay = ({ from, to }: Period, day: string): boolean => {
   return whole.from >= from && whole.to <= to;
 };
 
-/** The range of the logs that a report of costs reads. */
+/** The logs that a cost report reads. */
 export interface CostSource {
   /** Must not end in the future. */
   readonly period: Pick<Period, "from" | "to">;
@@ -78,7 +77,7 @@ export const coversPeriod = (source: CostSource): boolean => covers(source, sour
 export const coversDay = (source: CostSource, day: string): boolean =>
   containsDay(source.period, day) && covers(source, periodOfDay(day));
 
-/** The groups by which the platform charges for infrastructure. */
+/** The keys that group the charges for infrastructure. */
 export type ChargeKey = "day" | "deployment";
 
 /** A charge for infrastructure. */
@@ -149,11 +148,11 @@ export const costReportSchema = z
             .nullable()
             .meta({
               description:
-                "The day (`YYYY-MM-DD`, UTC), deployment, user, chat or model. Null if a line or a charge names none.",
+                "The day (`YYYY-MM-DD`, UTC), deployment, user, chat or model. Null for lines and charges that lack it.",
               examples: ["2026-01-31"],
             }),
           complete: z.boolean().meta({
-            description: "False if costs of the group may be missing. A day that is not over is not complete.",
+            description: "False if costs of the group may be missing. The current day is always incomplete.",
           }),
           ...sumShape,
         }),

@@ -13,9 +13,7 @@ export const zero: Decimal = { digits: 0n, scale: 0 };
 /** https://www.rfc-editor.org/rfc/rfc8259#section-6 */
 const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/**
- * Maximum number of digits. No amount of money needs more, and without a bound, `1e999999999` would exhaust the memory.
- */
+/** Maximum number of digits. No amount of money needs more, and without a bound, `1e999999999` would exhaust memory. */
 const MAX_DIGITS = 100;
 
 /** Parses a JSON number exactly. Returns undefined if it is malformed or needs more than 100 digits. */
@@ -28,7 +26,7 @@ export const parseDecimal = (text: string): Decimal | undefined => {
   return shift >= 0 ? { digits: digits * 10n ** BigInt(shift), scale: 0 } : { digits, scale: -shift };
 };
 
-/** Returns the digits of a number at another scale, which must not be smaller. */
+/** Returns the digits of a number at a different scale, which must not be smaller. */
 const digitsAt = ({ digits, scale }: Decimal, wanted: number): bigint =>
   wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale);
 

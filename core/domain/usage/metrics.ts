@@ -86,7 +86,10 @@ export const windowOf = (
 /** A rollup, as counters or as rendered text, with the start of its minute in seconds since 1970. */
 export type MinuteRollup = readonly [minute: number, rollup: Rollup | string];
 
-/** The milliseconds for which the platform observed deployments, and a time in that step, in seconds since 1970. */
+/**
+ * A time in a step, in seconds since 1970, and the milliseconds in that step for which the platform observed
+ * deployments.
+ */
 export type ObservedTime = readonly [second: number, millis: number];
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Rollups. A rollup has counters for the activity of a deployment within one minute. The sum of the rollups of several
- * minutes, or of several engines, is a rollup too.
+ * Rollups: counters for the activity of a deployment within one minute. The sum of rollups, of several minutes or
+ * engines, is also a rollup.
  */
 
 /** The length of the period of a stored rollup, in seconds. */
@@ -68,7 +68,7 @@ export const countColdStart = (rollup: Rollup, count = 1): void => add(rollup, C
 /** Counts the time for which the platform observed a deployment. */
 export const countObserved = (rollup: Rollup, millis: number): void => add(rollup, OBSERVED, Math.round(millis));
 
-/** The use of one instance during some milliseconds. */
+/** The resources that an instance used in a period. */
 export interface InstanceUse {
   readonly millis: number;
   readonly memoryBytes: number;
@@ -81,7 +81,7 @@ export const countInstance = (rollup: Rollup, { millis, memoryBytes, cpuMillis }
   add(rollup, CPU, Math.round(cpuMillis));
 };
 
-/** Adds a rollup to another one. */
+/** Adds the counters of `from` to `to`. */
 export const addRollup = (to: Rollup, from: Rollup): void => {
   for (let index = 0; index < SIZE; index++) add(to, index, from[index] ?? 0);
 };
@@ -98,7 +98,7 @@ export const renderRollup = (rollup: Rollup): string => {
 };
 
 /**
- * Adds a rendered rollup to another one. Ignores pairs that are not valid, so that a damaged row does not hide others.
+ * Adds the counters of a rendered rollup to `to`. Ignores invalid pairs, so that a damaged row does not hide others.
  * Creates no arrays, because a request for metrics reads thousands of rollups.
  */
 export const addRendered = (to: Rollup, text: string): void => {

@@ -14,7 +14,7 @@ export interface Mount {
   readonly subPath?: string;
 }
 
-/** A mount with the bucket of its volume, as a platform needs it. */
+/** A mount with the bucket of its volume. */
 export interface BoundMount extends Mount {
   readonly bucket: string;
 }

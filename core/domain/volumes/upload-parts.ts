@@ -55,7 +55,7 @@ export const storedTag = ({ number, length }: PartRange, stored: readonly Stored
 export const uploadExpiry = (startedAt: Instant): Instant => plusMillis(startedAt, uploadHours * 3_600_000);
 
 /**
- * Returns a message if a volume may have no further upload in parts.
+ * Returns a message if a volume has too many incomplete uploads in parts to begin another one.
  * @param pending the number of the volume's incomplete uploads
  * @param hours the capability `volumes.incomplete_upload_hours`
  */

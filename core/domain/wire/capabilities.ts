@@ -24,10 +24,12 @@ const healthFeature = z.discriminatedUnion("supported", [
         interval_margin: z
           .int()
           .exactOptional()
-          .meta({ description: "The seconds by which `interval` must at least exceed `timeout`. Absent: 0." }),
+          .meta({ description: "The minimum seconds by which `interval` must exceed `timeout`. Absent: 0." }),
       })
       .exactOptional()
-      .meta({ description: "The provider's ranges. Values outside them are adjusted. Absent: the declared values." }),
+      .meta({
+        description: "The provider's ranges, to which values are adjusted. Absent: every valid value is supported.",
+      }),
     http1_only: z
       .boolean()
       .exactOptional()
@@ -43,7 +45,7 @@ const healthFeature = z.discriminatedUnion("supported", [
  */
 export type Feature = z.output<typeof feature>;
 
-/** Returns the capabilities `metrics` of a provider that supports either all series or none. */
+/** Returns the `metrics` capabilities of a provider that supports either all series or none. */
 export const metricsWith = (one: Feature, retentionDays: number) => ({
   requests: one,
   latency: one,
@@ -213,7 +215,7 @@ export const withFormerNames = (capabilities: Capabilities): AnsweredCapabilitie
   return { ...capabilities, volumes: { ...volumes, ...former } };
 };
 
-/** Converts deadlines from the milliseconds of the limits to the seconds of the capabilities. */
+/** Converts deadlines from milliseconds, as in the limits, to seconds, as in the capabilities. */
 export const deadlinesIn = (
   limits: Pick<DeployLimits, "buildDeadlineMs" | "listenDeadlineMs" | "rolloutDeadlineMs">,
 ): Capabilities["deadlines"] => ({

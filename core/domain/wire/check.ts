@@ -22,10 +22,10 @@ const finding =
 /** Returns a finding for a condition that holds. */
 export const pass: (what: string, words: string) => Finding = finding("ok");
 
-/** Returns a finding for a condition that does not hold and that the platform does not require. */
+/** Returns a finding for an optional condition that does not hold. */
 export const warn = finding("warning");
 
-/** Returns a finding for a condition that does not hold and that the platform requires. */
+/** Returns a finding for a required condition that does not hold. */
 export const fail = finding("missing");
 
 /** Returns a message that lists the missing requirements with their fixes, or undefined if none is missing. */

@@ -382,7 +382,7 @@ export const setSecretFields = {
   }),
   redeploy: booleanField(
     true,
-    "Whether deployments that use the secret without a fixed version, and have an older version, get the newest one now.",
+    "Whether to redeploy the deployments that use the secret without a fixed version, so that they get the newest one.",
   ),
 } as const;
 
@@ -395,7 +395,7 @@ const optionalVersion = parsedField<number | null, number | null>(
       : err([issue([], "must be the number of a version, such as 2", "int_parsing")]);
   },
   {
-    description: "The version to delete; defaults to the secret with all its versions.",
+    description: "The version to delete. Omit it to delete the secret with all its versions.",
     examples: [2],
     type: ["integer", "null"],
     minimum: 1,

@@ -22,7 +22,7 @@ export interface CredentialHeaders {
 
 /**
  * Authenticates a request. The API key takes precedence, because a proxy in front of Portside may use `Authorization`
- * itself. A session comes last, because a browser adds its cookie to requests with another credential.
+ * itself. A session comes last, because a browser also sends its cookie with requests that have a different credential.
  */
 export const authenticate = (
   context: Context,

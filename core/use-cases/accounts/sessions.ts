@@ -43,16 +43,14 @@ export interface SignedIn {
   readonly cookie: string;
   readonly request_token: string;
   readonly expires_at: Timestamp;
-  /** The life of the session in milliseconds. */
+  /** The lifetime of the session in milliseconds. */
   readonly lifeMs: number;
 }
 
 const sessionsOf = ({ ports }: Context): Result<Sessions, Unsupported> => {
   const { sessions } = ports.identity;
   return sessions === undefined
-    ? err(
-        unsupported("This platform keeps no sessions of the console. Sign in to the application that embeds the API."),
-      )
+    ? err(unsupported("This platform has no console sessions. Sign in to the application that embeds the API."))
     : ok(sessions);
 };
 
@@ -99,7 +97,7 @@ const principalOfKey = (
 
 type ReplacedSession = Pick<Session, "account" | "id">;
 
-/** Returns the session that a new session replaces; undefined if it has ended already. */
+/** Returns the session that a new session replaces; undefined if it has already ended. */
 const findReplaced = (
   sessions: Sessions,
   secrets: SessionSecrets | undefined,

@@ -5,7 +5,7 @@ import { type RateLimited, rateLimited } from "../../errors.ts";
 import type { Clock } from "../../ports/system.ts";
 import { err, ok, type Result } from "../../result.ts";
 
-/** The maximum number of addresses in memory. The counter then forgets the address with the oldest attempt. */
+/** The maximum number of addresses in memory. Beyond it, the counter drops the address with the oldest attempt. */
 const ADDRESSES = 10_000;
 
 export class SignInCounter {
@@ -34,7 +34,7 @@ export class SignInCounter {
   /** Undoes the count of an attempt. The caller must do this unless the attempt failed because its key is invalid. */
   forgive(address: string): void {
     const bucket = this.#buckets.get(address);
-    // A forgotten address has no attempts.
+    // The counter may have dropped the address.
     if (bucket === undefined) return;
     this.#store(address, returnToken(bucket, sessionLimits.signInsPerMinute, this.#clock.now()));
   }

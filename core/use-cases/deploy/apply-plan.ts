@@ -26,7 +26,7 @@ export const findAuthor = async ({ ports, principal }: RunContext): Promise<Rele
   return authorOf(principal, keys.unwrapOr([]));
 };
 
-/** Creates the missing volumes, rolls the image out and sets the schedule. The caller must hold the rollout permit. */
+/** Creates the missing volumes, rolls out the image and sets the schedule. The caller must hold the rollout permit. */
 export const applyPlan = async (
   context: RunContext,
   plan: DeployPlan,

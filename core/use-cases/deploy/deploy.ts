@@ -61,7 +61,7 @@ export const resumeDeploy = useCase({
   run: ({ input: { after } }, run): Result<{ run: DeployRun; after: number }, never> => ok({ run, after }),
 });
 
-/** Yields a deploy's records. An error of `resume` is the only item. */
+/** Yields a deploy's records. If `resume` fails, yields only the error. */
 export async function* followDeploy(
   resume: (options: CallOptions) => ResultAsync<{ run: DeployRun; after: number }, ControlPlaneError>,
   options: CallOptions,

@@ -27,7 +27,7 @@ import type { RunningDeploy } from "./running-deploy.ts";
 /** How far the clock of a store may be behind the clock of this process, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** The timeout of the search for the last deploy's entry. Without the entry, the message is the meaning of the reason. */
+/** The timeout of the search for the last deploy's entry. Without the entry, the message describes the reason. */
 const REPORT_TIMEOUT_MS = 2000;
 
 type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last_deploy"]>];
@@ -35,7 +35,10 @@ type LastDeployOf = [service: DeploymentName, last: NonNullable<Deployment["last
 /** The longest time, in milliseconds, until a log entry becomes visible. */
 const LATEST_ENTRY_MS = 60 * 60_000;
 
-/** Searches the log for the last record of a deploy that has ended. The log may be unavailable or have expired. */
+/**
+ * Searches the log for the last record of a deploy that has ended. The log may be unavailable, or the record may have
+ * expired.
+ */
 const searchReport = async (
   { context, principal, options }: Caller,
   ...[service, { deploy_id, finished_at, reason }]: LastDeployOf
@@ -49,7 +52,7 @@ const searchReport = async (
   const query = { filter: filter.value, limit: 1, timeoutMs: REPORT_TIMEOUT_MS };
   const since = before(plusMillis(endedAt, -CLOCK_SKEW_MS));
   const found = await context.ports.provider.logs.after({ owner: principal.account, service }, since, query, options);
-  // The message of a success states that the log lacks the record. Without a complete search, this is unknown.
+  // For a success, `reportOfReason` states that the log lacks the record. Only a complete search can tell.
   const unread = reason === null ? noReport : reportOfReason(reason);
   if (found.isErr()) return { report: unread, isFinal: false };
   const [entry] = found.value.entries;
@@ -109,7 +112,7 @@ const findInstances = (
   return listed.orElse(nullIfUnavailable(caller, service, "the instances of a deployment could not be listed"));
 };
 
-/** Returns why the host of the deployment's URL has no certificate or no renewal, if the platform orders it. */
+/** Returns why the platform could not obtain or renew the certificate of the deployment's host, if it orders one. */
 const findCertificateProblem = (
   { context }: Caller,
   { url, owner }: Service,

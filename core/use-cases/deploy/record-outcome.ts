@@ -8,7 +8,7 @@ import type { RunContext } from "./phase.ts";
 /**
  * Persists the current status of a deploy.
  *
- * The process may be killed between the two writes. Therefore, it writes a final status to the log first, and any other
+ * The process may be killed between the two writes. Therefore, a final status goes to the log first, and any other
  * status to `lastDeploy` first. If the log then lacks the final status, `lastDeploy` is still unfinished, and the next
  * server writes the missing entry.
  */

@@ -9,7 +9,7 @@ import type { RolledOut } from "./roll-out.ts";
 
 /**
  * Sets the schedule of the plan. If the plan has no schedule, every update removes the service's schedule, even if the
- * current template has no schedule: the server may have stopped an earlier deploy between its rollout and this phase.
+ * current template has none. An earlier deploy may have been interrupted between its rollout and this phase.
  */
 export const setSchedule = async (
   { ports, settings: { deployLimits: limits }, run }: RunContext,

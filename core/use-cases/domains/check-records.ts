@@ -26,7 +26,7 @@ const addressesOf = ({ dns }: DomainPorts, name: string, options: LookupOptions)
     return ok([...(yield* v4), ...(yield* v6)]);
   });
 
-/** Returns the CAA records of the nearest parent that has some (RFC 8659, section 3). */
+/** Returns the CAA records of the domain, or of its nearest parent that has any (RFC 8659, section 3). */
 const nearestCaa = ({ dns }: DomainPorts, domain: string, options: LookupOptions): Records =>
   safeTry(async function* () {
     for (const name of withParents(domain)) {
@@ -92,8 +92,8 @@ export const targetOf = (
   managed === undefined ? okAsync(target) : managed.hostFor(domain, options).map((host) => ({ ...target, host }));
 
 /**
- * Fails if the platform cannot find its own addresses, or has too many lookups. DNS servers of the domain that do not
- * respond are an outcome.
+ * Fails if the platform cannot find its own addresses, or has too many lookups. Succeeds with the outcome `no_response`
+ * if the DNS servers of the domain do not respond.
  */
 export const checkRecords = (
   ports: DomainPorts,

@@ -46,7 +46,7 @@ const portsOf = ({ context }: Caller): Result<DomainPorts, ControlPlaneError> =>
     : ok(domains);
 };
 
-/** Returns the records that prove the ownership and send requests to the platform. */
+/** Returns the records that prove ownership and send requests to the platform. */
 const recordsOf = (ports: DomainPorts, stored: CustomDomain, options: CallOptions): Outcome<readonly DomainRecord[]> =>
   safeTry(async function* () {
     const { domain, owner } = stored;
@@ -89,11 +89,11 @@ const findOwn = (caller: Caller, { store }: DomainPorts, domain: DomainName): Ou
         : ok(found),
     );
 
-/** The maximum number of times that a change of a domain starts again after a concurrent change. */
+/** The maximum number of times to retry a change of a domain after a concurrent change. */
 const MAX_RETRIES = 5;
 
 /**
- * Changes the account's domain. After a concurrent change, such as that of a check, reads the domain and calls `change`
+ * Changes the account's domain. After a concurrent change, such as by a check, reads the domain and calls `change`
  * again. Fails with `not_found` if the account no longer has the domain.
  */
 const changeOwn = <T>(
@@ -109,7 +109,7 @@ const changeOwn = <T>(
     }
   });
 
-/** Changes the failures of the domain's certificate. Does nothing if there was none. */
+/** Changes the recorded failures of the domain's certificate. Does nothing if no attempt failed. */
 const changeFailures = (
   { certificates }: DomainPorts,
   domain: DomainName,
@@ -121,7 +121,7 @@ const changeFailures = (
         .changeAttempt(domain, (found) => (found.reason === null ? null : change(found)))
         .map(() => undefined);
 
-/** Fails if the deployment has no room for another domain, or the account no room for a new one. */
+/** Fails if another domain would exceed the deployment's limit, or a new one the account's quota. */
 const checkQuotas = (
   { context, principal, options }: Caller,
   { store, limits }: DomainPorts,
@@ -137,7 +137,7 @@ const checkQuotas = (
   });
 };
 
-/** Fails with `conflict` unless DNS shows that the account, and not the present owner, controls the domain. */
+/** Fails with `conflict` unless DNS shows that the account, and not the current owner, controls the domain. */
 const checkTakeOver = (
   { principal, options }: Caller,
   { store, dns }: DomainPorts,
@@ -147,7 +147,7 @@ const checkTakeOver = (
     const { domain, owner } = stored;
     const next = yield* await store.proof(principal.account, domain, options);
     const present = yield* await store.proof(owner, domain, options);
-    // Servers that do not respond prove nothing. The caller still needs the record for its proof.
+    // Treat no response as no proof. The error then tells the caller which record to create.
     const found = (await dns.resolve(ownershipName(domain), "TXT", options)).unwrapOr([]);
     return mayTakeOver(found, { present, next })
       ? ok(undefined)
@@ -191,8 +191,8 @@ export const addDomain = useCase({
     return problem === undefined ? ok({}) : err([issue(["domain"], problem, "value_error")]);
   },
   requires: customDomains,
-  // One change per account at a time, so that concurrent requests cannot exceed the quota, and so that a deletion of
-  // the deployment does not miss a new domain.
+  // One change per account at a time. Concurrent requests therefore cannot exceed the quota, and the deletion of a
+  // deployment cannot miss a new domain.
   run: (call) => call.context.domains.run(call.principal.account, () => add(call, call.input.domain, call.input.name)),
 });
 
@@ -263,7 +263,7 @@ export const detachDomains = (caller: Caller, name: DeploymentName, remove: () =
           domains.store.remove(domain, stored, options).map(() => stored),
         );
         if (removed.isOk()) detached.push(removed.value);
-        // Otherwise, the domain was removed meanwhile, or another account has taken it over.
+        // Otherwise, the domain was removed in the meantime, or another account has taken it over.
         else if (removed.error.kind !== "not_found") return err(removed.error);
       }
       return remove();

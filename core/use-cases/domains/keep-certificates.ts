@@ -1,4 +1,4 @@
-/** Orders and renews the certificates of all hosts, for as long as the host of the control plane runs. */
+/** Orders and renews the certificates of all hosts while the host of the control plane runs. */
 import {
   afterAdvice,
   type HostCertificate,
@@ -16,7 +16,7 @@ import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import { CertificateOrders, type KeeperDeps } from "./order-certificate.ts";
 
-/** The default pause between looks for hosts that need a certificate, in milliseconds. */
+/** The default interval between searches for hosts that need a certificate, in milliseconds. */
 const LOOK_MS = 5000;
 
 /** The maximum number of concurrent orders and requests for advice. */
@@ -37,7 +37,9 @@ class CertificateKeeper {
   readonly #orders: CertificateOrders;
   /** The hosts with a running task. A host has at most one order at a time. */
   readonly #running = new Map<DomainName, Promise<void>>();
-  /** The hosts whose last task failed because of the platform itself. A restart may forget them. */
+  /**
+   * The hosts whose last task failed because of the platform itself. In memory only, because a restart may retry them.
+   */
   readonly #heldUntil = new Map<DomainName, Instant>();
 
   constructor(deps: KeeperDeps) {
@@ -50,7 +52,7 @@ class CertificateKeeper {
     while (!signal.aborted) {
       const looked = await catchBugs(() => this.#look());
       if (looked.isErr()) logger.error("could not look for certificates to order", { cause: looked.error });
-      // A task that ends makes room for another one.
+      // At the limit, also wake up when a task ends, because another one can then start.
       const woken = new AbortController();
       const pause = clock.sleep(lookMs, AbortSignal.any([signal, woken.signal]));
       await Promise.race([pause, ...(this.#running.size < MAX_CONCURRENT ? [] : this.#running.values())]);
@@ -75,7 +77,7 @@ class CertificateKeeper {
           this.#startDue(wanted, known.get(wanted.host) ?? withoutCertificate(wanted.host));
           known.delete(wanted.host);
         }
-        // An unused certificate stays until it expires, so that a domain that returns needs no order.
+        // Keep an unused certificate until it expires, so that its domain needs no order if it is added again.
         for (const { host, ...rest } of known.values())
           if (!isValid(rest, this.#now) && !this.#running.has(host)) yield* await store.remove(host);
         return ok(undefined);
@@ -105,7 +107,9 @@ class CertificateKeeper {
     this.#running.set(host, run());
   }
 
-  /** Stores when to ask again even if the authority gives no advice, so that a restart does not ask for all hosts. */
+  /**
+   * Stores when to ask again even if the authority gives no advice. Otherwise, each restart would ask for all hosts.
+   */
   #askForAdvice({ host, authority: name, renewal }: HostCertificate): ResultAsync<void, ControlPlaneError> {
     const { certificates, options } = this.#deps;
     const { store, authorities } = certificates;
@@ -123,7 +127,10 @@ class CertificateKeeper {
   }
 }
 
-/** Keeps the certificates until the signal aborts. Does nothing if the provider gets no certificates. */
+/**
+ * Orders and renews certificates until the signal aborts. Does nothing if Portside does not order the provider's
+ * certificates.
+ */
 export const keepCertificates = async (context: Context, keep: KeepOptions): Promise<void> => {
   const { domains } = context.ports.provider;
   if (domains?.certificates === undefined) return;

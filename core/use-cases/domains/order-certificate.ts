@@ -24,11 +24,11 @@ export interface KeeperDeps {
   readonly options: CallOptions;
 }
 
-/** Why a host gets no certificate now. */
+/** Why a host does not get a certificate now. */
 interface Refusal {
   readonly kind: "refused";
   readonly message: string;
-  /** The milliseconds after which the authority permits another order; null if it does not say. */
+  /** The milliseconds after which the authority permits another order; null if it specifies no delay. */
   readonly retryAfterMs: number | null;
 }
 
@@ -38,10 +38,10 @@ type Issued =
   /** The account lost the host during the order. */
   | { readonly kind: "unwanted" };
 
-/** An attempt to get a certificate. */
+/** An attempt to obtain a certificate. */
 interface Attempt {
   readonly wanted: CertificateHost;
-  /** The present certificate, and its chain. */
+  /** The current certificate, and its chain. */
   readonly certificate: HostCertificate;
   readonly chain: string | null;
   /** The key of the next certificate. */
@@ -164,7 +164,7 @@ export class CertificateOrders {
     return { order: { account, registeredDomain, kind: isValid(certificate, at) ? "renewal" : "new", at } };
   }
 
-  /** Returns whether an authority can continue the order, which the budget contains already. */
+  /** Returns whether an authority can continue the order, which the budget already counts. */
   #continues(begun: BegunOrder | null): boolean {
     return this.#deps.certificates.authorities.some(({ name }) => name === begun?.authority);
   }
@@ -188,8 +188,8 @@ export class CertificateOrders {
   }
 
   /**
-   * Stores the end of an attempt, unless the account has lost the host; then returns null. Uses the stored state,
-   * because a check by the owner may have ended the earlier failures during the attempt.
+   * Stores the end of an attempt. Returns null and stores nothing if the account has lost the host. Uses the stored
+   * state, because a check by the owner may have reset the failures during the attempt.
    */
   #changeAttempt(
     { host, account }: CertificateHost,
@@ -226,7 +226,7 @@ export class CertificateOrders {
     );
   }
 
-  /** Returns whether the account still has the host. Another account may have taken the domain over during an order. */
+  /** Returns whether the account still has the host. Another account may have taken over the domain during an order. */
   #isWanted({ host, account }: CertificateHost): ResultAsync<boolean, Unavailable> {
     return this.#deps.certificates.store.accountOf(host).map((owner) => owner === account);
   }
@@ -241,7 +241,7 @@ export class CertificateOrders {
       key,
       order,
       responder: certificates.responder,
-      // Another authority does not know the certificate.
+      // Only the authority that issued the certificate knows it.
       replaces: certificate.authority === authority.name ? (chain ?? undefined) : undefined,
       started: (url: string) => {
         const counted = url === order ? null : reservation;
@@ -259,8 +259,8 @@ export class CertificateOrders {
   }
 
   /**
-   * Returns whether no other authority may be asked after a failure. Forgets the order if the authority has ended it, but
-   * keeps that of another authority. Fails if the keeper stops.
+   * Returns true if the attempt must not continue with another authority after a failure. Deletes the stored order if
+   * this authority has ended it, but keeps an order at another authority. Fails if the keeper stops.
    */
   #endsAttempt(
     { host }: CertificateHost,

@@ -16,8 +16,8 @@ export class OrderReservations {
   readonly #store: CertificateStore;
   readonly #open = new Set<Reservation>();
   /**
-   * Held by a registered domain's reservation and by its start. Otherwise, an order that starts while another attempt
-   * reads the stored orders would be missing from both the stored orders and the open reservations.
+   * Held while an order of a registered domain is reserved or started. Otherwise, an order that starts while another
+   * attempt reads the stored orders would be missing from both the stored orders and the open reservations.
    */
   readonly #turns = new KeyedSemaphore(1);
 
@@ -25,7 +25,10 @@ export class OrderReservations {
     this.#store = store;
   }
 
-  /** Reserves an order, unless the attempt has one. Returns when the budget permits it; undefined if it is reserved. */
+  /**
+   * Reserves an order, unless the attempt has a reservation. Returns undefined if the order is reserved, and otherwise
+   * the time at which the budget permits it.
+   */
   reserve(reservation: Reservation): ResultAsync<Instant | undefined, Unavailable> {
     if (this.#open.has(reservation)) return okAsync(undefined);
     const { order } = reservation;
@@ -41,7 +44,7 @@ export class OrderReservations {
 
   /**
    * Stores the start of an order. The attempt needs another reservation for its next order.
-   * @param counted null if the store has counted the order already
+   * @param counted null if the store has already counted the order
    */
   start(host: DomainName, begun: BegunOrder, counted: Reservation | null): ResultAsync<void, Unavailable> {
     if (counted === null) return this.#store.startOrder(host, begun, null);
@@ -57,7 +60,7 @@ export class OrderReservations {
     return new ResultAsync(this.#turns.run(registeredDomain, work));
   }
 
-  /** Runs an attempt. Afterwards, releases its reservation, also if the attempt fails or throws. */
+  /** Runs an attempt. Afterwards, releases its reservation, even if the attempt fails or throws. */
   releaseAfter<T, E>(reservation: Reservation, attempt: () => ResultAsync<T, E>): ResultAsync<T, E> {
     const run = async () => {
       try {

@@ -31,10 +31,10 @@ export class HeldReads {
   readonly #permits: KeyedSemaphore;
   readonly #closing = new AbortController();
 
-  /** @param atOnce the maximum number of requests of an account that wait */
-  constructor(clock: Clock, atOnce: number) {
+  /** @param maxWaiting the maximum number of requests of an account that wait */
+  constructor(clock: Clock, maxWaiting: number) {
     this.#clock = clock;
-    this.#permits = new KeyedSemaphore(atOnce);
+    this.#permits = new KeyedSemaphore(maxWaiting);
   }
 
   /** Returns true if a request of the account may wait. */

@@ -49,7 +49,7 @@ export const checkSearch = (
   return ok({ filter: filter.value, since: since ?? undefined, until: until ?? undefined });
 };
 
-/** Returns the maximum time of the entries that a search may return. Undefined if new entries appear immediately. */
+/** Returns the latest time of an entry that a search may return. Undefined if new entries appear immediately. */
 export const settledUntil = ({ ports }: Context): Instant | undefined => {
   const settle = ports.provider.capabilities.logs.settle_seconds * 1000;
   return settle === 0 ? undefined : plusMillis(ports.clock.now(), -settle);

@@ -28,7 +28,7 @@ type Input = Omit<Values<typeof logsFields>, "since" | "until"> & PageRange & { 
 /** A page that `logPageOf` has not formatted yet. */
 type Part = PagePart & {
   readonly pollAfterMs?: number | undefined;
-  /** True if the log may have no entries. Then the deployment may not exist. */
+  /** True if the log may have no entries. The deployment might then not exist. */
   readonly isBlank: boolean;
 };
 

@@ -47,7 +47,7 @@ export class KeyedSemaphore {
     return this.isAvailable(key) ? this.#runWith(this.acquire(key), work) : undefined;
   }
 
-  /** Runs `work` with a permit, after it waits for the permit. */
+  /** Waits for a permit, then runs `work`. */
   run<T>(key: string, work: () => PromiseLike<T>): Promise<T> {
     return this.#runWith(this.acquire(key), work);
   }

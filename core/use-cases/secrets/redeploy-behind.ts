@@ -65,7 +65,10 @@ const startOne = (
   return run;
 };
 
-/** Removes the record when all redeploys have ended. Keeps the record if this process is closing, which ends them. */
+/**
+ * Removes the record when all redeploys have ended. Keeps the record if this process is closing, because closing ends
+ * the redeploys early.
+ */
 const endAfter = async (
   { context }: Caller,
   store: SecretStore,
@@ -75,7 +78,7 @@ const endAfter = async (
   await Promise.all(runs.map((run) => run.settled));
   if (context.deploys.isClosing) return;
   const ended = await catchBugs<void, ControlPlaneError>(async () => store.endRedeploys(pending));
-  // The record remains, so the next start looks for deployments that are behind.
+  // The record remains, so the next server looks for deployments that are still behind.
   if (ended.isErr()) context.ports.logger.warn("could not record the end of redeploys", { error: ended.error });
 };
 

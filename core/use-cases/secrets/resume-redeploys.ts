@@ -1,4 +1,4 @@
-/** Starts the redeploys for new values of secrets that an earlier process has not finished. */
+/** Starts the redeploys for changed secrets that an earlier process did not finish. */
 import { platformAuthor } from "../../domain/deploy/releases/release.ts";
 import type { PendingRedeploys } from "../../domain/secrets/redeploys.ts";
 import type { ControlPlaneError } from "../../errors.ts";
@@ -10,7 +10,7 @@ import type { Context } from "../pipeline/context.ts";
 import type { Caller } from "../pipeline/use-case.ts";
 import { redeployBehind } from "./redeploy-behind.ts";
 
-/** The platform acts for the account. Its releases name the platform as author. */
+/** The platform acts on behalf of the account. The releases name the platform as their author. */
 const callerFor = (context: Context, { owner }: PendingRedeploys, options: CallOptions): Caller => ({
   context,
   principal: { account: owner, credentialId: "platform" },

@@ -45,7 +45,7 @@ const prune = (caller: Caller, store: SecretStore, name: SecretName) =>
   safeTry<void, ControlPlaneError>(async function* () {
     const { account } = caller.principal;
     const secret = (yield* await store.list(account, caller.options)).find((one) => one.name === name);
-    // The releases are read only if there are versions to delete.
+    // Reads the releases only if there are versions to delete.
     if (secret === undefined || prunableVersions(secret, new Set()).length === 0) return ok(undefined);
     const services = yield* await caller.context.ports.provider.services.list(account, caller.options);
     const used = yield* await versionsInUse(caller, name, services);

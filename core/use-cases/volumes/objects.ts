@@ -156,7 +156,7 @@ const noUpload = () =>
     `Your account has no such upload. It may be complete, or its volume may be deleted; an upload expires ${uploadHours} hours after its start. Start a new upload.`,
   );
 
-/** Finds the upload of an id, and its volume. Fails with `not_found` for every other text. */
+/** Finds the upload with the id, and its volume. Fails with `not_found` if the account has no such upload. */
 const findOwnUpload = async (call: Call<{ readonly upload_id: string }>) => {
   const { provider, clock } = call.context.ports;
   const upload = parseUploadId(call.input.upload_id);

@@ -24,7 +24,7 @@ export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store;
 
 /**
- * Returns the account's volume of a name. Fails with `forbidden` if only other accounts have a volume of that name,
+ * Returns the account's volume with the name. Fails with `forbidden` if only other accounts have a volume of that name,
  * with `not_found` if no account does, and with `conflict` during a deletion.
  */
 export const findOwnVolume = async (

@@ -12,7 +12,7 @@ export interface EnvironmentChange {
 
 const namesOf = ({ env, secrets }: DeclaredVariables): string[] => [...Object.keys(env), ...Object.keys(secrets)];
 
-/** Returns the issues that a change has for every deployment. */
+/** Returns the issues of a change that do not depend on the deployment. */
 export const environmentChangeIssues = ({ set, unset }: EnvironmentChange): readonly Issue[] => {
   const names = namesOf(set);
   if (names.length === 0 && unset.length === 0)
@@ -34,7 +34,7 @@ export const changeEnvironment = (
     present.includes(name) ? [] : [issue(["unset", index], `the variable '${name}' is not set`, "value_error")],
   );
   if (unknown.length > 0) return err(unknown);
-  // A variable with a value may get a reference to a secret, and the reverse.
+  // A reference to a secret may replace a value, and vice versa.
   const changed = new Set([...unset, ...namesOf(set)]);
   const keep = <T>(all: Readonly<Record<string, T>>) => Object.entries(all).filter(([name]) => !changed.has(name));
   return ok({

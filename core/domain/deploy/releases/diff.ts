@@ -44,7 +44,7 @@ const sourceChanged = (from: StoredRelease, to: StoredRelease): boolean =>
     ? from.template.image !== to.template.image
     : from.sourceDigest !== to.sourceDigest;
 
-/** Compares two releases of a deployment. The result contains no value of the environment. */
+/** Compares two releases of a deployment. The result does not contain the values of variables. */
 export const diffReleases = (from: StoredRelease, to: StoredRelease): ReleaseDiff => ({
   from: from.release,
   to: to.release,

@@ -19,7 +19,7 @@ export interface ReleaseAuthor {
   readonly label: string;
 }
 
-/** The fields of a release, except the template, that the rollout request determines. */
+/** The fields of a release that come from the rollout request, except the template. */
 export interface ReleaseOrigin {
   readonly createdBy: ReleaseAuthor;
   /** The client's message about the change. */
@@ -44,7 +44,7 @@ export interface Release extends ReleaseOrigin {
 /** The author of a release that the platform created, for example after a restart of the server. */
 export const platformAuthor: ReleaseAuthor = { kind: "platform", id: "", label: "" };
 
-/** The origin of a release that an earlier version of Portside, which stored no releases, has rolled out. */
+/** The origin of a release from before Portside stored releases. */
 export const unknownOrigin: ReleaseOrigin = {
   createdBy: platformAuthor,
   message: null,
@@ -129,8 +129,7 @@ export const releaseSchema = z
       kind: z.enum(authorKinds),
       id: z.string().meta({ description: "The id of the key, token or user." }),
       label: z.string().meta({
-        description:
-          "The label of the key, including for deploys from a console session of the key; empty for other callers.",
+        description: "The label of the key, or of the key that started the console session; empty for other callers.",
       }),
     }),
     message: z.string().nullable().meta({ description: "The client's message about the change." }),

@@ -76,7 +76,7 @@ export const declareRelease = (
 };
 
 /** The volumes of the account, and the names of those in the trash. */
-export interface PresentVolumes {
+export interface AccountVolumes {
   readonly volumes: readonly { readonly name: VolumeName; readonly id: string }[];
   readonly trashed: readonly string[];
 }
@@ -88,7 +88,7 @@ const missingVolume = (release: number, name: VolumeName, trashed: readonly stri
 
 /**
  * Returns the number of the release that is nearest to `release` and has an image. Of two equally near releases,
- * returns the newer one. Ignores the newest release of all, because it serves already.
+ * returns the newer one. Ignores the newest release of all, because it already serves.
  */
 const nearestWithImage = (
   releases: readonly Pick<StoredRelease, "release" | "hasImage">[],
@@ -114,7 +114,7 @@ const prunedImage = (release: number, nearest: number | undefined): string => {
  */
 export const rollbackProblem = (
   { release, hasImage, template }: StoredRelease,
-  { volumes, trashed }: PresentVolumes,
+  { volumes, trashed }: AccountVolumes,
   releases: readonly Pick<StoredRelease, "release" | "hasImage">[],
 ): DeployFailure | undefined => {
   if (!hasImage)
@@ -128,7 +128,7 @@ export const rollbackProblem = (
 /** Returns sentences about the data that a rollback leaves unchanged. */
 export const describeRollback = (
   { release, template }: Release,
-  volumes: PresentVolumes["volumes"],
+  volumes: AccountVolumes["volumes"],
 ): readonly string[] => {
   const replaced = template.mounts.filter(({ volume, bucket }) =>
     volumes.some(({ name, id }) => name === volume && id !== bucket),

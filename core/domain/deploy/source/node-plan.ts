@@ -65,7 +65,7 @@ const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefin
  * Returns whether the source has a start script or a main file. A source that uses package.json only for tools has
  * neither.
  */
-export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
+export const hasStartCommand = (manifest: NodePackage, files: SourceFiles): boolean =>
   manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
 
 const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
@@ -100,7 +100,7 @@ const managerOf = (lock: NodeLock | undefined, { packageManager }: NodePackage, 
   if (lock === undefined || fromLock === undefined) return undefined;
   const [, name = "", version = ""] = NAMED_MANAGER.exec(packageManager ?? "") ?? [];
   if (!lock.startsWith(name) || name === "") return fromLock;
-  // The npm package `yarn` ends with version 1. Later versions are in `@yarnpkg/cli-dist`.
+  // The npm package `yarn` stops at version 1. Later versions are in `@yarnpkg/cli-dist`.
   return name === "yarn" && !version.startsWith("1.") ? `@yarnpkg/cli-dist@${version}` : `${name}@${version}`;
 };
 

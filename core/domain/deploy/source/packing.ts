@@ -9,9 +9,9 @@ export const ignoreFiles: readonly string[] = [".gitignore", ".portsideignore"];
 const neverPackedNames: readonly string[] = ["node_modules", ".git", ".portside", ".DS_Store"];
 
 /**
- * Returns whether an entry never belongs in a deploy: dependencies, the history of git, files with secrets, and the
- * project file of the source.
- * @param depth the number of folders above the entry, without the source folder
+ * Returns whether an entry never belongs in a deploy: dependencies, Git history, files with secrets, and the project
+ * file of the source.
+ * @param depth the number of folders above the entry, excluding the source folder
  */
 export const isNeverPacked = (name: string, depth: number): boolean =>
   neverPackedNames.includes(name) || /^\.env($|\.)/.test(name) || (depth === 0 && name === PROJECT_FILE);

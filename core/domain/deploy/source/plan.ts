@@ -1,7 +1,7 @@
 /** Detects the kind of a source and its start command, by the same rules on every provider. Pure. */
 import type { DeployFailure } from "../reason.ts";
 import { type SourceFiles, SourcePlanError } from "./files.ts";
-import { type NodePlan, planNode, readPackage, starts } from "./node-plan.ts";
+import { hasStartCommand, type NodePlan, planNode, readPackage } from "./node-plan.ts";
 import { webCommand } from "./procfile.ts";
 import { type PythonPlan, planPython } from "./python-plan.ts";
 
@@ -53,7 +53,7 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
   if (has("package.json")) {
     // A source of a different kind may have a package.json that only lists tools, such as a formatter.
     const manifest = readPackage(files.texts.get("package.json"));
-    const isTools = procfile === undefined && !starts(manifest, files) && manifest.workspaces === undefined;
+    const isTools = procfile === undefined && !hasStartCommand(manifest, files) && manifest.workspaces === undefined;
     if (isTools && isPython) return planPython(files, procfile);
     if (isTools && has(STATIC) && manifest.scripts?.["build"] === undefined) return { kind: "static", warnings: [] };
     return planNode(files, manifest, procfile);

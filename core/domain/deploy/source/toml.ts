@@ -3,7 +3,7 @@
  * stops at the first error.
  */
 export type TomlTable = ReadonlyMap<string, TomlValue>;
-/** A TOML value. Numbers, booleans and dates stay text. */
+/** A TOML value. Numbers, booleans and dates are text. */
 export type TomlValue = string | readonly TomlValue[] | TomlTable;
 
 type Table = Map<string, TomlValue>;

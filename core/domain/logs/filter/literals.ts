@@ -22,7 +22,7 @@ const numberWords = new Map([
   ["-infinity", Number.NEGATIVE_INFINITY],
 ]);
 
-/** Parses a number with an optional sign and exponent, or a word of the language for NaN and infinity. */
+/** Parses a number with an optional sign and exponent, or the language's words for NaN and infinity. */
 export const numberOf = (text: string): number | undefined =>
   NUMBER.test(text) ? Number(text) : numberWords.get(text.toLowerCase());
 

@@ -9,9 +9,9 @@ import type { DeployPlan } from "../../../domain/deploy/plan.ts";
 import type { DeployFailure } from "../../../domain/deploy/reason.ts";
 import type { ReleaseOrigin, StoredRelease } from "../../../domain/deploy/releases/release.ts";
 import {
+  type AccountVolumes,
   declaredVariables,
   declareRelease,
-  type PresentVolumes,
   rollbackProblem,
 } from "../../../domain/deploy/releases/rollback.ts";
 import type { Service } from "../../../domain/deploy/service-template.ts";
@@ -50,7 +50,7 @@ export interface Redeploy {
   /** If true and the plan changes nothing, the redeploy succeeds without a new release. */
   readonly skipsUnchanged?: boolean;
   /** Returns sentences about the data that the redeploy leaves unchanged. Defaults to no sentences. */
-  readonly describe?: (release: StoredRelease, volumes: PresentVolumes["volumes"]) => readonly string[];
+  readonly describe?: (release: StoredRelease, volumes: AccountVolumes["volumes"]) => readonly string[];
 }
 
 /** The origin that a redeploy's release records, and the texts of the redeploy's stream and log. */
@@ -78,13 +78,13 @@ interface Refused {
 }
 
 /** Reads the volumes that determine whether a release can be deployed. A release without mounts needs no volumes. */
-const presentVolumes = (caller: Caller, { template }: StoredRelease) =>
+const accountVolumes = (caller: Caller, { template }: StoredRelease) =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
-    if (template.mounts.length === 0) return ok<PresentVolumes>({ volumes: [], trashed: [] });
+    if (template.mounts.length === 0) return ok<AccountVolumes>({ volumes: [], trashed: [] });
     const volumes = yield* await context.ports.provider.volumes.list(principal.account, options);
     const trashed = (yield* await restorableVolumes(caller)).map(({ name }) => name);
-    return ok<PresentVolumes>({ volumes, trashed });
+    return ok<AccountVolumes>({ volumes, trashed });
   });
 
 /** Pins the references of a redeploy. Unchanged references keep the release's versions; others get the newest one. */
@@ -113,7 +113,7 @@ const prepare = (caller: Caller, redeploy: Redeploy) =>
     const releases = yield* await findReleases(caller, service);
     const target = yield* choose(releases);
     const variables = yield* (change?.(target) ?? ok(declaredVariables(target))).mapErr(invalidInput);
-    const present = yield* await presentVolumes(caller, target);
+    const present = yield* await accountVolumes(caller, target);
     const failure = rollbackProblem(target, present, releases);
     if (failure !== undefined) return err<never, Refused>({ kind: "refused", failure });
     const secrets = yield* await pinForRedeploy(caller, target, variables.secrets, renewed);
@@ -196,7 +196,7 @@ export const startRedeploy = (
   return ok(begin(caller, redeploy, record, { permit: rollouts.acquire(redeploy.name), waiting, phases }));
 };
 
-/** Starts a redeploy that waits for a permit, and then for the turn of the name's rollouts. */
+/** Starts a redeploy that waits for a permit, and then for earlier rollouts of the name. */
 export const queueRedeploy = (
   caller: Caller,
   redeploy: Redeploy,

@@ -66,7 +66,7 @@ export const rollback = useCase({
     safeTry(async function* () {
       const { name, release: number, message = null } = call.input;
       const { target } = yield* await prepareRedeploy(call, rollbackTo(name, number));
-      // The default target may change while the rollback waits for its turn, so the number is fixed now.
+      // The default target may change while the rollback waits for its turn, so fix the number now.
       const { release } = target;
       return startRedeploy(call, rollbackTo(name, release), {
         message,

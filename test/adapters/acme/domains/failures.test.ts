@@ -105,7 +105,7 @@ test("an internal problem fails with unavailable and the delay of the authority"
 });
 
 test.each([
-  ["caa", "A CAA record forbids this authority to issue the certificate: the words"],
+  ["caa", "A CAA record forbids this authority from issuing the certificate: the words"],
   ["dns", "The authority could not resolve the host: the words"],
   ["connection", "The authority could not connect to the host: the words"],
   ["unheardOf", "The authority refused the order: the words"],
