@@ -204,8 +204,8 @@ export const needs: Readonly<Record<string, Need>> = {
       DeleteScheduleCommand: ["scheduler:DeleteSchedule"],
     },
   },
-  // "If you include tags in the secret, you also need secretsmanager:TagResource" (API_CreateSecret). The values are
-  // read to remove them from the last lines of failed deploys.
+  // "If you include tags in the secret, you also need secretsmanager:TagResource" (API_CreateSecret). Portside reads
+  // the values to remove them from the last lines of failed deploys.
   secretsmanager: {
     why: "secrets are stored there",
     policy: "platformStoragePolicyArn",

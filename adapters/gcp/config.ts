@@ -21,7 +21,7 @@ export const gcpConfigSchema = z.strictObject({
     .describe(
       "Region for builds (default: the region for services). Google restricts builds of some projects to a few regions",
     ),
-  dataDir: text.describe("Folder on the server's machine for API keys and for sources that wait to be built"),
+  dataDir: text.describe("Folder on the server's machine for API keys and for sources waiting to be built"),
   sourceSpool: spoolSetting,
   repository: text.default("portside").describe("Artifact Registry repository for images"),
   stagingBucket: text.optional().describe("Bucket that builds read sources from (default: PROJECT-portside-sources)"),

@@ -22,7 +22,7 @@ import { createGcpSql } from "./sql/index.ts";
 import { createGcpMetrics } from "./usage/metrics.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
-/** A provider on Google Cloud, with the function that closes it. */
+/** A running Google Cloud provider. */
 export interface GcpProvider {
   readonly provider: Provider;
   /** Waits for background work, and closes the SQL engine. */

@@ -146,8 +146,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // By default, ECS would pin the digest of the first image with the tag. After a rebuild, the tag of a source
-        // belongs to another image, and the repository's cleanup deletes the first one.
+        // By default, ECS would pin the digest of the first image with the tag. After a rebuild, the source's tag
+        // belongs to a different image, and the repository's lifecycle policy deletes the first one.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
@@ -214,8 +214,8 @@ export const renderService = (
     awsvpcConfiguration: {
       subnets: [...shared.subnets],
       securityGroups: [shared.serviceSecurityGroup],
-      // Tasks need the address to pull images if the subnets have no other route. The security group admits only the
-      // load balancer.
+      // Tasks need the address to pull images if the subnets have no other route to the internet. The security group
+      // admits only the load balancer.
       assignPublicIp: "ENABLED",
     },
   },

@@ -169,8 +169,8 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     },
 
     /**
-     * Within a millisecond, AWS's order may differ from the order of positions. Therefore, a read that is not complete
-     * counts only up to the millisecond before its last event.
+     * Within a millisecond, AWS's order may differ from the order of positions. Therefore, an incomplete read counts
+     * only up to the millisecond before its last event.
      */
     join: (logs, until) => {
       const shared = prefixes.choose(logs, until);

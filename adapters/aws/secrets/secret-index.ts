@@ -1,7 +1,7 @@
 /**
  * The list of an account's secrets: one object in the state bucket, with the numbers, digests and ARNs of the versions
  * but without values. A version exists if and only if the list contains it. `leftovers` names each secret of Secrets
- * Manager that may exist without a listed version, so that no call has to search for such secrets. Pure.
+ * Manager that may exist without a listed version, so no call needs to search for these secrets. Pure.
  */
 import { z } from "zod";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
@@ -16,7 +16,7 @@ const indexSchema = z.object({
   names: z.record(
     z.string(),
     z.object({
-      /** The next number. The numbers continue after the secret was deleted. */
+      /** The next version number. A secret that is deleted and set again continues the numbers. */
       next: z.int().min(1),
       versions: z.array(
         z.object({
@@ -51,7 +51,7 @@ export type Leftover = SecretIndex["leftovers"][number];
 
 export const emptyIndex: SecretIndex = { names: {}, leftovers: [] };
 
-/** Returns undefined if the text is damaged. An empty list would let the numbers start again. */
+/** Returns undefined if the text is damaged. An empty list would restart the version numbers. */
 export const parseIndex = (text: string): SecretIndex | undefined => {
   const parsed = indexSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
@@ -110,8 +110,8 @@ export const committed = (
 const isDue = ({ due }: Leftover, nowMillis: number): boolean => due <= nowMillis;
 
 /**
- * Claims the leftovers that may be deleted now. Another call may have claimed a leftover and then failed, so its claim
- * does not count. The caller then deletes the secrets that it has claimed.
+ * Claims the leftovers that may be deleted now. Replaces earlier claims, because the calls that made them may have
+ * failed. The caller then deletes the secrets that it has claimed.
  */
 export const claimed = (index: SecretIndex, claim: string, nowMillis: number): SecretIndex =>
   index.leftovers.some((one) => isDue(one, nowMillis))

@@ -44,7 +44,7 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RetentionDeps {
   readonly secrets: RolloutSecrets;
   /** Shared by all rollouts. */
   readonly answers: RunAnswers;
-  /** The number of releases of a deployment that are kept. */
+  /** The number of releases to keep per deployment. */
   readonly releasesKept: number;
 }
 

@@ -1,4 +1,4 @@
-/** Waits until a service is public. Until then, which may take minutes, Google rejects requests with 403. */
+/** Waits until a service is public. Google may reject requests with 403 for some minutes before that. */
 import type { Clock } from "../../../core/ports/system.ts";
 import { backoff } from "../../cloud/calls/backoff.ts";
 import { waitUntilReachable } from "../../cloud/calls/wait-until-reachable.ts";
