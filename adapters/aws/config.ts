@@ -1,6 +1,6 @@
 /** The configuration of the AWS provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
 import { z } from "zod";
-import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { spoolSetting } from "../shared/archives/spool-location.ts";
 import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import type { AwsClients } from "./clients.ts";
 

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { GiB } from "../../core/domain/accounts/limits.ts";
-import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { spoolSetting } from "../shared/archives/spool-location.ts";
 import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import { identityProblem, serviceAccountOf } from "./accounts/service-accounts.ts";
 import type { GcpClients } from "./clients.ts";
