@@ -1,6 +1,6 @@
 /**
  * The IAM actions that Portside needs, by service, with reasons. A command may need more than the action of the same
- * name. `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names another one:
+ * name. `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names a different one:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 

@@ -101,7 +101,7 @@ export const ceilingRules = {
 
 export type CeilingKind = keyof typeof ceilingRules;
 
-/** The Google services to which the quotas of the rules belong. */
+/** The Google services whose quotas the rules use. */
 export const quotaServices: readonly string[] = [
   ...new Set(Object.values<GcpCeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
 ];

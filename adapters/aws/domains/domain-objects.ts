@@ -18,7 +18,9 @@ export interface DomainObjects {
   read(domain: DomainName, retry?: RetryOptions): ResultAsync<DomainObject | null, Unavailable>;
   /** Returns the account's domains without the removed ones, in any order. */
   list(owner: AccountId, retry?: RetryOptions): ResultAsync<readonly DomainObject[], Unavailable>;
-  /** Writes a changed object, and returns it. Repeats the change if another call has written the object meanwhile. */
+  /**
+   * Writes a changed object, and returns it. Repeats the change if another call has written the object in the meantime.
+   */
   update<E>(
     domain: DomainName,
     change: DomainChange<E>,

@@ -77,7 +77,7 @@ export const versionsOf = (index: SecretIndex, name: SecretName): readonly Index
 /** The number that the next version of a name gets. */
 export const nextNumber = (index: SecretIndex, name: SecretName): number => entryOf(index, name).next;
 
-/** Takes the next number of a name, so that no other call uses it. */
+/** Reserves the next number of a name. */
 export const reserved = (index: SecretIndex, name: SecretName, id: string, nowMillis: number): SecretIndex => {
   const { next, versions } = entryOf(index, name);
   return {
@@ -123,8 +123,8 @@ export const claimedIds = ({ leftovers }: SecretIndex, claim: string): readonly 
   leftovers.filter((one) => one.claim === claim).map(({ id }) => id);
 
 /**
- * Removes one version from the list, or all versions of the name. Returns undefined if neither the list nor the
- * leftovers of earlier calls contain such a version.
+ * Removes one version from the list, or all versions of the name. Returns undefined if no such version is in the list
+ * or among the leftovers of earlier calls.
  */
 export const removed = (
   index: SecretIndex,

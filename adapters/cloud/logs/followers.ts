@@ -44,7 +44,7 @@ export type SettledQuery = LogQuery & { readonly until: Instant };
 
 type Found = Result<LogFindings, Unavailable>;
 
-/** Milliseconds for which a log counts as followed after a read. */
+/** How long a log counts as followed after a read, in milliseconds. */
 const FOLLOWED_MS = 60_000;
 /** If no follower has read for this many milliseconds, searches may use the followers' calls. */
 const UNUSED_MS = 10_000;
@@ -53,7 +53,7 @@ const LENT_WAIT_MS = 2000;
 /** Maximum age of kept entries in milliseconds, and maximum total characters of their messages. */
 const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
-/** Maximum number of logs to follow. Reads of further logs are searches. */
+/** Maximum number of logs to follow. Reads of additional logs become searches. */
 const MAX_LOGS = 2000;
 /**
  * Maximum age, in milliseconds, of a range that may answer reads before the next call. If two cycles take longer than
@@ -249,7 +249,7 @@ export class LogFollowers {
     );
   }
 
-  /** Returns the milliseconds for which a reader should wait for newer entries of the log. */
+  /** Returns how long a reader should wait for newer entries of the log, in milliseconds. */
   #wait({ through }: FollowedLog, until: Instant): number {
     const age = millisBetween(through.instant, until);
     const untilCall = this.#round === undefined ? this.#nextAt - this.#now() : 0;

@@ -64,8 +64,8 @@ const MAX_POLL_MS = 2000;
 const RETRY_MS = 60_000;
 const FINAL_RETRY_MS = 8000;
 /**
- * Milliseconds for which the first write retries while a new identity is not visible to Cloud Run, and the pause
- * between these retries. They must allow fewer retries than `TRIES` in writes.ts.
+ * How long the first write retries while a new identity is not visible to Cloud Run, and the pause between these
+ * retries, in milliseconds. They must allow fewer retries than `TRIES` in writes.ts.
  */
 const IDENTITY_MS = 150_000;
 const IDENTITY_PAUSE_MS = 8000;

@@ -42,8 +42,8 @@ const limits = {
 
 export interface AuthoritativeDnsOptions {
   /**
-   * A recursive resolver, as `ADDRESS` or `ADDRESS:PORT`, in place of the system's. If it does not know the servers of
-   * a name, the lookup reads the records from it.
+   * A recursive resolver to use instead of the system's, as `ADDRESS` or `ADDRESS:PORT`. If it does not know the
+   * servers of a name, the lookup reads the records from it.
    */
   readonly server?: string | undefined;
   /**

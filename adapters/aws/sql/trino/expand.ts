@@ -251,7 +251,7 @@ const expandNode = (kind: string, body: JsonObject): Json | undefined => {
   }
 };
 
-/** Returns the arguments of a function for which the parser has a separate node type. */
+/** Returns the arguments of a function that has its own node type in the parser. */
 const argsOf = (kind: string, body: JsonObject): readonly Json[] => {
   const args = [body["this"], body["expression"] ?? body["separator"] ?? body["pattern"]];
   const given = args.filter((one) => one !== undefined && one !== null) as Json[];

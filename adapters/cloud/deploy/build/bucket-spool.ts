@@ -119,7 +119,7 @@ class Pieces {
   }
 }
 
-/** @param pieceBytes size of the pieces of uploads and reads; tests use smaller ones */
+/** @param pieceBytes size of uploaded and read pieces; tests use smaller ones */
 export const createBucketSpool = (
   place: SpoolBucket,
   { ids, logger }: { readonly ids: Ids; readonly logger: Logger },

@@ -76,7 +76,7 @@ export const createCloudBuilder = (
     logger,
   });
 
-  /** Replaces the tag in the reference with a digest, because a later build may move the tag to another image. */
+  /** Replaces the tag in the reference with a digest, because a later build may move the tag to a different image. */
   const pin = async ({ owner, source }: BuildRequest, signal?: AbortSignal): Promise<BuildEvent> => {
     const found = await builds.imageDigest(owner, source.digest, signal);
     if (signal?.aborted === true) return { kind: "failed", failure: INTERRUPTED };

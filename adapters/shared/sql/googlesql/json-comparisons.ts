@@ -21,7 +21,7 @@ const otherColumns: ReadonlySet<string> = new Set(
   sqlColumns.filter(({ type }) => type !== "JSON").map(({ name }) => name),
 );
 
-/** Maximum passes: one for each level of nested queries, of which the parser accepts at most 32. */
+/** Maximum passes: one for each level of nested queries. The parser accepts at most 32 levels. */
 const ROUNDS = 32;
 
 type See = (kind: string, body: JsonObject) => void;
