@@ -12,7 +12,6 @@ import type { GcpClients } from "./clients.ts";
 const text = z.string().min(1);
 const region = z.string().regex(/^[a-z][a-z0-9-]*$/, "must be the name of a region, such as europe-west1");
 
-/** The schema of the configuration, with its defaults. */
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("ID of the Google Cloud project"),
   region: region.describe("Region for services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),

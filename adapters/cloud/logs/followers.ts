@@ -15,7 +15,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { addPage, covers, type FollowedLog, type FollowedPage, findingsOf } from "./followed-log.ts";
 
-/** A log that a call reads, from `through` on. */
+/** A log for a call to read, starting at `through`. */
 export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;
 
 /** The result of a shared listing: the logs that it read, and their entries. */
@@ -28,8 +28,8 @@ export interface ReadTogether<L> extends FollowedPage {
 }
 
 /**
- * Reads the first entries of several logs up to a time, with one listing. Takes as many of the logs as fit, in their
- * order.
+ * Reads the first entries of several logs up to a time, with one listing. Reads as many of the logs as fit into the
+ * listing, in the given order.
  *
  * @param nextTurn must resolve before the call for each further page
  */
@@ -39,7 +39,7 @@ export type ReadLogsTogether = <L extends LogToRead>(
   nextTurn: () => Promise<void>,
 ) => Promise<Result<ReadTogether<L>, Unavailable>>;
 
-/** A query with an upper bound, below which all entries are visible. */
+/** A query with an upper bound. All entries below the bound are already visible. */
 export type SettledQuery = LogQuery & { readonly until: Instant };
 
 type Found = Result<LogFindings, Unavailable>;
@@ -107,7 +107,6 @@ export class LogFollowers {
   /** The earliest time of the next call, in milliseconds. */
   #nextAt = 0;
   #round: Promise<Result<unknown, Unavailable>> | undefined;
-  /** The number of rounds so far. */
   #rounds = 0;
   /** The number of rounds that it takes to read each log once. */
   #cycle = 1;
