@@ -23,7 +23,7 @@ import {
 } from "./clients.ts";
 import { awsFault } from "./errors.ts";
 
-/** The host process's services that the AWS provider needs. */
+/** The dependencies that the host process passes to the AWS provider. */
 export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -76,7 +76,7 @@ export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof comman
 export const missingAsOk = (error: CallState | Unavailable): Result<undefined, CallState | Unavailable> =>
   isCallState(error) && error.code === "not_found" ? ok(undefined) : err(error);
 
-/** For `mapErr` of calls that no `CallState` may end. Throws the error of such a state, because the state is a bug. */
+/** For `mapErr` of calls that must not fail with a `CallState`. Such a state is a bug, so its error is thrown. */
 export const throwState = (error: CallState | Unavailable): Unavailable => {
   if (isCallState(error)) throw error.error;
   return error;

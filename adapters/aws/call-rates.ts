@@ -65,7 +65,7 @@ const tooLong = (what: string, millis: number): Error => {
  * it.
  */
 export const pacedCalls = (call: ProviderCall, clock: Clock): ProviderCall => {
-  /** The time at which each bucket is full again if no further call arrives, in milliseconds. */
+  /** When each bucket will be full again if no more calls arrive, in milliseconds. */
   const fullAt = new Map<RateName, number>();
 
   /** Returns the milliseconds until the bucket has a token. */

@@ -43,7 +43,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
     "the load balancer does not limit a request's duration; it closes idle connections after a timeout that all services share",
   ),
   session_affinity: offered(
-    "by cookie for a day, best effort; another instance serves the request if that instance has stopped or is unhealthy",
+    "by cookie for a day, best effort; if the instance has stopped or is unhealthy, a different one serves the request",
   ),
   http2:
     config.shared.scheme === "https"

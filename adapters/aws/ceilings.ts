@@ -161,7 +161,7 @@ const raiseOf = (kind: CeilingKind, quota: ServiceQuota | undefined, { region }:
     : `aws service-quotas request-service-quota-increase --service-code ${name.service} --quota-code ${code} --region ${region} --desired-value VALUE`;
 };
 
-/** Log reads are subject to this server's setting and to the account's quota. The lower limit counts. */
+/** Log reads are subject to this server's setting and to the account's quota. The lower one applies. */
 const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Installation): RaisableCeiling => {
   const rule = ruleOf("followers");
   const allowed = perSecond === undefined ? rule.initial : perSecond * 60;

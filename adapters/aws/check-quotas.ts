@@ -42,7 +42,7 @@ const listServices = async (source: QuotaSource): Promise<ReadonlyMap<string, Li
   return listed;
 };
 
-/** Yields a warning for each quota that cannot be read, and assumes that it has the value of a new account. */
+/** Yields a warning for each quota that it cannot read, and assumes the default value for a new account. */
 export async function* checkQuotas(
   config: Pick<AwsSettings, "region" | "logReadsPerMinute">,
   balancers: number,

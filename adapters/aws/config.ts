@@ -1,6 +1,6 @@
 /** The configuration of the AWS provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
 import { z } from "zod";
-import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { spoolSetting } from "../shared/archives/spool-location.ts";
 import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import type { AwsClients } from "./clients.ts";
 
@@ -46,7 +46,7 @@ export const awsConfigSchema = z.strictObject({
   region: text.describe("Region for services, such as eu-west-1"),
   stack: text.default("portside").describe("CloudFormation stack whose outputs name the shared resources"),
   shared: sharedResourcesSchema.partial().default({}),
-  dataDir: text.describe("Folder on the server's machine for API keys and for sources that wait to be built"),
+  dataDir: text.describe("Folder on the server's machine for API keys and for sources waiting to be built"),
   sourceSpool: spoolSetting,
   settleSeconds: z
     .number()

@@ -1,6 +1,6 @@
 /** Checks the setup of the AWS account. Each finding states the problem, if there is one, and how to fix it. */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
-import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { spoolLocation } from "../shared/archives/spool-location.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
 import { problemOf } from "./call-policy.ts";
 import { checkQuotas } from "./check-quotas.ts";
@@ -183,5 +183,5 @@ export async function* diagnoseAws(
   const stateBucket = config.shared.stateBucket ?? outputs["stateBucket"];
   if (stateBucket === undefined) return;
   yield* checkCors(stateBucket, clients);
-  yield spoolPlace(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
+  yield spoolLocation(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
 }

@@ -5,7 +5,7 @@ import { createBucketSpool } from "../cloud/deploy/build/bucket-spool.ts";
 import { lastLinesOf } from "../cloud/deploy/last-lines.ts";
 import { checkStart } from "../cloud/start-refused.ts";
 import { createDiskSpool } from "../shared/archives/disk-spool.ts";
-import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { spoolLocation } from "../shared/archives/spool-location.ts";
 import { createIdentities } from "./accounts/identities.ts";
 import { awsCalls } from "./call-policy.ts";
 import { awsCapabilities } from "./capabilities.ts";
@@ -85,7 +85,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: DomainRunti
   );
   const spoolFolder = join(config.dataDir, "spool");
   const { stateBucket: bucket } = config.shared;
-  const waiting = spoolPlace(config.sourceSpool, spoolFolder, bucket, environment);
+  const waiting = spoolLocation(config.sourceSpool, spoolFolder, bucket, environment);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: awsCapabilities(config),

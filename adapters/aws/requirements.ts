@@ -1,6 +1,6 @@
 /**
  * The IAM actions that Portside needs, by service, with reasons. A command may need more than the action of the same
- * name. `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names another one:
+ * name. `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names a different one:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 
@@ -204,8 +204,8 @@ export const needs: Readonly<Record<string, Need>> = {
       DeleteScheduleCommand: ["scheduler:DeleteSchedule"],
     },
   },
-  // "If you include tags in the secret, you also need secretsmanager:TagResource" (API_CreateSecret). The values are
-  // read to remove them from the last lines of failed deploys.
+  // "If you include tags in the secret, you also need secretsmanager:TagResource" (API_CreateSecret). Portside reads
+  // the values to remove them from the last lines of failed deploys.
   secretsmanager: {
     why: "secrets are stored there",
     policy: "platformStoragePolicyArn",

@@ -13,7 +13,7 @@ export interface CeilingRule {
   readonly max: (quota: number, others: number) => number;
 }
 
-/** Returns the `max` function of a rule in which each resource uses `one` units of the quota. */
+/** Returns a `max` function for resources that each use `one` units of the quota. */
 export const per =
   (one: number) =>
   (quota: number): number =>
@@ -21,7 +21,7 @@ export const per =
 
 export interface Ceiling {
   readonly max: number;
-  /** The maximum as text, with the quota from which it is computed. */
+  /** The maximum as text, with the quota that determines it. */
   readonly words: string;
 }
 
@@ -35,9 +35,9 @@ export const ceilingOf = (
   origin: string,
   others = 0,
 ): Ceiling => {
-  const most = max(limit ?? initial, others);
-  const words = Number.isFinite(most)
-    ? `${most} (${quota}: ${limit ?? initial}${limit === undefined ? `, ${origin}` : ""}; each uses ${each})`
+  const value = max(limit ?? initial, others);
+  const words = Number.isFinite(value)
+    ? `${value} (${quota}: ${limit ?? initial}${limit === undefined ? `, ${origin}` : ""}; each uses ${each})`
     : `no limit (${quota})`;
-  return { max: most, words };
+  return { max: value, words };
 };

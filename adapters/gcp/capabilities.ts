@@ -38,7 +38,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   concurrency_cap: offered(),
   request_timeout: offered("the client gets 504; the instance continues the request"),
   session_affinity: offered(
-    "by cookie, best effort; another instance serves the request if that instance is full or has stopped",
+    "by cookie, best effort; if the instance is full or has stopped, a different one serves the request",
   ),
   http2: offered(),
   memory_limit: offered("a service with mounts gets at least 512Mi"),

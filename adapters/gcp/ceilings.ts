@@ -19,8 +19,8 @@ const RUN = "run.googleapis.com";
 /** CPUs of a build machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
 /**
- * The writes of a deploy to a service: the new revision, its traffic, and the deletion of the revision whose release is
- * no longer kept.
+ * The writes to a service during one deploy: the new revision, its traffic, and the deletion of the revision whose
+ * release is no longer kept.
  */
 const WRITES_PER_DEPLOY = 3;
 /**
@@ -101,7 +101,7 @@ export const ceilingRules = {
 
 export type CeilingKind = keyof typeof ceilingRules;
 
-/** The Google services to which the quotas of the rules belong. */
+/** The Google services whose quotas the rules use. */
 export const quotaServices: readonly string[] = [
   ...new Set(Object.values<GcpCeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
 ];
@@ -145,7 +145,7 @@ export type Quotas = Readonly<Partial<Record<CeilingKind, number>>>;
 
 /**
  * @param quotas the quotas that Service Usage reports; a missing quota defaults to the value for a new project
- * @param otherIdentities number of service accounts that belong to no account of Portside
+ * @param otherIdentities number of service accounts that do not belong to Portside accounts
  */
 export const ceilingsOf = (
   quotas: Quotas,

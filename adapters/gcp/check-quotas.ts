@@ -49,7 +49,7 @@ const leftAccounts = (project: string, limit: number, used: number): Finding => 
 };
 
 /**
- * The regions in which every project may build:
+ * The regions where every project may build:
  * https://docs.cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
  */
 const OPEN_BUILD_REGIONS: readonly string[] = [

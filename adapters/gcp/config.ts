@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { GiB } from "../../core/domain/accounts/limits.ts";
-import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { spoolSetting } from "../shared/archives/spool-location.ts";
 import { releasesKept } from "../shared/deploy/releases-kept.ts";
 import { identityProblem, serviceAccountOf } from "./accounts/service-accounts.ts";
 import type { GcpClients } from "./clients.ts";
@@ -12,7 +12,6 @@ import type { GcpClients } from "./clients.ts";
 const text = z.string().min(1);
 const region = z.string().regex(/^[a-z][a-z0-9-]*$/, "must be the name of a region, such as europe-west1");
 
-/** The schema of the configuration, with its defaults. */
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("ID of the Google Cloud project"),
   region: region.describe("Region for services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
@@ -21,7 +20,7 @@ export const gcpConfigSchema = z.strictObject({
     .describe(
       "Region for builds (default: the region for services). Google restricts builds of some projects to a few regions",
     ),
-  dataDir: text.describe("Folder on the server's machine for API keys and for sources that wait to be built"),
+  dataDir: text.describe("Folder on the server's machine for API keys and for sources waiting to be built"),
   sourceSpool: spoolSetting,
   repository: text.default("portside").describe("Artifact Registry repository for images"),
   stagingBucket: text.optional().describe("Bucket that builds read sources from (default: PROJECT-portside-sources)"),

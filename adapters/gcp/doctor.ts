@@ -1,7 +1,7 @@
 /** Checks the project's setup. A finding about a missing part contains the command that fixes it. */
 import { randomUUID } from "node:crypto";
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
-import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { spoolLocation } from "../shared/archives/spool-location.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";
 import { withTimeout } from "./call-policy.ts";
@@ -300,6 +300,6 @@ export async function* diagnoseGcp(
   yield* buildPermissions(config, get);
   if (absent.length === 0) yield* sqlTables(config, clients);
   yield* checkQuotas(config, get);
-  yield spoolPlace(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
+  yield spoolLocation(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
   yield* checkOwnService(config, clients, environment);
 }

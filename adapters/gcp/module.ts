@@ -16,7 +16,7 @@ export const gcpModule = {
       yield finding;
     }
     if (!isUsable) return;
-    const { checkAnswers } = await import("./deploy/check-answers.ts");
-    yield* checkAnswers(settings, clients);
+    const { checkRunBehavior } = await import("./deploy/check-run-behavior.ts");
+    yield* checkRunBehavior(settings, clients);
   },
 } as const satisfies ProviderModule<z.output<typeof gcpConfigSchema>>;

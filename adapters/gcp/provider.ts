@@ -5,7 +5,7 @@ import { createBucketSpool } from "../cloud/deploy/build/bucket-spool.ts";
 import { lastLinesOf } from "../cloud/deploy/last-lines.ts";
 import { checkStart } from "../cloud/start-refused.ts";
 import { createDiskSpool } from "../shared/archives/disk-spool.ts";
-import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { spoolLocation } from "../shared/archives/spool-location.ts";
 import { createIdentities } from "./accounts/identities.ts";
 import { type GcpRuntimeDeps, googleCalls } from "./call-policy.ts";
 import { gcpCapabilities } from "./capabilities.ts";
@@ -22,7 +22,7 @@ import { createGcpSql } from "./sql/index.ts";
 import { createGcpMetrics } from "./usage/metrics.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
-/** A provider on Google Cloud, with the function that closes it. */
+/** A running Google Cloud provider. */
 export interface GcpProvider {
   readonly provider: Provider;
   /** Waits for background work, and closes the SQL engine. */
@@ -59,7 +59,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   const lastLines = lastLinesOf(logs.deployReads);
   const services = createRunPlatform(config, clients, deps, { lastLines, identities, secrets });
   const spoolFolder = join(config.dataDir, "spool");
-  const place = spoolPlace(config.sourceSpool, spoolFolder, stagingBucket, environment);
+  const place = spoolLocation(config.sourceSpool, spoolFolder, stagingBucket, environment);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: gcpCapabilities(config),

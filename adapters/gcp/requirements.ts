@@ -10,7 +10,7 @@ export const apis: Readonly<Record<string, string>> = {
   "logging.googleapis.com": "storing logs",
   "monitoring.googleapis.com": "reading metrics",
   "secretmanager.googleapis.com": "storing secrets",
-  "iam.googleapis.com": "creating a service account per account",
+  "iam.googleapis.com": "creating a service account for each account",
   "iamcredentials.googleapis.com": "signing URLs if the platform has no key",
 };
 

@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { spoolSetting } from "../../adapters/shared/archives/spool-place.ts";
+import { spoolSetting } from "../../adapters/shared/archives/spool-location.ts";
 import { accountLimits, deployLimits } from "../../core/domain/accounts/limits.ts";
 import { isSafeOrigin } from "../../core/domain/accounts/safe-origin.ts";
 import { envAliasesProblem } from "../../core/domain/deploy/environment.ts";

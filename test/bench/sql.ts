@@ -6,7 +6,7 @@ import { readLogFile } from "../../adapters/local/sql/log-reader.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
 import { openDatabase, removeDatabase } from "../../adapters/shared/sql/database.ts";
 import { noBilling } from "../../adapters/shared/sql/tables/billing.ts";
-import { ReadSoFar } from "../../adapters/shared/sql/tables/catch-up.ts";
+import { LogSync } from "../../adapters/shared/sql/tables/catch-up.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { sqlLimits } from "../../core/domain/accounts/limits.ts";
 import { WrittenLogs } from "../support/logs/written-logs.ts";
@@ -60,7 +60,7 @@ export const sqlGroupBy: Bench = {
     await ask(QUERY);
     const bare = await openDatabase(join(folder, "bare.duckdb"));
     using log = readLogFile(path);
-    await (await ReadSoFar.of(bare)).catchUp(log);
+    await (await LogSync.of(bare)).catchUp(log);
     return {
       subject: { name: "portside", measure: () => timed(() => ask(QUERY)) },
       peers: [{ name: "bare DuckDB in the same process", measure: () => timed(() => bare.runAndReadAll(QUERY)) }],
@@ -85,7 +85,7 @@ export const sqlCatchUp: Bench = {
       removeDatabase(database);
       const connection = await openDatabase(database);
       using log = readLogFile(path);
-      const readSoFar = await ReadSoFar.of(connection);
+      const readSoFar = await LogSync.of(connection);
       const millis = await timed(() => readSoFar.catchUp(log));
       connection.closeSync();
       return (count / millis) * 1000;

@@ -1,8 +1,7 @@
 /**
  * Creates the IAM roles of Portside accounts. An account's services run with one role, whose policy grants access only
- * to the account's own buckets. ECS starts services that use secrets with another role. The stack's permissions
- * boundary limits both roles.
- * https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+ * to the account's own buckets. For services with secrets, ECS uses a second role to start them. The stack's
+ * permissions boundary limits both roles. https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
@@ -167,7 +166,7 @@ export const createIdentities = (
     },
 
     ensureExecution: async (owner, options = {}) => {
-      const description = `ECS starts services that use secrets of the account with the digest ${accountDigest(owner)} with this role.`;
+      const description = `ECS uses this role to start services with secrets, for the account with the digest ${accountDigest(owner)}.`;
       const name = executionRoleOf(config, owner);
       const policy = executionPolicy(arn, config, owner);
       const trust = executionTrustPolicy(arn);

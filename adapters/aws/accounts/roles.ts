@@ -60,8 +60,8 @@ export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
 };
 
 /**
- * The role with which ECS starts the services of an account that use secrets. Its permissions contain names of the
- * installation's resources, so each installation in an AWS account has its own roles.
+ * The role that ECS uses to start an account's services with secrets. Its policy names the installation's resources, so
+ * each installation in an AWS account has its own roles.
  */
 export const executionRoleOf = (config: Pick<AwsConfig, "shared">, owner: AccountId): string =>
   `portside-execution-${installationDigits(config)}-${ownerDigits(owner)}`;
@@ -73,7 +73,7 @@ export const executionTrustPolicy = ({ account }: ArnParts): object =>
 /**
  * Grants ECS the permissions of the shared execution role, and read access to the account's own secrets:
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html. The names of the secrets
- * contain a part of the account's digest, and their tag the whole digest. Services cannot use this role: its
+ * contain part of the account's digest, and their tag contains all of it. Services cannot use this role: its
  * credentials "aren't directly accessible by the containers in the task". Condition key:
  * https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access-abac.html
  */

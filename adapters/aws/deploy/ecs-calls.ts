@@ -10,7 +10,7 @@ export interface EcsServices {
   /** Returns the new definition's ARN. */
   register(input: DefinitionInput, retry?: RetryOptions): Called<string>;
   definition(arn: string, retry?: RetryOptions): Called<TaskDefinition>;
-  /** Deletes every definition of a family, and thereby the service's environment variables. */
+  /** Deletes every definition of a family. Definitions contain the service's environment variables. */
   forget(family: string, retry?: RetryOptions): Called<void>;
   /** Idempotent: calls with the same token create one service. */
   create(input: CreateServiceCommandInput, retry?: RetryOptions): Called<void>;

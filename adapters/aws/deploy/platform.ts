@@ -103,7 +103,7 @@ export const createEcsPlatform = (
       return ok(byBalancer[chosen] ?? first);
     });
 
-  /** Returns the dependencies with the deployment's load balancer. If the name is not in use, calls `ifAbsent`. */
+  /** Returns the dependencies for the deployment's load balancer. If the name is not in use, calls `ifAbsent`. */
   const depsFor = (
     name: DeploymentName,
     retry: RetryOptions,

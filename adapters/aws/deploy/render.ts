@@ -31,7 +31,7 @@ export interface DefinitionSettings {
   readonly revision: string;
   /** ARN of the account's task role. */
   readonly taskRole: string;
-  /** ARN of the role with which ECS starts the service. */
+  /** ARN of the role that ECS uses to start the service. */
   readonly executionRole: string;
   /** The ARN of each variable's secret. */
   readonly secrets: ReadonlyMap<string, string>;
@@ -146,8 +146,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // By default, ECS would pin the digest of the first image with the tag. After a rebuild, the tag of a source
-        // belongs to another image, and the repository's cleanup deletes the first one.
+        // By default, ECS would pin the digest of the first image with the tag. After a rebuild, the source's tag
+        // belongs to a different image, and the repository's lifecycle policy deletes the first one.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
@@ -183,7 +183,7 @@ export interface ServiceSettings {
   readonly definition: string;
   /** ARN. */
   readonly group: string;
-  /** The former revision's number of instances, so that the new revision can take over its load. */
+  /** The former revision's number of instances. The new revision starts as many, to take over the load. */
   readonly instances: number;
   readonly listenDeadlineMs: number;
 }
@@ -204,9 +204,9 @@ export const renderService = (
     minimumHealthyPercent: 100,
     maximumPercent: 200,
     // A rollback is unnecessary, because the former revision is a separate ECS service and still has the traffic. The
-    // circuit breaker trips after half of the desired count of tasks have failed, but at least 3 and at most 200. With
-    // mounts or secrets, more tasks may fail before AWS applies the permissions for them, so the breaker is off and
-    // only the rollout's deadline applies:
+    // circuit breaker trips when the number of failed tasks reaches half of the desired count, but at least 3 and at
+    // most 200. With mounts or secrets, more tasks may fail before AWS applies the permissions for them. The breaker is
+    // then off, and only the rollout's deadline applies:
     // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceDeploymentCircuitBreaker.html
     deploymentCircuitBreaker: { enable: !waitsForPermissions(template), rollback: false },
   },
@@ -214,8 +214,8 @@ export const renderService = (
     awsvpcConfiguration: {
       subnets: [...shared.subnets],
       securityGroups: [shared.serviceSecurityGroup],
-      // Tasks need the address to pull images if the subnets have no other route. The security group admits only the
-      // load balancer.
+      // Tasks need the address to pull images if the subnets have no other route to the internet. The security group
+      // admits only the load balancer.
       assignPublicIp: "ENABLED",
     },
   },

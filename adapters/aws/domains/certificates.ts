@@ -1,7 +1,6 @@
 /**
- * Certificates in AWS Certificate Manager. It validates a domain by a CNAME record, and renews the certificate while the
- * record exists.
- * https://docs.aws.amazon.com/acm/latest/APIReference/
+ * Certificates in AWS Certificate Manager, which validates a domain through a CNAME record, and renews the certificate
+ * while the record exists. https://docs.aws.amazon.com/acm/latest/APIReference/
  */
 import { createHash } from "node:crypto";
 import type { CertificateDetail } from "@aws-sdk/client-acm";

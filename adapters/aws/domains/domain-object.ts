@@ -37,17 +37,19 @@ const objectSchema = z.object({
   detail: z.string(),
   createdAt: z.string(),
   checkedAt: z.string().nullable(),
-  /** The id of the last write of the port: the etag. */
+  /** The id of the last write through the port: the etag. */
   write: z.string(),
   /** When the domain was removed, in milliseconds since the epoch; null if it exists. */
   removedAt: z.number().nullable(),
   certificate: certificateSchema.nullable(),
-  /** The consecutive certificates that failed, and the last failure in milliseconds since the epoch. */
+  /**
+   * The number of consecutive failed certificates, and the time of the last failure in milliseconds since the epoch.
+   */
   failures: z.int().min(0),
   failedAt: z.number(),
   /** The certificates to delete. They are never used again. */
   leftovers: z.array(z.object({ arn: z.string(), listeners: z.array(z.string()) })),
-  /** Former deployments whose rules may still have the domain. Written together with the change that left them. */
+  /** Former deployments whose rules may still have the domain. Written in the same write that moves the domain. */
   formerRoutes: z.array(z.object({ owner: z.string(), name: z.string() })),
 });
 
@@ -99,7 +101,7 @@ export const storedOf = ({ domain, write, removedAt }: DomainObject): StoredDoma
 export const isSameDeployment = (one: Deployment, other: Deployment): boolean =>
   one.owner === other.owner && one.name === other.name;
 
-/** Returns whether the rule of the present deployment may have the domain, and must not have it after the change. */
+/** Returns whether the change requires removing the domain from the rule of its current deployment. */
 export const leavesRule = ({ domain, removedAt }: DomainObject, next: CustomDomain | null): boolean =>
   removedAt === null &&
   domain.status !== "pending" &&
@@ -111,7 +113,9 @@ const formerAfter = (found: DomainObject, next: CustomDomain | null): readonly D
   return leavesRule(found, next) ? [...others, { owner, name }] : found.formerRoutes;
 };
 
-/** Returns the object after a write of the port. The certificate stays with the domain even if its owner changes. */
+/**
+ * Returns the object after a write through the port. The certificate stays with the domain even if its owner changes.
+ */
 export const afterWrite = (found: DomainObject | null, domain: CustomDomain, write: string): DomainObject => {
   const base = found ?? { certificate: null, failures: 0, failedAt: 0, leftovers: [], formerRoutes: [] };
   const isSame = found?.removedAt === null && isSameDeployment(found.domain, domain);
@@ -130,10 +134,10 @@ export const afterRemoval = (found: DomainObject, write: string, now: Instant): 
   formerRoutes: formerAfter(found, null),
 });
 
-/** How long a removed domain keeps its certificate, so that it can return, in milliseconds. */
+/** How long a removed domain keeps its certificate in case the domain is added again, in milliseconds. */
 export const GRACE_MS = 2 * 60_000;
 
-/** Moves the certificate of a domain that was removed some time ago to the leftovers. */
+/** Moves the certificate to the leftovers if the domain was removed at least `GRACE_MS` ago. */
 export const claimed = (found: DomainObject, now: Instant): DomainObject => {
   const { certificate, removedAt } = found;
   return certificate === null || removedAt === null || millisOf(now) < removedAt + GRACE_MS
@@ -152,7 +156,7 @@ export const withoutCertificate = (found: DomainObject): DomainObject => {
 /** The part of a certificate that Certificate Manager knows. */
 export type Described = Pick<Certificate, "state" | "record" | "notAfter" | "problem">;
 
-/** Returns the object after its certificate was described. Counts a failure, so that the next request waits longer. */
+/** Returns the object after its certificate was described. Counts failures, which delay the next request. */
 export const afterDescription = (found: DomainObject, described: Described, now: Instant): DomainObject => {
   const { certificate, failures, failedAt } = found;
   if (certificate === null) return found;
@@ -171,7 +175,7 @@ export const mayRequest = ({ failures, failedAt }: DomainObject, now: Instant): 
 export const isRouted = ({ domain, removedAt, certificate }: DomainObject): boolean =>
   removedAt === null && domain.status !== "pending" && certificate?.state === "issued";
 
-/** Returns whether nothing refers to the object any more. */
+/** Returns whether the object can be deleted: the domain was removed, and no certificate or rule is left. */
 export const isObsolete = (object: DomainObject): boolean =>
   object.removedAt !== null && object.certificate === null && !hasLeftovers(object);
 

@@ -18,15 +18,17 @@ export interface DomainObjects {
   read(domain: DomainName, retry?: RetryOptions): ResultAsync<DomainObject | null, Unavailable>;
   /** Returns the account's domains without the removed ones, in any order. */
   list(owner: AccountId, retry?: RetryOptions): ResultAsync<readonly DomainObject[], Unavailable>;
-  /** Writes a changed object, and returns it. Repeats the change if another call has written the object meanwhile. */
+  /**
+   * Writes a changed object, and returns it. Repeats the change if another call has written the object in the meantime.
+   */
   update<E>(
     domain: DomainName,
     change: DomainChange<E>,
     retry?: RetryOptions,
   ): ResultAsync<DomainObject | null, E | Unavailable>;
-  /** Records that the account may have the domain. Must be called before the domain is written. */
+  /** Records that the account may have the domain. The caller must do this before it writes the domain. */
   addToIndex(owner: AccountId, domain: DomainName, retry?: RetryOptions): ResultAsync<void, Unavailable>;
-  /** Records that the domain has certificates to delete. Must be called before the object says so. */
+  /** Records that the domain has certificates to delete. The caller must do this before it writes the object. */
   mark(domain: DomainName, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   unmark(domain: DomainName, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   marked(retry?: RetryOptions): ResultAsync<readonly DomainName[], Unavailable>;
@@ -94,7 +96,7 @@ export const createDomainObjects = (
         const index = indexOf(owner);
         const own = yield* await bucket.list(index, retry);
         if (own.length === 0) return ok([]);
-        // The index also has the domains that the account once had.
+        // The index also contains domains that the account no longer has.
         const present = new Set((yield* await bucket.list(DOMAINS, retry)).map(({ key }) => domainIn(key)));
         const domains = own.map(({ key }) => key.slice(index.length) as DomainName).filter((one) => present.has(one));
         const found = yield* await inParallel(domains, CONCURRENCY, (domain) => read(domain, retry));

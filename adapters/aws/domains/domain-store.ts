@@ -1,4 +1,4 @@
-/** The DomainStore on AWS. A change that affects routes ends after the load balancer's rules have changed. */
+/** `DomainStore` on AWS. A change that affects routes returns only after the load balancer's rules have changed. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { CustomDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
@@ -101,7 +101,7 @@ export const createAwsDomainStore = (deps: DomainStoreDeps): DomainStore => {
       const etag = ids.id();
       yield* await objects.addToIndex(owner, domain.domain, retry);
       const present = yield* await objects.read(domain.domain, retry);
-      // After a kill, the next start removes the domain from the rule of the former deployment.
+      // If the process ends here, the next start removes the domain from the rule of the former deployment.
       const leaves = present !== null && leavesRule(present, own);
       if (leaves) yield* await objects.mark(domain.domain, retry);
       const change = (found: DomainObject | null) => afterWrite(found, own, etag);

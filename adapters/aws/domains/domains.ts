@@ -27,7 +27,7 @@ import { type Advanced, advanceDomain, type ServeDeps } from "./serve-domain.ts"
 
 type DomainConfig = Pick<AwsConfig, "shared">;
 
-/** The dependencies of the host process. Tests pass their own DNS. */
+/** The dependencies that the host process passes. Tests pass their own DNS. */
 export type DomainRuntime = AwsRuntimeDeps & { readonly dns?: DnsResolver };
 
 export interface AwsDomains {
@@ -108,7 +108,8 @@ export const createAwsDomains = (
     };
     const leftovers = createLeftovers(deps, runtime);
     const proofKey = createDigestKey(bucket, "domains");
-    // An object contains the domain and its certificate, so that a list reads each object once.
+    // Passes the objects that `list` has read to `find`, which needs their certificates. A listing thus reads each
+    // object once.
     const listed = new WeakMap<CustomDomain, DomainObject>();
     return {
       ports: {

@@ -1,7 +1,7 @@
 /**
- * Deletes the certificates of removed domains, and the failed ones. A load balancer may use a certificate for some time
- * after it was removed from the listener, so a deletion can fail and is retried. Also removes domains from the rules of
- * former deployments if that failed before.
+ * Deletes failed certificates and the certificates of removed domains. A load balancer may use a certificate for some
+ * time after its removal from the listener, so a deletion can fail and is retried. Also removes domains from the rules
+ * of former deployments if that failed before.
  */
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { Unavailable } from "../../../core/errors.ts";
@@ -13,20 +13,20 @@ import { clearFormerRoutes } from "./routes.ts";
 import { detach, type ServeDeps } from "./serve-domain.ts";
 
 export interface Leftovers {
-  /** Deletes the certificates of a domain in the background, as soon as they may be deleted. */
+  /** Deletes the unused certificates of a domain in the background, and retries until AWS permits it. */
   start(domain: DomainName): void;
   /** Does the same for all domains with leftovers. Runs at start. */
   startAll(options?: RetryOptions): ResultAsync<void, Unavailable>;
-  /** Stops waiting, and resolves when all work has ended. The next start continues it. */
+  /** Cancels pending retries, and resolves when the running work has ended. The next start resumes the work. */
   close(): Promise<void>;
 }
 
-/** Attempts of one process. The next start continues. */
+/** Maximum attempts per process. The next start tries again. */
 const TRIES = 6;
 const MAX_PAUSE_MS = 30 * 60_000;
 const PAUSE_GROWTH = 2;
 
-/** Deletes what may be deleted now. Returns whether nothing is left. */
+/** Deletes the leftovers that AWS no longer uses. Returns true if no leftovers remain. */
 export const clearLeftovers = (
   deps: ServeDeps,
   domain: DomainName,
@@ -61,7 +61,7 @@ export const clearLeftovers = (
 export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDeps): Leftovers => {
   const ending = new AbortController();
   const running = new Map<DomainName, Promise<void>>();
-  /** The domains that another removal has started again while their work was running. */
+  /** The domains for which `start` was called again while their work was running. */
   const restarted = new Set<DomainName>();
 
   const work = async (domain: DomainName): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Routes domains to deployments. The rule that forwards the host of a deployment also has its domains, so a rollout
- * moves the requests for all of them with one change, and needs no other rule.
+ * Routes domains to deployments. The listener rule of a deployment's host also contains the deployment's domains. A
+ * rollout therefore moves the requests for all of them with one change to one rule.
  */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -80,9 +80,9 @@ const setRuleHosts = (
   });
 
 /**
- * Makes the deployment's rule have exactly the domains that it must have, and returns them. Returns none if the
- * deployment does not exist or has never served. Reads the domains again after each change, so that the rule
- * is correct after concurrent calls.
+ * Sets the deployment's rule to exactly the domains that it must have, and returns them. Returns an empty list if the
+ * deployment does not exist or has never served. Reads the domains again after each change, so that the rule is correct
+ * after concurrent calls.
  */
 export const applyRoutes = (
   deps: RouteDeps,

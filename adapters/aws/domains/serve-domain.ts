@@ -33,7 +33,7 @@ type Step<T> = ResultAsync<T, Unavailable>;
 /** "There is a delay of several seconds before you can retrieve information" (API_RequestCertificate). */
 const DESCRIBE_TRIES = 5;
 const DESCRIBE_PAUSE_MS = 1000;
-/** A certificate that Certificate Manager does not know after this time was deleted. */
+/** If Certificate Manager does not know a certificate of this age, the certificate was deleted. */
 const KNOWN_AFTER_MS = 10 * 60_000;
 
 const QUOTA = "The operator must ask AWS for a higher quota of certificates, or remove unused ones.";
@@ -41,7 +41,7 @@ const QUOTA = "The operator must ask AWS for a higher quota of certificates, or 
 const isPresent = (found: DomainObject | null, { owner }: CustomDomain): found is DomainObject =>
   found !== null && found.removedAt === null && found.domain.owner === owner;
 
-/** Returns whether another call has neither replaced the certificate nor moved the domain. */
+/** Returns true unless another call has replaced the certificate or moved the domain. */
 const isUnmoved = (object: DomainObject, found: DomainObject | null): found is DomainObject =>
   found !== null && found.certificate?.arn === object.certificate?.arn && isSameDeployment(found.domain, object.domain);
 
@@ -54,7 +54,7 @@ const updateObject = (
 ): Step<DomainObject | null> =>
   objects.update<never>(object.domain.domain, (found) => ok(isUnmoved(object, found) ? change(found) : found), retry);
 
-/** Changes the certificate, under the same condition. */
+/** Changes the certificate, unless another call has replaced it or moved the domain. */
 const updateCertificate = (
   deps: ServeDeps,
   object: DomainObject,
@@ -106,7 +106,7 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     return ok({ object: yield* await keepTrack(deps, updated, arn.value, retry), problem: null });
   });
 
-/** Adds the certificate to the leftovers if the domain was removed, or got another certificate, meanwhile. */
+/** Adds the certificate to the leftovers if the domain has since been removed or got a different certificate. */
 const keepTrack = (
   { objects }: ServeDeps,
   object: DomainObject | null,
@@ -162,7 +162,7 @@ export const serveDomain = (deps: ServeDeps, object: DomainObject, retry: RetryO
     if (!certificate.listeners.includes(listenerArn)) {
       const noted = ({ listeners }: Certificate) => ({ listeners: [...new Set([...listeners, listenerArn])] });
       const now = yield* await updateCertificate(deps, object, noted, retry);
-      // A listener that the object does not have would keep the certificate in use.
+      // If the object does not record the listener, no removal finds it, and the certificate stays in use.
       if (!isUnmoved(object, now)) return ok({ object: now, problem: null });
     }
     const added = await own.balancer.addCertificate(certificate.arn, retry);
@@ -212,7 +212,7 @@ export const detach = (
   });
 
 /**
- * Performs the next steps towards a served certificate. A failed certificate is replaced only if the DNS records of the
+ * Performs the next steps towards a served certificate. Replaces a failed certificate only if the DNS records of the
  * domain are correct.
  */
 export const advanceDomain = (deps: ServeDeps, domain: CustomDomain, retry: RetryOptions): Step<Advanced> =>

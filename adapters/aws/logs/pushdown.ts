@@ -26,7 +26,9 @@ export interface Pushdown {
 
 type Leaf = Exclude<LogFilter, { kind: "and" | "or" | "not" }>;
 
-/** True for fields with the same value in all service lines: the log's name, and the absent request. */
+/**
+ * True for fields with the same value in all service lines: the log's name, and the request, which no service line has.
+ */
 const isSameInAllLines = (leaf: Leaf): boolean => {
   if (leaf.kind === "log_id") return true;
   return leaf.kind !== "search" && (leaf.path[0] === "logName" || leaf.path[0] === "httpRequest");

@@ -26,8 +26,8 @@ import { batchLimits, type InputEvent, isSmallEnough } from "./batches.ts";
 import { RETENTION_DAYS } from "./capabilities.ts";
 import { logEntryOf, messageFor, PLATFORM_STREAM } from "./entry.ts";
 import { isEverything, isNothing, type Pushdown, pushdownOf } from "./pushdown.ts";
+import { SharedPrefixes } from "./shared-streams.ts";
 import { scopeFinder, streamPrefixOf } from "./streams.ts";
-import { SharedPrefixes } from "./together.ts";
 
 /** "Up to 10,000 log events" in one page (FilterLogEventsRequest, `limit`). */
 const PAGE_SIZE = 10_000;
@@ -169,8 +169,8 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     },
 
     /**
-     * Within a millisecond, AWS's order may differ from the order of positions. Therefore, a read that is not complete
-     * counts only up to the millisecond before its last event.
+     * Within a millisecond, AWS's order may differ from the order of positions. Therefore, an incomplete read counts
+     * only up to the millisecond before its last event.
      */
     join: (logs, until) => {
       const shared = prefixes.choose(logs, until);

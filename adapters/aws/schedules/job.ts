@@ -76,7 +76,7 @@ export const scheduleNames = ({ owner, name }: ScheduledService): readonly [stri
   return [`portside-${digest}`, `portside-${digest}-weekday`];
 };
 
-/** Number of fires in which to look for the shortest interval. */
+/** How many fires to compare when looking for the shortest interval. */
 const COMPARED_FIRES = 500;
 const DAY_SECONDS = 86_400;
 
@@ -100,7 +100,7 @@ type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRol
 /**
  * Returns one schedule, or two if the expression needs them (`expression.ts`).
  *
- * @param now the time from which to compute fires, to find the shortest interval between them
+ * @param now where the search for the shortest interval between fires begins
  */
 export const renderSchedules = (
   resources: ScheduleResources,

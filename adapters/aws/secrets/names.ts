@@ -19,7 +19,7 @@ const folderOf = (config: SecretsConfig): string => `portside/${installationDigi
 /** The secret that stores the HMAC key for digests. */
 export const digestKeyId = (config: SecretsConfig): string => `${folderOf(config)}digest-key`;
 
-/** The common prefix of the names of an account's secrets. */
+/** The prefix of an account's secret names. */
 const ownFolder = (config: SecretsConfig, owner: AccountId): string => `${folderOf(config)}${ownerDigits(owner)}/`;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The redeploys for new values of secrets that have not ended. Each is an object in the state bucket, and its key names
- * the account, the secret and the version. No write replaces the object of another version, so no write needs a
- * condition, and one listing returns all of them.
+ * Unfinished redeploys for new secret values. Each is an object in the state bucket, and its key names the account, the
+ * secret and the version. Each version has its own object, so writes need no condition. One listing returns all
+ * objects.
  */
 import { isAccount } from "../../../core/domain/accounts/account.ts";
 import type { PendingRedeploys } from "../../../core/domain/secrets/redeploys.ts";
@@ -29,7 +29,7 @@ const parseKey = (key: string): PendingRedeploys[] => {
   return isAccount(owner) ? [{ owner, name: name as SecretName, version: Number(version) }] : [];
 };
 
-/** Returns the record of each secret: the one with the newest version. */
+/** Returns the record with the newest version of each secret. */
 const newestOfEach = (recorded: readonly PendingRedeploys[]): readonly PendingRedeploys[] => {
   const newest = new Map<string, PendingRedeploys>();
   for (const one of recorded) {

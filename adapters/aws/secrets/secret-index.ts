@@ -1,7 +1,7 @@
 /**
  * The list of an account's secrets: one object in the state bucket, with the numbers, digests and ARNs of the versions
  * but without values. A version exists if and only if the list contains it. `leftovers` names each secret of Secrets
- * Manager that may exist without a listed version, so that no call has to search for such secrets. Pure.
+ * Manager that may exist without a listed version, so no call needs to search for these secrets. Pure.
  */
 import { z } from "zod";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
@@ -16,7 +16,7 @@ const indexSchema = z.object({
   names: z.record(
     z.string(),
     z.object({
-      /** The next number. The numbers continue after the secret was deleted. */
+      /** The next version number. A secret that is deleted and set again continues the numbers. */
       next: z.int().min(1),
       versions: z.array(
         z.object({
@@ -51,7 +51,7 @@ export type Leftover = SecretIndex["leftovers"][number];
 
 export const emptyIndex: SecretIndex = { names: {}, leftovers: [] };
 
-/** Returns undefined if the text is damaged. An empty list would let the numbers start again. */
+/** Returns undefined if the text is damaged. An empty list would restart the version numbers. */
 export const parseIndex = (text: string): SecretIndex | undefined => {
   const parsed = indexSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
@@ -77,7 +77,7 @@ export const versionsOf = (index: SecretIndex, name: SecretName): readonly Index
 /** The number that the next version of a name gets. */
 export const nextNumber = (index: SecretIndex, name: SecretName): number => entryOf(index, name).next;
 
-/** Takes the next number of a name, so that no other call uses it. */
+/** Reserves the next number of a name. */
 export const reserved = (index: SecretIndex, name: SecretName, id: string, nowMillis: number): SecretIndex => {
   const { next, versions } = entryOf(index, name);
   return {
@@ -110,8 +110,8 @@ export const committed = (
 const isDue = ({ due }: Leftover, nowMillis: number): boolean => due <= nowMillis;
 
 /**
- * Claims the leftovers that may be deleted now. Another call may have claimed a leftover and then failed, so its claim
- * does not count. The caller then deletes the secrets that it has claimed.
+ * Claims the leftovers that may be deleted now. Replaces earlier claims, because the calls that made them may have
+ * failed. The caller then deletes the secrets that it has claimed.
  */
 export const claimed = (index: SecretIndex, claim: string, nowMillis: number): SecretIndex =>
   index.leftovers.some((one) => isDue(one, nowMillis))
@@ -123,8 +123,8 @@ export const claimedIds = ({ leftovers }: SecretIndex, claim: string): readonly 
   leftovers.filter((one) => one.claim === claim).map(({ id }) => id);
 
 /**
- * Removes one version from the list, or all versions of the name. Returns undefined if neither the list nor the
- * leftovers of earlier calls contain such a version.
+ * Removes one version from the list, or all versions of the name. Returns undefined if no such version is in the list
+ * or among the leftovers of earlier calls.
  */
 export const removed = (
   index: SecretIndex,

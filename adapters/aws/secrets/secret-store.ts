@@ -168,7 +168,7 @@ export const createAwsSecrets = (
         return ok(claimed(after, claim, now()));
       };
       const index = yield* await indexes.update(owner, change, options);
-      // If this fails, a repeated deletion finds the value, and no call returns the version.
+      // If this fails, the version is already unlisted, and a repeated deletion finds the value among the leftovers.
       yield* await deleteClaimed(owner, index, claim, options);
       return ok(undefined);
     });

@@ -1,4 +1,4 @@
-/** The series of metrics in CloudWatch. */
+/** Capabilities and limits of metrics in CloudWatch, with reasons. */
 import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import { METRIC_DELAY_S } from "./metrics.ts";
 

@@ -39,7 +39,7 @@ export interface MetricFilter {
 }
 
 export interface CloudWatch {
-  /** Returns the points of each statistic, with one call per 500 statistics and 100,800 points. */
+  /** Returns the points of each statistic. One call returns at most 500 statistics and 100,800 points. */
   read(
     statistics: readonly Statistic[],
     period: Period,

@@ -67,7 +67,7 @@ interface Measured extends Omit<Observation, "scope"> {
   readonly groups: ReadonlyMap<string, string>;
 }
 
-/** The statistics of a revision, in the order in which `addPoints` receives their points. */
+/** The statistics of a revision, in the order that `addPoints` expects. */
 const statisticsOf = (balancer: string, group: string, cluster: string, revision: string): readonly Statistic[] => {
   const target = (MetricName: string) => ({
     Namespace: BALANCER_NAMESPACE,

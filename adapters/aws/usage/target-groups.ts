@@ -15,7 +15,7 @@ import type { CloudWatch } from "./cloudwatch.ts";
 export const BALANCER_NAMESPACE = "AWS/ApplicationELB";
 
 /**
- * How long a list of metrics is used, in milliseconds. A new metric appears in lists after up to 15 minutes
+ * How long to cache a list of metrics, in milliseconds. A new metric appears in lists after up to 15 minutes
  * (API_ListMetrics), so a shorter time has no benefit.
  */
 const LIST_MAX_AGE_MS = 300_000;
@@ -109,7 +109,7 @@ export const createTargetGroups = (
       }),
     expiryOf: (now) => plusMillis(now, GROUP_MAX_AGE_MS),
     maxSize: MAX_GROUPS,
-    // A missing target group is not cached, because a rollout may create it.
+    // Do not cache a missing target group, because a rollout may create it.
     sizeOf: (group) => (group === undefined ? 0 : 1),
   });
 

@@ -27,7 +27,7 @@ const UPLOAD_DAYS = uploadHours / 24;
 
 const everything = { Filter: { Prefix: "" }, Status: "Enabled" } as const;
 
-/** The prefix of the ids of Portside's lifecycle rules. */
+/** The id prefix of Portside's lifecycle rules. */
 const LIFECYCLE_PREFIX = "portside-";
 
 /** The ids of Portside's lifecycle rules in earlier versions. */
@@ -36,7 +36,7 @@ const FORMER_IDS = new Set(["replaced-versions", "uploads-that-never-ended", "tr
 const isOwnRule = ({ ID = "" }: LifecycleRule): boolean => ID.startsWith(LIFECYCLE_PREFIX) || FORMER_IDS.has(ID);
 
 /**
- * Returns a rule with a filter in place of the former `Prefix`. S3 rejects a lifecycle that contains both forms:
+ * Returns a rule with a filter instead of the deprecated `Prefix`. S3 rejects a lifecycle that contains both forms:
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleRule.html
  */
 const withFilter = ({ Prefix, ...rule }: LifecycleRule): LifecycleRule => ({
@@ -44,7 +44,7 @@ const withFilter = ({ Prefix, ...rule }: LifecycleRule): LifecycleRule => ({
   Filter: rule.Filter ?? { Prefix: Prefix ?? "" },
 });
 
-/** Returns the lifecycle rules of operators, followed by `own` in place of Portside's earlier rules. */
+/** Returns the operators' lifecycle rules, followed by `own`, which replace Portside's earlier rules. */
 export const withLifecycle = (rules: readonly LifecycleRule[], own: readonly LifecycleRule[]): LifecycleRule[] => [
   ...rules.filter((rule) => !isOwnRule(rule)).map(withFilter),
   ...own,

@@ -14,7 +14,8 @@ const CONCURRENCY = 16;
 
 /**
  * Aborts the incomplete uploads of a closed bucket. Otherwise, their parts would cost money until the daily lifecycle
- * rule deletes them. The rule also deletes the parts that a failure leaves, so the deletion of the volume continues.
+ * rule deletes them. The rule also deletes the parts that remain after an error, so an error does not stop the deletion
+ * of the volume.
  */
 const abortUploads = async ({ api, logger }: VolumeCall, id: string): Promise<void> => {
   const aborted = await api
@@ -38,6 +39,6 @@ export const closeBucket = (call: VolumeCall, trashed: AwsVolume): ApiResult<"cl
       await abortUploads(call, id);
       return ok("closed" as const);
     }
-    // This call may have closed the bucket after the restore opened it.
+    // The restore may have opened the bucket before this call closed it, so open it again.
     return reopenBucket(call, record).map(() => "restored" as const);
   });

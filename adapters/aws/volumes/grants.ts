@@ -26,8 +26,8 @@ const SAMPLE_BUCKET = `${bucketPrefix("sample")}bucket`;
 const SAMPLE_MS = 60_000;
 
 /**
- * Derives the origins from a signed URL, because the SDK chooses the host, which depends on the region, the partition
- * and a configured endpoint. The host begins with the bucket unless the endpoint is path-style:
+ * Derives the origins from a signed URL. The SDK chooses its host from the region, the partition and a configured
+ * endpoint. The host begins with the bucket unless the endpoint is path-style:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
  */
 export const grantOrigins = (signer: Signer, clock: Clock) => (): ResultAsync<readonly string[], Unavailable> =>

@@ -1,7 +1,7 @@
 /**
- * An index from volume names to accounts: one empty object per volume, so that one listing shows whether another
- * account uses a name. A mark is created before its volume becomes live, and removed after the volume stops being live.
- * Each mark belongs to one volume, so concurrent calls cannot remove each other's marks.
+ * An index from volume names to accounts: one empty object per volume. One listing shows whether another account uses a
+ * name. A mark is created before its volume becomes live, and removed after the volume stops being live. Each mark
+ * belongs to one volume, so concurrent calls cannot remove each other's marks.
  */
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";

@@ -1,6 +1,6 @@
 /**
- * Purges a volume: deletes its file system, all object versions and its bucket. Deletes the record last, so that the
- * next run finds an unfinished purge. The work per run is limited.
+ * Purges a volume: deletes its file system, all object versions and its bucket. Deletes the record last, so the next
+ * run finds an unfinished purge. A run deletes a limited number of objects.
  */
 
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
@@ -81,8 +81,9 @@ const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown>
   });
 
 /**
- * Adds the CORS rule to a bucket whose rules do not suffice, and keeps the rules of operators. The rules do not matter
- * in the trash. S3 has no conditional write of CORS rules, so a concurrent change by an operator may be lost.
+ * Adds Portside's CORS rule to a bucket if its rules are insufficient, and keeps the rules of operators. The rules do
+ * not matter in the trash. S3 has no conditional write of CORS rules, so a concurrent change by an operator may be
+ * lost.
  */
 const updateCors = ({ api, records }: VolumeCall, { id }: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {

@@ -10,7 +10,7 @@ import { recordsKey } from "./names.ts";
 import { type AwsVolume, inState, parseRecords, printRecords } from "./record.ts";
 import type { PutCondition, S3Api } from "./s3-calls.ts";
 
-/** Maximum tries of a write. Concurrent calls for one account's volumes write the same object. */
+/** Maximum attempts of a write. Concurrent calls for one account's volumes write the same object. */
 const TRIES = 40;
 const PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1000;

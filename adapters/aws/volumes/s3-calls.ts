@@ -230,7 +230,7 @@ export class S3Api {
     return this.#send("GetObjectCommand", { Bucket: bucket, Key: key }).orElse(expect("not_found"));
   }
 
-  /** Deletes an object. If a retry does not find the object, an earlier try deleted it, so the call succeeds. */
+  /** Deletes an object. If a retry does not find the object, an earlier attempt deleted it, so the call succeeds. */
   deleteObject(bucket: string, key: string): ApiResult<"not_found" | undefined> {
     const { clients, call } = this.#deps;
     const signal = this.#signal;

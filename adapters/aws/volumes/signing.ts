@@ -55,7 +55,7 @@ const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient 
 export class Signer {
   readonly #deps: SignerDeps;
   /**
-   * Expiry of the credentials that the last refresh returned. While the current credentials have this expiry, another
+   * Expiry of the credentials that the last refresh returned. While the current credentials have this expiry, a further
    * refresh would not help.
    */
   #renewedExpiry: number | undefined;

@@ -1,4 +1,4 @@
-/** The categories to which the adapters map the errors of their clouds. */
+/** The categories of cloud errors. Each adapter maps the errors of its cloud to them. */
 
 /** The meaning of a cloud error for the caller. */
 export type CallFault =

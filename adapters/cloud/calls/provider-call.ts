@@ -26,9 +26,9 @@ export interface CallPolicy {
 export interface CallNeeds {
   /** The name of the call for logs: `run.services.get`. */
   readonly what: string;
-  /** Milliseconds within which the call may be retried. */
+  /** How long to retry the call, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Milliseconds for which the call may wait for the cloud's rate limit; defaults to `timeoutMs`. */
+  /** How long the call may wait for the cloud's rate limit, in milliseconds; defaults to `timeoutMs`. */
   readonly turnMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -40,7 +40,7 @@ export interface CallState {
   readonly error: unknown;
 }
 
-const PATIENCE_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
 const FIRST_MS = 200;
 const LONGEST_MS = 5000;
 const REFUSED_RETRY_S = 60;
@@ -74,7 +74,7 @@ export const providerCall = ({ clock, logger, faultOf, cloud, random = Math.rand
     );
   };
   const meaningOf: FaultOf = (error) => (error instanceof UnusablePackage ? refused : faultOf(error));
-  return async ({ what, timeoutMs = PATIENCE_MS, signal }, call) => {
+  return async ({ what, timeoutMs = DEFAULT_TIMEOUT_MS, signal }, call) => {
     const end = millisOf(clock.now()) + timeoutMs;
     for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LONGEST_MS)) {
       try {

@@ -2,7 +2,7 @@
 import type { RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
-import { narrate } from "../../shared/runtime/channel.ts";
+import { streamProgress } from "../../shared/runtime/channel.ts";
 
 type RolloutRequest = Parameters<ServicePlatform["rollout"]>[0];
 
@@ -13,7 +13,7 @@ export const streamRollout =
     run: (request: RolloutRequest, signal: AbortSignal, say: (message: string) => void) => Promise<RolloutEvent>,
   ): ServicePlatform["rollout"] =>
   (request, { signal = new AbortController().signal } = {}) =>
-    narrate<RolloutEvent, RolloutEvent>(async (emit) => {
+    streamProgress<RolloutEvent, RolloutEvent>(async (emit) => {
       if (signal.aborted) return failed(INTERRUPTED);
       try {
         return await run(request, signal, (message) => emit({ kind: "progress", message }));

@@ -58,6 +58,6 @@ export interface LogDriver extends Pick<Scan, "grain" | "maxPageEntries"> {
    * Returns alternative searches, best first. If the cloud rejects the filter of a search, the store tries the next.
    */
   searches(scope: LogScope, filter: LogFilter): readonly LogSearch[];
-  /** @param logs sorted by the position up to which they are read */
+  /** @param logs sorted by their read positions */
   join<L extends LogToRead>(logs: readonly [L, ...L[]], until: Instant): JoinedLogs<L>;
 }

@@ -18,7 +18,6 @@ export interface ListedPage {
 export interface FirstEntries extends FollowedPage {
   /** The number of entries in all pages that were read, including those that `entries` omits. */
   readonly size: number;
-  /** The number of pages that were read. */
   readonly pages: number;
 }
 

@@ -15,7 +15,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { addPage, covers, type FollowedLog, type FollowedPage, findingsOf } from "./followed-log.ts";
 
-/** A log that a call reads, from `through` on. */
+/** A log for a call to read, starting at `through`. */
 export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;
 
 /** The result of a shared listing: the logs that it read, and their entries. */
@@ -28,8 +28,8 @@ export interface ReadTogether<L> extends FollowedPage {
 }
 
 /**
- * Reads the first entries of several logs up to a time, with one listing. Takes as many of the logs as fit, in their
- * order.
+ * Reads the first entries of several logs up to a time, with one listing. Reads as many of the logs as fit into the
+ * listing, in the given order.
  *
  * @param nextTurn must resolve before the call for each further page
  */
@@ -39,12 +39,12 @@ export type ReadLogsTogether = <L extends LogToRead>(
   nextTurn: () => Promise<void>,
 ) => Promise<Result<ReadTogether<L>, Unavailable>>;
 
-/** A query with an upper bound, below which all entries are visible. */
+/** A query with an upper bound. All entries below the bound are already visible. */
 export type SettledQuery = LogQuery & { readonly until: Instant };
 
 type Found = Result<LogFindings, Unavailable>;
 
-/** Milliseconds for which a log counts as followed after a read. */
+/** How long a log counts as followed after a read, in milliseconds. */
 const FOLLOWED_MS = 60_000;
 /** If no follower has read for this many milliseconds, searches may use the followers' calls. */
 const UNUSED_MS = 10_000;
@@ -53,7 +53,7 @@ const LENT_WAIT_MS = 2000;
 /** Maximum age of kept entries in milliseconds, and maximum total characters of their messages. */
 const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
-/** Maximum number of logs to follow. Reads of further logs are searches. */
+/** Maximum number of logs to follow. Reads of additional logs become searches. */
 const MAX_LOGS = 2000;
 /**
  * Maximum age, in milliseconds, of a range that may answer reads before the next call. If two cycles take longer than
@@ -107,7 +107,6 @@ export class LogFollowers {
   /** The earliest time of the next call, in milliseconds. */
   #nextAt = 0;
   #round: Promise<Result<unknown, Unavailable>> | undefined;
-  /** The number of rounds so far. */
   #rounds = 0;
   /** The number of rounds that it takes to read each log once. */
   #cycle = 1;
@@ -249,7 +248,7 @@ export class LogFollowers {
     );
   }
 
-  /** Returns the milliseconds for which a reader should wait for newer entries of the log. */
+  /** Returns how long a reader should wait for newer entries of the log, in milliseconds. */
   #wait({ through }: FollowedLog, until: Instant): number {
     const age = millisBetween(through.instant, until);
     const untilCall = this.#round === undefined ? this.#nextAt - this.#now() : 0;

@@ -19,7 +19,7 @@ export interface QuotaShares {
   readonly isPerSecond: boolean;
 }
 
-/** Divides the reads per minute. Does not divide fewer reads than `parts`, because a share would be empty. */
+/** Divides the reads per minute. Does not divide a quota below `parts` reads, because a share would be empty. */
 export const divideQuota = (clock: Clock, perMinute: number, shares: QuotaShares): ReadQuota => {
   const limiter = (reads: number) =>
     new ReadLimiter(clock, reads, shares.isPerSecond ? Math.ceil(reads / 60) : undefined);

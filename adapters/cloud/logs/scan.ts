@@ -149,7 +149,7 @@ async function* groups(
 const never = (): boolean => false;
 
 /** Returns the position of the newest entry of a range, even if it does not match. */
-const newestPlace = async (scan: Scan, range: Omit<Range, "narrowed">): Promise<LogPosition | undefined> => {
+const newestPosition = async (scan: Scan, range: Omit<Range, "narrowed">): Promise<LogPosition | undefined> => {
   for await (const { entries } of groups(scan, { ...range, narrowed: false }, "desc", PEEK, never))
     return placeOf(entries[0] as LogEntry);
   return undefined;
@@ -184,7 +184,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
   const { pushed, until, isOver } = scan;
   const found = new Found(scan);
   const isSure = pushed === "everything" || !scan.needsSeen;
-  let seen = isSure ? undefined : await newestPlace(scan, { to: until });
+  let seen = isSure ? undefined : await newestPosition(scan, { to: until });
   const findings = (partial: boolean): LogFindings => ({
     entries: found.entries.toReversed(),
     ...(seen === undefined ? {} : { seen }),
@@ -208,16 +208,16 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
 /** Yields the entries after a position, oldest first. Then yields `cut` if the search had to end early. */
 async function* forwards(
   scan: Scan,
-  place: LogPosition,
+  position: LogPosition,
   end: LogPosition | undefined,
 ): AsyncGenerator<LogEntry | "cut"> {
   const { pushed, until } = scan;
   let hasLooked = false;
-  const range = { from: place.instant, to: end?.instant ?? until, narrowed: pushed === "some" };
+  const range = { from: position.instant, to: end?.instant ?? until, narrowed: pushed === "some" };
   const isOver = () => hasLooked && scan.isOver();
   for await (const { entries, isCut } of groups(scan, range, "asc", sizeFor(scan), isOver)) {
     for (const entry of entries) {
-      if (comparePositions(entry, place) <= 0 || (end !== undefined && comparePositions(entry, end) > 0)) continue;
+      if (comparePositions(entry, position) <= 0 || (end !== undefined && comparePositions(entry, end) > 0)) continue;
       hasLooked = true;
       yield entry;
     }
@@ -225,11 +225,11 @@ async function* forwards(
   }
 }
 
-export const scanAfter = async (scan: Scan, place: LogPosition): Promise<LogFindings> => {
+export const scanAfter = async (scan: Scan, position: LogPosition): Promise<LogFindings> => {
   const { pushed, until } = scan;
   const found = new Found(scan);
-  const end = pushed === "everything" ? undefined : await newestPlace(scan, { from: place.instant, to: until });
-  if (pushed !== "everything" && (end === undefined || comparePositions(end, place) <= 0)) return nothing;
+  const end = pushed === "everything" ? undefined : await newestPosition(scan, { from: position.instant, to: until });
+  if (pushed !== "everything" && (end === undefined || comparePositions(end, position) <= 0)) return nothing;
   let seen: LogPosition | undefined;
   const findings = (partial: boolean): LogFindings => ({
     entries: found.entries,
@@ -237,7 +237,7 @@ export const scanAfter = async (scan: Scan, place: LogPosition): Promise<LogFind
     partial,
   });
   if (pushed !== "nothing")
-    for await (const entry of forwards(scan, place, end)) {
+    for await (const entry of forwards(scan, position, end)) {
       if (entry === "cut" || !found.take(entry)) return findings(true);
       seen = placeOf(entry);
       if (found.isFull) return findings(false);
@@ -250,7 +250,7 @@ export const scanAfter = async (scan: Scan, place: LogPosition): Promise<LogFind
  * Examines the entries of a range up to a position, newest first. Returns undefined if the time limit has passed and
  * a narrowed listing had no entry.
  */
-const examineBefore = async (scan: Scan, place: LogPosition, range: Range): Promise<EarlierFindings | undefined> => {
+const examineBefore = async (scan: Scan, position: LogPosition, range: Range): Promise<EarlierFindings | undefined> => {
   const found = new Found(scan);
   /** The oldest examined entry. */
   let last: LogPosition | undefined;
@@ -264,7 +264,7 @@ const examineBefore = async (scan: Scan, place: LogPosition, range: Range): Prom
   const mayEnd = range.narrowed ? "anywhere" : "after-group";
   for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver, mayEnd)) {
     for (const entry of entries) {
-      if (comparePositions(entry, place) > 0) continue;
+      if (comparePositions(entry, position) > 0) continue;
       if (!found.take(entry)) return findings(true);
       last = placeOf(entry);
       if (found.isFull) return findings(false);
@@ -274,13 +274,12 @@ const examineBefore = async (scan: Scan, place: LogPosition, range: Range): Prom
   return { entries: found.entries.toReversed(), partial: false };
 };
 
-export const scanBefore = async (scan: Scan, place: LogPosition): Promise<EarlierFindings> => {
+export const scanBefore = async (scan: Scan, position: LogPosition): Promise<EarlierFindings> => {
   const { pushed, until } = scan;
   if (pushed === "nothing") return nothing;
-  const to = until !== undefined && until < place.instant ? until : place.instant;
+  const to = until !== undefined && until < position.instant ? until : position.instant;
   const narrowed = pushed === "some";
-  const found = await examineBefore(scan, place, { to, narrowed });
-  // The narrowed listing had no entry from which the next search could continue, so continue from the entries that do
-  // not match.
-  return found ?? (await examineBefore({ ...scan, isOver: () => true }, place, { to, narrowed: false })) ?? nothing;
+  const found = await examineBefore(scan, position, { to, narrowed });
+  // The narrowed listing had no entry to continue from, so continue from the entries that do not match.
+  return found ?? (await examineBefore({ ...scan, isOver: () => true }, position, { to, narrowed: false })) ?? nothing;
 };

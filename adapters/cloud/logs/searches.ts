@@ -16,7 +16,7 @@ import { LogFollowers, type ReadLogsTogether, type SettledQuery } from "./follow
 import type { ReadQuota } from "./read-quota.ts";
 import { SharedReads } from "./shared-reads.ts";
 
-/** Milliseconds for which equal searches share a result. */
+/** How long equal searches share a result, in milliseconds. */
 const SHARED_MS = 1000;
 /** Minimum time that a search may wait for the quota, and minimum timeout of a call, in milliseconds. */
 const TURN_MS = 2000;
@@ -59,7 +59,7 @@ export interface SearchOptions {
 type Read = (
   scope: LogScope,
   query: LogQuery,
-  place: LogPosition | undefined,
+  position: LogPosition | undefined,
   options: SearchOptions,
 ) => Promise<Result<LogFindings, Unavailable>>;
 
@@ -91,18 +91,18 @@ export class LogSearches {
     });
   }
 
-  /** @param place the position from which to continue; undefined to search the newest entries */
+  /** @param position the position to continue from; undefined to search the newest entries */
   search(
     scope: LogScope,
     query: LogQuery,
-    place: LogPosition | undefined,
+    position: LogPosition | undefined,
     { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
     if (signal?.aborted === true) return errAsync(cancelled);
-    if (!isSettled(query)) return untilAborted(this.#read(scope, query, place, { signal }), signal, cancelled);
-    const search = () => this.#shareSearch(scope, query, place);
-    const followers = place === undefined ? undefined : this.#followers;
-    const found = followers === undefined ? search() : followers.after(scope, place as LogPosition, query, search);
+    if (!isSettled(query)) return untilAborted(this.#read(scope, query, position, { signal }), signal, cancelled);
+    const search = () => this.#shareSearch(scope, query, position);
+    const followers = position === undefined ? undefined : this.#followers;
+    const found = followers === undefined ? search() : followers.after(scope, position as LogPosition, query, search);
     return untilAborted(found, signal, cancelled);
   }
 
@@ -113,11 +113,11 @@ export class LogSearches {
   searchBefore(
     scope: LogScope,
     query: LogQuery,
-    place: LogPosition,
+    position: LogPosition,
     { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
     if (signal?.aborted === true) return errAsync(cancelled);
-    return untilAborted(this.#read(scope, query, place, { signal, backwards: true }), signal, cancelled);
+    return untilAborted(this.#read(scope, query, position, { signal, backwards: true }), signal, cancelled);
   }
 
   /** Returns the newest entries, for a deploy. */
@@ -140,14 +140,14 @@ export class LogSearches {
   async #shareSearch(
     scope: LogScope,
     query: SettledQuery,
-    place: LogPosition | undefined,
+    position: LogPosition | undefined,
   ): Promise<Result<LogFindings, Unavailable>> {
-    const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
+    const question = [position?.instant.toString(), position?.code, query.limit, printLogFilter(query.filter)];
     const key = keyOf(scope) + JSON.stringify(question);
     const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
     const search = async () => {
-      const found = await this.#read(scope, query, place, {});
-      return found.map((findings) => this.#followers?.learn(scope, place, query, findings) ?? findings);
+      const found = await this.#read(scope, query, position, {});
+      return found.map((findings) => this.#followers?.learn(scope, position, query, findings) ?? findings);
     };
     return this.#shared.read(key, query.until, search, isGood);
   }

@@ -13,7 +13,7 @@ export class SharedReads<T> {
   readonly #millis: number;
   readonly #kept = new Map<string, Kept<T>>();
 
-  /** @param millis milliseconds for which a result may be shared */
+  /** @param millis how long requests may share a result, in milliseconds */
   constructor(clock: Clock, millis: number) {
     this.#clock = clock;
     this.#millis = millis;

@@ -1,6 +1,7 @@
 /**
- * The key of the digests: a secret of the installation, which the first caller creates. Users who can read the digests,
- * in annotations or in the state bucket, must not be able to read the key. With the key, they could guess short values.
+ * The HMAC key for digests of secrets. It is a secret of the installation, and the first caller creates it. Users who
+ * can read the digests, in annotations or in the state bucket, must not be able to read the key. With the key, they
+ * could guess short values.
  */
 import { randomBytes } from "node:crypto";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -30,10 +31,10 @@ export const createDigestKey = <K extends string | Uint8Array>({
         yield* await create(randomBytes(BYTES), options);
         found = yield* await read(options);
       }
-      if (found === null) return err(unavailable("The key of the digests is not available yet. Try again.", 5));
+      if (found === null) return err(unavailable("The key for digests of secrets is not available yet. Try again.", 5));
       // Anyone could compute digests with an empty key. Only a manual change can store such a key.
       if (found.length === 0)
-        return err(unavailable("The key of the digests of secrets is empty. The operator must restore its value.", 60));
+        return err(unavailable("The key for digests of secrets is empty. The operator must restore its value.", 60));
       known = found;
       return ok(known);
     });

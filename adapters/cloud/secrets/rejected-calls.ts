@@ -1,11 +1,11 @@
-/** The errors of calls that a cloud's store of secrets rejects. */
+/** The errors of calls that a cloud's secret store rejects. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../calls/provider-call.ts";
 
 export interface RejectedCallsOptions {
-  /** The cloud's name of its store. */
+  /** The name of the cloud's secret store, for messages. */
   readonly store: string;
   readonly logger: Pick<Logger, "error">;
   /** Returns what a client can do about a rejection, or undefined if only the operator can find the cause. */

@@ -16,7 +16,7 @@ interface Key {
 
 /**
  * Shares concurrent reads, and does not cache failures. The delay of the store's metrics must be a whole number of
- * minutes. Then no new figure can appear before the next minute, and the cache adds no delay.
+ * minutes. Then no new value can appear before the next minute, and the cache adds no delay.
  */
 export const cachedMetrics = (store: MetricStore, clock: Pick<Clock, "now">): MetricStore => {
   const calls = new CachedCalls<Key, readonly (Rollup | null)[]>({

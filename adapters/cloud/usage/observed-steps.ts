@@ -26,8 +26,8 @@ export interface ObservedOptions {
 
 /**
  * Returns the observed time within the window, or undefined if no time was observed. The observed time begins with the
- * first whole period after the creation of the service, because the period of the creation may contain metrics of an
- * earlier service with the same name.
+ * first whole period after the creation of the service, because the period before it may contain metrics of an earlier
+ * service with the same name.
  */
 export const observedOf = (
   { from, step, count }: MetricWindow,

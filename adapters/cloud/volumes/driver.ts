@@ -100,8 +100,8 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   /** Makes the objects of a restored volume reachable. Returns its record, or undefined if its bucket is lost. */
   open(restored: R): ApiResult<R | undefined>;
   /**
-   * Returns the volume's pending work: work that an interrupted call left behind, or that is due at the volume's age.
-   * Undefined if there is no work.
+   * Returns the volume's pending work: work that an interrupted call left behind, or work that is due because of the
+   * volume's age. Undefined if there is no work.
    */
   readonly dueWork: (record: R) => (() => ApiResult<unknown>) | undefined;
 }

@@ -15,7 +15,10 @@ export const isForgotten =
     state === "hidden" && ageOf(at) >= HIDDEN_MS;
 
 /** Reveals the volume if it was hidden for too long. Returns its record, or undefined if the volume is deleted. */
-export const upToDate = <R extends VolumeRecord>(records: VolumeRecords<R>, record: R): ApiResult<R | undefined> =>
+export const revealIfForgotten = <R extends VolumeRecord>(
+  records: VolumeRecords<R>,
+  record: R,
+): ApiResult<R | undefined> =>
   isForgotten(records)(record)
     ? records.change(record.id, "live", isForgotten(records)).map((end) => end.record)
     : okAsync(record);
@@ -24,5 +27,5 @@ export const upToDate = <R extends VolumeRecord>(records: VolumeRecords<R>, reco
 export const holder = <R extends VolumeRecord>(records: VolumeRecords<R>, name: VolumeName): ApiResult<R | undefined> =>
   records.all(name).andThen((all) => {
     const found = holderOf(all, name);
-    return found === undefined ? okAsync(undefined) : upToDate(records, found);
+    return found === undefined ? okAsync(undefined) : revealIfForgotten(records, found);
   });

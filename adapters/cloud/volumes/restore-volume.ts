@@ -42,7 +42,7 @@ export const restoreVolume = <R extends VolumeRecord>(
       const claimed = yield* driver.claimTrashed(id);
       if (claimed === "again") continue;
       const restored = yield* finishRestore(driver, claimed);
-      // Another call may have moved the volume to the trash meanwhile.
+      // Another call may have moved the volume to the trash in the meantime.
       if (restored !== undefined && !isInTrash(restored)) return ok(restored);
     }
     return err(unavailable("Too many concurrent calls for the volume. Try again."));

@@ -17,7 +17,7 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type BackgroundWork, dueTasks } from "./background-work.ts";
 import { createVolume } from "./create-volume.ts";
 import type { SignUrl, VolumeDriver } from "./driver.ts";
-import { holder, isForgotten, upToDate } from "./find-volume.ts";
+import { holder, isForgotten, revealIfForgotten } from "./find-volume.ts";
 import { listObjects, orNotFound, statObject } from "./objects.ts";
 import { isInTrash, type VolumeRecord, volumeOf } from "./record.ts";
 import { restoreVolume } from "./restore-volume.ts";
@@ -59,7 +59,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
         finish(owner, all);
         const live = new Map<string, StoredVolume>();
         for (const one of all) {
-          const record = yield* upToDate(records, one);
+          const record = yield* revealIfForgotten(records, one);
           if (record?.state === "live" && !live.has(one.name)) live.set(one.name, volumeOf(record, owner));
         }
         return ok([...live.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));

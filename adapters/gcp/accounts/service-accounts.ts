@@ -29,7 +29,7 @@ export const serviceAccountOf = (project: string, id: string): string => {
 const ID_DIGITS = 21;
 const RUNTIME = new RegExp(`^portside-[0-9a-f]{${ID_DIGITS}}@`);
 
-/** Returns the service account under which the account's services run. */
+/** Returns the service account that the account's services run as. */
 export const runtimeIdentityOf = (project: string, owner: AccountId): string =>
   serviceAccountOf(project, `portside-${accountDigest(owner).slice(0, ID_DIGITS)}`);
 

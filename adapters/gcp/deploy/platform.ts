@@ -9,13 +9,13 @@ import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import type { RolloutSecrets } from "../secrets/secret-store.ts";
-import { firstAnswers } from "./answers.ts";
 import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
 import { createKeptImages } from "./releases/kept-images.ts";
 import { readReleases } from "./releases/read-releases.ts";
 import { removeService } from "./remove-service.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
+import { initialBehavior } from "./run-behavior.ts";
 import { runServices } from "./services.ts";
 import { type CurrentState, readState } from "./writes.ts";
 
@@ -52,7 +52,7 @@ export const createRunPlatform = (
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
     secrets: platformDeps.secrets,
     lastLines: platformDeps.lastLines,
-    answers: firstAnswers(),
+    behavior: initialBehavior(),
     images: createKeptImages(config, clients, runtime),
     releasesKept: config.releasesKept,
     running,

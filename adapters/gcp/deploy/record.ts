@@ -78,7 +78,7 @@ const jsonOf = (text: string | undefined): unknown => {
   }
 };
 
-/** Adds the revision with traffic if an earlier version of Portside, which lists no releases, has rolled it out. */
+/** Adds the serving revision if an earlier version of Portside, which recorded no releases, rolled it out. */
 const withServing = (index: ReleaseIndex, { state, former }: Pick<ServiceRecord, "state" | "former">): ReleaseIndex => {
   const revision = state.step === "moved" ? state.revision : former[0]?.id;
   return revision === undefined || index.served.some((one) => one.revision === revision)

@@ -31,8 +31,8 @@ const waitUntilDeleted = (
 const IMAGES_TIMEOUT_MS = 5000;
 
 /**
- * Removes the tags that keep the images of a deleted service. Cloud Run itself deletes the service's revisions. If this
- * call fails, the tags remain and use storage, but do no other harm.
+ * Removes the tags that protect the images of a deleted service from clean-ups. Cloud Run itself deletes the service's
+ * revisions. If this call fails, the tags remain and use storage, but do no other harm.
  */
 const releaseImages = async (deps: RetentionDeps, service: ReleasedService, { signal }: CallOptions): Promise<void> => {
   const { images, logger } = deps;

@@ -170,9 +170,9 @@ export const renderTemplate = (
 };
 
 /**
- * Returns the service's minimum number of instances. If neither the template nor a former template has a minimum,
- * returns nothing, so that the service keeps a minimum that was set by hand. Unlike the minimum of a revision, the
- * minimum of a service follows the traffic, and a change to it creates no revision:
+ * Returns the service's minimum number of instances. Returns nothing if neither the template nor a former template has
+ * a minimum: the service then keeps a minimum that was set by hand. Unlike the minimum of a revision, the minimum of a
+ * service follows the traffic, and a change to it creates no revision:
  * https://docs.cloud.google.com/run/docs/configuring/min-instances
  */
 export const renderMinimum = (

@@ -21,7 +21,6 @@ import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { RolloutSecrets } from "../secrets/secret-store.ts";
-import { isUnknownIdentity, learnFrom, type RunAnswers } from "./answers.ts";
 import { isAccessRefused } from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { PROBE_SECONDS } from "./probes.ts";
@@ -30,6 +29,7 @@ import { labelsOf, type RolloutState, renderNote, renderRecord } from "./record.
 import { addRelease, noReleases, removeRelease, renderRevisionRecord } from "./releases/release-record.ts";
 import { type RetentionDeps, retainReleases } from "./releases/retain-releases.ts";
 import { type RunService, renderMinimum, renderTemplate } from "./render.ts";
+import { isUnknownIdentity, learnFrom, type RunBehavior } from "./run-behavior.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
 import { type VerdictDeps, verdictOn } from "./verdict.ts";
@@ -43,8 +43,8 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RetentionDeps {
   readonly identities: Identities;
   readonly secrets: RolloutSecrets;
   /** Shared by all rollouts. */
-  readonly answers: RunAnswers;
-  /** The number of releases of a deployment that are kept. */
+  readonly behavior: RunBehavior;
+  /** The number of releases to keep per deployment. */
   readonly releasesKept: number;
 }
 
@@ -64,8 +64,8 @@ const MAX_POLL_MS = 2000;
 const RETRY_MS = 60_000;
 const FINAL_RETRY_MS = 8000;
 /**
- * Milliseconds for which the first write retries while a new identity is not visible to Cloud Run, and the pause
- * between these retries. They must allow fewer retries than `TRIES` in writes.ts.
+ * How long the first write retries while a new identity is not visible to Cloud Run, and the pause between these
+ * retries, in milliseconds. They must allow fewer retries than `TRIES` in writes.ts.
  */
 const IDENTITY_MS = 150_000;
 const IDENTITY_PAUSE_MS = 8000;
@@ -114,12 +114,12 @@ export class Rollout {
     if (rejection !== undefined) return this.#abandon(etag, rejection);
     const serves = ready.value.service.serving.length > 0;
     // A service with traffic must be public. Grant access before the second write, which cannot be undone.
-    const byPolicy = serves && this.#deps.answers.publicBy === "all_users";
+    const byPolicy = serves && this.#deps.behavior.publicBy === "all_users";
     const notPublic = byPolicy ? await this.#allowPublicAccess(this.#retryOptions()) : undefined;
     if (notPublic !== undefined || this.#signal.aborted) return this.#abandon(etag, notPublic ?? INTERRUPTED);
     const moved = await this.#writeStep(etag, "moved", this.#retryOptions(), this.#note("DONE"));
     if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#resolveUnknownWrite(moved.error);
-    return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
+    return this.#awaitTraffic(moved.value, byPolicy || this.#deps.behavior.publicBy === "disabled_check");
   }
 
   /** Rolls out once more if Cloud Run denied a mount or a secret and the grant for it may not have taken effect yet. */
@@ -186,12 +186,12 @@ export class Rollout {
   /** Creates the revision without moving traffic. */
   #begin(identity: string, report: (message: string) => void): Step<string> {
     const { template, expected, origin, listenDeadlineMs } = this.#request;
-    const { answers, clock, logger } = this.#deps;
+    const { behavior, clock, logger } = this.#deps;
     const { name, owner } = template;
     const identityUntil = plusMillis(clock.now(), IDENTITY_MS);
     const mayRetry = async (error: unknown): Promise<boolean> => {
-      if (learnFrom(answers, error, logger)) {
-        if (answers.probeSeconds * 1000 < listenDeadlineMs)
+      if (learnFrom(behavior, error, logger)) {
+        if (behavior.probeSeconds * 1000 < listenDeadlineMs)
           report(`Time to listen reduced to ${PROBE_SECONDS.period} s, Cloud Run's maximum`);
         return true;
       }
@@ -206,7 +206,7 @@ export class Rollout {
       const releases = own?.record.releases ?? noReleases;
       const record = { state: this.#state(this.#write, "rolling"), attempted: template, former, releases };
       const note = this.#note("DEPLOYING");
-      const { probeSeconds } = answers;
+      const { probeSeconds } = behavior;
       const annotations = renderRevisionRecord(this.#revision, template, origin);
       const settings = { identity, revision: this.#revision, annotations, listenDeadlineMs, probeSeconds };
       const service: RunService = {
@@ -229,7 +229,7 @@ export class Rollout {
    */
   #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions, note?: DeployNote): Step<string> {
     const { name, owner } = this.#request.template;
-    const { answers, ids, logger, releasesKept } = this.#deps;
+    const { behavior, ids, logger, releasesKept } = this.#deps;
     const write = ids.id();
     const change = ({ run, own }: CurrentState): Change => {
       const { record, service } = own as OwnService;
@@ -251,11 +251,11 @@ export class Rollout {
       );
       const moved = { ...noted, ...scaled, traffic: allTraffic(this.#revision, run) };
       const mask = ["annotations", "traffic", ...Object.keys(scaled)];
-      return answers.publicBy === "all_users"
+      return behavior.publicBy === "all_users"
         ? { service: moved, mask }
         : { service: { ...moved, invokerIamDisabled: true }, mask: [...mask, "invoker_iam_disabled"] };
     };
-    const mayRetry = async (error: unknown) => learnFrom(answers, error, logger);
+    const mayRetry = async (error: unknown) => learnFrom(behavior, error, logger);
     return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change, mayRetry }, retry);
   }
 
@@ -279,7 +279,7 @@ export class Rollout {
       return failed(this.#signal.aborted ? INTERRUPTED : failure);
     const { etag } = own.service;
     if (own.record.state.step !== "moved") return this.#abandon(etag, failure);
-    return this.#awaitTraffic(etag, this.#deps.answers.publicBy === "disabled_check");
+    return this.#awaitTraffic(etag, this.#deps.behavior.publicBy === "disabled_check");
   }
 
   /** Reads the service. Fails if another rollout has written in the meantime. */

@@ -165,7 +165,7 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
         return ok(revisions);
       }),
 
-    /** Deletes a revision without traffic that is not the latest. */
+    /** Deletes a revision, which must have no traffic and must not be the latest. */
     removeRevision: (name: DeploymentName, revision: string, retry: RetryOptions = {}): Called<void> =>
       send("revisions", "delete", retry, async (client, options) => {
         await client.deleteRevision({ name: revisionNameOf(location, name, revision) }, options);

@@ -1,4 +1,4 @@
-/** Waits until a service is public. Until then, which may take minutes, Google rejects requests with 403. */
+/** Waits until a service is public. Google may reject requests with 403 for some minutes before that. */
 import type { Clock } from "../../../core/ports/system.ts";
 import { backoff } from "../../cloud/calls/backoff.ts";
 import { waitUntilReachable } from "../../cloud/calls/wait-until-reachable.ts";
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 5000;
 /** https://cloud.google.com/run/docs/troubleshooting#unauthorized-client */
 const REFUSAL = "Your client does not have permission to get URL";
 
-/** True if the response is Google's 403. A 403 of the service does not count. */
+/** True if the response is Google's 403. A 403 from the service does not count. */
 const isRefused = async (url: string): Promise<boolean> => {
   try {
     const response = await fetch(url, {

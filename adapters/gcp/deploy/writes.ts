@@ -62,7 +62,7 @@ export const presentOf = ({ run, own }: CurrentState): Present => {
   return { kind: "held", owner: own.service.owner, etag: own.service.etag };
 };
 
-/** Each attempt may collide with the write of a status. This many collisions in a row indicate another problem. */
+/** Each attempt may collide with the write of a status. This many collisions in a row indicate a different problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 

@@ -79,7 +79,7 @@ const byTime = ({ path, op, literal }: Compare): Bounds => {
 /** Case folding of ASCII text is the same in every Unicode version. */
 const isPlain = (text: string | null): text is string => text !== null && /^[\x20-\x7e]+$/.test(text);
 
-/** Translates a condition on text if it does not match entries without the field. */
+/** Translates a text condition, unless the condition matches entries without the field. */
 const byText = (leaf: Compare, path: FieldPath, { scope, compile }: Dialect): Bounds => {
   const { op, literal } = leaf;
   if (!isPlain(literal.text) || matcherOf(leaf, compile)(plainEntry(scope))) return unknown;

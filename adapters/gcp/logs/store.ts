@@ -20,7 +20,7 @@ import { all, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { pushdownOf } from "./pushdown.ts";
 import { at, logsOf, ownerIs, scopeFinder, serviceIs } from "./scope.ts";
-import { FILTER_CHARS, sharedCondition, sharedFilter } from "./together.ts";
+import { FILTER_CHARS, sharedCondition, sharedFilter } from "./shared-filter.ts";
 
 /** Maximum page size of the listing (logging.proto, `page_size`). */
 const PAGE_SIZE = 1000;

@@ -30,7 +30,7 @@ export class RecentVersions {
   }
 
   /**
-   * Records a write, and the changes of other processes that the result of the write shows.
+   * Records a write, and the changes by other processes that its result shows.
    * @param secret the result of the write
    */
   record(id: string, written: Changes, secret: ManagedSecret): void {

@@ -252,7 +252,7 @@ export const createGcpSecrets = (
       const all = new Set([...listed, ...enabled.map((one) => one.version)]);
       const deleted = [...all].filter((one) => version === undefined || one === version);
       if (deleted.length === 0) return err(notFound(`The secret '${name}' or its version does not exist.`));
-      // If the destruction fails, a repeated deletion finds the value, and no call returns the version.
+      // If the destruction fails, the version is already unlisted, and a repeated deletion finds its value.
       const annotations = yield* await annotate(id, deletionOf(deleted), options);
       for (const one of deleted) yield* await destroy(id, one, options);
       await destroyAbandoned(id, enabled, annotations, options);

@@ -51,8 +51,8 @@ export const withChanges = (annotations: Annotations = {}, changes: Changes): An
   );
 
 /**
- * The annotation with the redeploys that have not ended: `VERSION ACCOUNT`. It contains the account, because the
- * secret's id contains only the account's digest.
+ * The annotation with the unfinished redeploys: `VERSION ACCOUNT`. It contains the account, because the secret's id
+ * contains only the account's digest.
  */
 const REDEPLOYS = "redeploys";
 

@@ -1,4 +1,7 @@
-/** The series of metrics on Cloud Run: https://docs.cloud.google.com/monitoring/api/metrics_gcp_p_z#gcp-run */
+/**
+ * Capabilities and limits of Cloud Run's metrics, with reasons:
+ * https://docs.cloud.google.com/monitoring/api/metrics_gcp_p_z#gcp-run
+ */
 import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
 import { METRIC_DELAY_S } from "./metrics.ts";
 

@@ -32,8 +32,8 @@ const boundsOf = ({ linearBuckets, exponentialBuckets, explicitBuckets }: Bucket
 };
 
 /**
- * Returns the buckets with values: the number of values, and the upper bound. The overflow has no upper bound; returns
- * its lower bound.
+ * Returns each bucket with values: the number of values, and the upper bound. For the overflow bucket, which has no
+ * upper bound, returns its lower bound.
  */
 export const bucketsOf = ({ bucketOptions = {}, bucketCounts = [] }: Distribution): (readonly [number, number])[] => {
   const bounds = boundsOf(bucketOptions);

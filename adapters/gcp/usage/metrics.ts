@@ -1,7 +1,7 @@
 /**
  * `MetricStore` on Cloud Monitoring. Cloud Run samples its metrics every 60 seconds. A metric has only the name of its
- * service, and a later service of another account may have the same name. Therefore, the store reads no metrics from
- * before the creation of the account's present service.
+ * service, and a later service of another account may have the same name. Therefore, the store ignores metrics that are
+ * older than the account's current service.
  */
 
 import type { Service } from "../../../core/domain/deploy/service-template.ts";

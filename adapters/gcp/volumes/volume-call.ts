@@ -15,7 +15,10 @@ export interface VolumeStoreDeps extends StorageApiDeps {
   readonly logger: Logger;
 }
 
-/** One call for an account, to which `buckets` and `claims` are bound. The signal ends the retries of its requests. */
+/**
+ * One call by an account. `buckets` and `claims` act for this account. The call's signal ends the retries of its
+ * requests.
+ */
 export interface VolumeCall extends VolumeStoreDeps {
   readonly owner: AccountId;
   readonly signal: AbortSignal | undefined;

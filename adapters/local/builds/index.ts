@@ -9,7 +9,7 @@ import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import { STATIC_COMMAND } from "../../shared/deploy/static-site.ts";
 import { surveySource } from "../../shared/deploy/survey-source.ts";
-import { narrate, type Say } from "../../shared/runtime/channel.ts";
+import { type EmitProgress, streamProgress } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf } from "../../shared/runtime/disk-fault.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { buildContainer, engineUnreachable } from "../containers/build/build-container.ts";
@@ -99,7 +99,7 @@ const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build 
 /**
  * Limits the share of this process's time that the output of a build takes, and yields to the event loop between lines.
  */
-const pacePrint = (say: Say<string>): Say<string> => {
+const pacePrint = (say: EmitProgress<string>): EmitProgress<string> => {
   const allowance = new Allowance();
   const rest = async (taken: Promise<void>): Promise<void> => {
     const begun = performance.now();
@@ -203,7 +203,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
 
   return {
     build: (request, { signal = new AbortController().signal } = {}) =>
-      narrate<BuildEvent, BuildEvent>((emit) => {
+      streamProgress<BuildEvent, BuildEvent>((emit) => {
         const say = (message: string) => emit({ kind: "progress", message });
         const print = pacePrint(say);
         const newId = () => `${config.mark}.${ids.id()}`;

@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
-import type { Say } from "../../shared/runtime/channel.ts";
+import type { EmitProgress } from "../../shared/runtime/channel.ts";
 import { describeDiskFault } from "../../shared/runtime/disk-fault.ts";
 import type { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { ranOutOfMemory } from "../instances/describe-exit.ts";
@@ -39,7 +39,7 @@ export interface BuildContext {
   /** Prints a message of the builder. */
   readonly say: (message: string) => void;
   /** Prints a line of a command's output. If it returns a promise, further output waits for the promise. */
-  readonly print: Say<string>;
+  readonly print: EmitProgress<string>;
   readonly signal: AbortSignal;
   readonly newId: () => string;
   /** Guards the files that builds of one account share. */

@@ -16,7 +16,7 @@ import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../c
 import { envDigestsOf } from "../../shared/deploy/env-digests.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
-import { narrate } from "../../shared/runtime/channel.ts";
+import { streamProgress } from "../../shared/runtime/channel.ts";
 import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
 import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
@@ -114,7 +114,7 @@ export class LocalPlatform implements ServicePlatform {
     request: RolloutRequest,
     { signal = new AbortController().signal }: CallOptions = {},
   ): AsyncIterable<RolloutEvent> {
-    return narrate<RolloutEvent, RolloutEvent>(async (emit) => {
+    return streamProgress<RolloutEvent, RolloutEvent>(async (emit) => {
       try {
         return await this.#rollout(request, signal, (message) => emit({ kind: "progress", message }));
       } catch (cause) {

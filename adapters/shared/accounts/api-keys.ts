@@ -37,9 +37,7 @@ const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(
 const listed = ({ hash: _hash, ...record }: KeyRecord): ApiKey => record;
 
 const stored = <T>(work: Promise<T>) =>
-  ResultAsync.fromPromise(work, (cause) =>
-    storeUnavailable("The store of API keys does not respond. Try again.", cause),
-  );
+  ResultAsync.fromPromise(work, (cause) => storeUnavailable("The API key store does not respond. Try again.", cause));
 
 interface Recognised {
   readonly principal: Principal;

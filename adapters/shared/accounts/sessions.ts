@@ -1,7 +1,7 @@
 /**
  * Sessions of the console on top of any store of session records. The store contains only hashes of the secrets.
  *
- * Nothing is cached, so that every replica rejects a session as soon as it or its key is revoked.
+ * Nothing is cached, so every replica rejects a session as soon as the session or its key is revoked.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -36,7 +36,7 @@ export interface SessionDeps {
 
 const ENDED = unauthenticated("The session has ended. Sign in to the console again.");
 const INVALID_LINK = forbidden(
-  "The link is not valid: it was used, or it is older than a minute. Run 'portside console' for another.",
+  "The link is not valid: it was used, or it is older than a minute. Run 'portside console' for a new one.",
 );
 
 const digest = (secret: string): string => hash("sha256", secret, "hex");
@@ -44,9 +44,7 @@ const digest = (secret: string): string => hash("sha256", secret, "hex");
 const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
 
 const stored = <T>(work: Promise<T>) =>
-  ResultAsync.fromPromise(work, (cause) =>
-    storeUnavailable("The store of sessions does not respond. Try again.", cause),
-  );
+  ResultAsync.fromPromise(work, (cause) => storeUnavailable("The session store does not respond. Try again.", cause));
 
 const listed = ({ cookieHash: _cookie, tokenHash: _token, ...session }: SessionRecord): Session => session;
 

@@ -13,7 +13,7 @@ export interface CachedCallsOptions<K, T> {
   readonly textOf: (key: K) => string;
   /** Returns a result for each key, in the same order. Receives no abort signal, because other callers may wait too. */
   readonly read: (keys: readonly K[]) => ResultAsync<readonly T[], Unavailable>;
-  /** Returns the time at which a result that is read now expires. */
+  /** Returns when a result that is read now will expire. */
   readonly expiryOf: (now: Instant) => Instant;
   /** The maximum sum of the sizes in the cache. The oldest results are evicted first. */
   readonly maxSize: number;

@@ -1,4 +1,4 @@
-/** Digests of environment variables, which show whether a value has changed but not the value. */
+/** Digests of environment variables, which show whether a value has changed without revealing it. */
 import { createHmac } from "node:crypto";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 

@@ -13,7 +13,6 @@ const API_VERSION = "portside/v1";
 /** The version of documents with secrets. An engine that cannot read secrets rejects it, so the rollout fails. */
 const SECRETS_VERSION = "portside/v2";
 
-/** The schema of a document. */
 export const serviceDocumentSchema = z.object({
   apiVersion: z.enum([API_VERSION, SECRETS_VERSION]),
   metadata: z.object({ name: z.string(), owner: z.string(), deployId: z.string() }),

@@ -2,9 +2,9 @@
  * Reads DNS records from the authoritative servers of a name. A recursive resolver finds these servers; the records
  * themselves never come from its cache.
  *
- * The owner of a domain chooses its servers. Therefore, queries go to public addresses only, each lookup has limits on
- * time and queries, and each registered domain has a limit on lookups, so that an account cannot use Portside to scan a private
- * network or to flood the servers of another owner. A part of the limit is reserved for orders of certificates.
+ * The owner of a domain chooses its servers, and must not be able to use Portside to scan a private network or to flood
+ * other servers. Therefore, queries go to public addresses only, each lookup has limits on time and queries, and each
+ * registered domain has a limit on lookups. Part of that limit is reserved for certificate orders.
  */
 import type { CaaRecord } from "node:dns";
 import { promises as dns } from "node:dns";
@@ -42,26 +42,26 @@ const limits = {
 
 export interface AuthoritativeDnsOptions {
   /**
-   * A recursive resolver, as `ADDRESS` or `ADDRESS:PORT`, in place of the system's. If it does not know the servers of
-   * a name, the lookup reads the records from it.
+   * A recursive resolver to use instead of the system's, as `ADDRESS` or `ADDRESS:PORT`. If it does not know the
+   * servers of a name, the lookup reads the records from it.
    */
   readonly server?: string | undefined;
   /**
    * Whether authoritative servers may have private addresses. Defaults to true if `server` has a private address,
-   * because a public resolver also finds the servers of strangers.
+   * because a public resolver also finds servers that an attacker has chosen.
    */
   readonly permitsPrivate?: boolean;
-  /** The milliseconds after which another server is asked. Defaults to 2000. */
+  /** The milliseconds after which the lookup asks the next server. Defaults to 2000. */
   readonly timeoutMs?: number;
   /** The port of authoritative servers. Defaults to 53. */
   readonly port?: number;
   readonly clock: Clock;
 }
 
-/** The lookup ends: the servers do not respond, or a limit is reached. */
+/** Thrown if the servers do not respond, or the lookup reaches a limit. */
 class LookupError extends Error {}
 
-/** The servers report that there are no such records. */
+/** True if the servers report that there are no such records. */
 const isEmpty = (error: unknown): boolean => ["ENODATA", "ENOTFOUND"].includes((error as { code?: string }).code ?? "");
 
 const formatCaa = ({ critical, ...record }: CaaRecord): string[] =>
@@ -139,10 +139,11 @@ class Lookup {
     return this.#resolver(usable.slice(0, limits.servers).map((address) => serverOf(address, port)));
   }
 
-  /** Returns the names of the servers of the zone that contains the name, or nothing if no parent is a zone. */
+  /** Returns the names of the servers of the zone that contains the name, or an empty array if no parent is a zone. */
   async #nameServers(name: string): Promise<readonly string[]> {
     for (const parent of withParents(name)) {
-      // The answer for an alias would have the servers of another zone. An alias cannot be the apex of a zone.
+      // For an alias, the response would contain the servers of a different zone. An alias cannot be the apex of a
+      // zone.
       if ((await this.#ask(() => this.#recursive.resolveCname(parent))).length > 0) continue;
       const servers = await this.#ask(() => this.#recursive.resolveNs(parent));
       if (servers.length > 0) return servers;
@@ -172,13 +173,13 @@ class Lookup {
 
 /** Returns a resolver that asks the authoritative servers of each name. */
 export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsResolver => {
-  /** In the order of the latest lookups. */
+  /** By registered domain, sorted by their latest lookups. */
   const buckets = new Map<string, Bucket>();
   let running = 0;
-  /** The lookups that wait for the end of another one, oldest first. */
+  /** The lookups that wait until a running one ends, oldest first. */
   const waiting = new Set<() => void>();
 
-  /** Returns when a lookup may begin. */
+  /** Resolves when a lookup may begin. */
   const enter = (): Promise<void> => {
     if (running >= limits.concurrent) return new Promise((resolve) => waiting.add(resolve));
     running++;

@@ -4,7 +4,7 @@ import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import { octetString } from "./der.ts";
 import { extension, signCertificate } from "./x509.ts";
 
-/** The protocol that a TLS client of the authority offers by ALPN. */
+/** The ALPN protocol that the authority's TLS client offers. */
 export const CHALLENGE_PROTOCOL = "acme-tls/1";
 
 const ACME_IDENTIFIER = "1.3.6.1.5.5.7.1.31";

@@ -11,8 +11,8 @@ export interface Installation {
 }
 
 /**
- * The proof depends on the installation, the account and the domain, so DNS records for one of them prove nothing for
- * another.
+ * The proof depends on the installation, the account and the domain, so a DNS record proves ownership only for one
+ * combination of them.
  */
 export const ownershipProof = ({ id, key }: Installation, account: AccountId, domain: DomainName): string =>
   `portside-verification=${createHmac("sha256", key)

@@ -1,4 +1,7 @@
-/** Which addresses are public. The lists: https://www.iana.org/assignments/iana-ipv4-special-registry (and ipv6). */
+/**
+ * Determines which IP addresses are public, from IANA's registries:
+ * https://www.iana.org/assignments/iana-ipv4-special-registry (and ipv6).
+ */
 import { BlockList, isIP } from "node:net";
 
 const special = new BlockList();

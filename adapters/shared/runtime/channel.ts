@@ -47,10 +47,10 @@ export class Channel<T> implements AsyncIterable<T> {
 }
 
 /** Reports progress. The returned promise, if any, resolves when the reader has taken all items or stopped reading. */
-export type Say<P> = (progress: P) => Promise<void> | undefined;
+export type EmitProgress<P> = (progress: P) => Promise<void> | undefined;
 
 /** Runs `work` and yields the progress that it reports, then its result. */
-export async function* narrate<P, F>(work: (say: Say<P>) => Promise<F>): AsyncGenerator<P | F> {
+export async function* streamProgress<P, F>(work: (emit: EmitProgress<P>) => Promise<F>): AsyncGenerator<P | F> {
   const channel = new Channel<P | F>();
   const finish = async (): Promise<void> => {
     try {

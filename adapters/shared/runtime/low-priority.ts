@@ -9,7 +9,7 @@ const NICE = 5;
 export const LOW_WEIGHT = 0.25;
 
 /**
- * The kernel accepts such a write from the unprivileged processes of a machine once in 100 ms:
+ * The kernel accepts only one write to `autogroup` per 100 ms from all unprivileged processes of a machine:
  * https://github.com/torvalds/linux/blob/v6.12/kernel/sched/autogroup.c
  */
 const RETRY_MS = 100;
@@ -34,7 +34,7 @@ const lowerSession = (pid: number, priority: number, tries: number): void => {
     if (leadsSession(pid)) writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || tries === 1) return;
-    // A random delay, because other processes retry, too.
+    // The delay is random, because other processes also retry.
     setTimeout(() => lowerSession(pid, priority, tries - 1), RETRY_MS * (1 + Math.random())).unref();
   }
 };

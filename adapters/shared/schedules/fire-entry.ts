@@ -1,4 +1,4 @@
-/** The log entry of an attempt of a fire. */
+/** Log entries for the attempts of fires. */
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { attemptSeverity, isFailedAttempt, type LastFire } from "../../../core/domain/schedules/fire-policy.ts";

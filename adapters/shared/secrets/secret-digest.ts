@@ -1,4 +1,4 @@
-/** Digests of secrets, which show whether two versions have the same value but not the value. */
+/** Digests of secrets, which show whether two versions have the same value without revealing it. */
 import { createHmac } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { SecretName } from "../../../core/domain/wire/names.ts";

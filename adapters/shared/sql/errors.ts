@@ -26,7 +26,7 @@ const plain = (message: string): string => {
   return typeNames.reduce((text, [pattern, word]) => text.replace(pattern, word), bare).trim();
 };
 
-/** Returns true if the database is unusable. The statement may succeed on another database. */
+/** Returns true if the database is unusable. The statement may succeed on a rebuilt database. */
 export const isBroken = (message: string): boolean =>
   /^(?:IO|FATAL|INTERNAL|Internal|Serialization) Error\b/.test(message);
 

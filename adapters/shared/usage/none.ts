@@ -3,5 +3,4 @@ import { freeSubscription } from "../../../core/domain/usage/subscription.ts";
 import type { Billing } from "../../../core/ports/billing.ts";
 import { okAsync } from "../../../core/result.ts";
 
-/** The free plan for every account. */
 export const noBilling: Billing = { subscription: () => okAsync(freeSubscription("none")) };

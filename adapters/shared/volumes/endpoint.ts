@@ -143,7 +143,6 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
 /** How long an upload may pause before the server aborts it, in milliseconds. */
 const SILENCE_MS = 120_000;
 
-/** Receives one part of an upload in parts. */
 const receivePart = async (
   { objects }: StorageDeps,
   req: IncomingMessage,
@@ -162,7 +161,6 @@ const receivePart = async (
   res.writeHead(200, { etag: outcome.etag, "content-length": 0 }).end();
 };
 
-/** Completes an upload in parts. */
 const complete = async (
   { objects, logger }: StorageDeps,
   req: IncomingMessage,

@@ -1,5 +1,5 @@
 /** Selects the credential store: the keys database, the provider's own store, or the data folder, in this order. */
-import { memoryDisk } from "../../../adapters/shared/archives/spool-place.ts";
+import { memoryDisk } from "../../../adapters/shared/archives/spool-location.ts";
 import type { LoadedProvider, RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import type { ServeSettings } from "../settings.ts";
 import type { PlatformIdentity } from "../tokens.ts";

@@ -55,7 +55,7 @@ export const createCodeBuilder = (
       });
 
     const running: RemoteVerdict = { kind: "running" };
-    const look = (lines: LogLines, signal: AbortSignal): Called<RemoteVerdict> =>
+    const poll = (lines: LogLines, signal: AbortSignal): Called<RemoteVerdict> =>
       safeTry(async function* () {
         const build = yield* await builds.get(id, signal);
         if (build === undefined) return ok(running);
@@ -65,7 +65,7 @@ export const createCodeBuilder = (
         const ended: RemoteVerdict = { kind: "ended", failure: (tail) => failureOfBuild(build, tail) };
         return ok(hasEnded ? ended : running);
       });
-    return { id, look: async (lines, signal) => look(lines, signal) };
+    return { id, poll: async (lines, signal) => poll(lines, signal) };
   };
 
   const remote: RemoteBuilds = {
@@ -75,7 +75,7 @@ export const createCodeBuilder = (
     problem: undefined,
     image: async ({ owner, source }, signal) =>
       builds.repository(signal).map((uri) => `${uri}:${tagOf(owner, source.digest)}`),
-    knows: async ({ owner, source }, signal) => builds.imageExists(tagOf(owner, source.digest), signal),
+    hasImage: async ({ owner, source }, signal) => builds.imageExists(tagOf(owner, source.digest), signal),
     stage: async ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
     start: async (build, signal) => builds.start(renderBuild(shared, build), { signal }).map(follow),
     cancel: async (build, id) => {

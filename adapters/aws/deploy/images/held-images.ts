@@ -1,8 +1,8 @@
 /**
- * Protects the images of rollouts. A template refers to its image by digest, or by a tag that contains the digests of
- * the account and of the image. The latter tag is necessary, because a second build of the same source moves the
- * source's tag to the new image, and an image without a tag expires (docs/providers/aws-template.yaml).
- * https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
+ * Keeps clean-ups from removing the images of rollouts. A template refers to its image by digest, or by a tag that
+ * contains the digests of the account and of the image. The tag with both digests is necessary, because a second build
+ * of the same source moves the source's tag to the new image, and an image without a tag expires
+ * (docs/providers/aws-template.yaml). https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-retag.html
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
@@ -31,8 +31,8 @@ export interface HeldImages {
   /** Protects the account's image from clean-ups. Returns false if the image does not exist. */
   hold(owner: AccountId, image: string, retry?: RetryOptions): ResultAsync<boolean, Unavailable>;
   /**
-   * Returns the images that exist. Also returns every image that the platform's builder did not build. The caller must
-   * pass at most 100 images.
+   * Returns the images that exist. Assumes that every image not built by Portside exists. The caller must pass at most
+   * 100 images.
    */
   existing(images: readonly string[], retry?: RetryOptions): ResultAsync<ReadonlySet<string>, Unavailable>;
 }

@@ -1,6 +1,6 @@
 /**
  * Removes images that no deployment uses. The records of deployments name the images that serve or may serve again, and
- * the images of kept releases. Tags that do not have the form of Portside's tags (two digests) are kept.
+ * the images of kept releases. Keeps every tag that does not have the form of Portside's tags (two digests).
  */
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";

@@ -21,7 +21,7 @@ export const imageIdOf = (image: string): ImageId | undefined => {
   return imageTag === undefined ? undefined : { imageTag };
 };
 
-/** Returns the tag that keeps an account's image. A tag has 97 characters; ECR allows 128. */
+/** Returns the tag that protects an account's image from clean-ups. A tag has 97 characters; ECR allows 128. */
 export const keepTagOf = (owner: AccountId, imageDigest: string): string =>
   `${accountDigest(owner)}-${imageDigest.slice(imageDigest.indexOf(":") + 1)}`;
 

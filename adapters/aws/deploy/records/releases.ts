@@ -22,7 +22,7 @@ const CONCURRENCY = 20;
 
 export interface ReleaseObjects {
   write(release: Release, retry?: RetryOptions): ResultAsync<void, Unavailable>;
-  /** Returns the releases of these revisions, without those whose object does not exist. */
+  /** Returns the releases of these revisions. Omits a release whose object does not exist. */
   read(uid: string, revisions: readonly string[], retry?: RetryOptions): ResultAsync<readonly Release[], Unavailable>;
   remove(uid: string, revision: string, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   /** Deletes all releases of a deployment. */

@@ -5,7 +5,8 @@
  * A write reads the record, compares the port's etag, and then writes only if the object's ETag has not changed since
  * the read. Otherwise, it starts over. Therefore, the comparison still holds at the time of the write.
  *
- * If the response of a write is lost, the next try finds the write's id in the record and does not repeat the write.
+ * If the response of a write is lost, the next attempt finds the write's id in the record and does not repeat the
+ * write.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
@@ -74,7 +75,9 @@ export const serving = (
     .map((routed) => known.filter(({ id }) => id === routed));
 };
 
-/** Maximum attempts. Each may collide with a note (`note-deploy.ts`). More collisions have another cause. */
+/**
+ * Maximum attempts. An attempt may collide with a note (`note-deploy.ts`), but notes do not cause this many collisions.
+ */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -85,8 +88,7 @@ export type Decision<R, T> = { readonly put: R } | { readonly stop: T } | { read
  * Writes the record that `decide` returns, and returns that record. Starts over if another call has changed the record
  * since the read. Fails with a `CallState` if that happens too often.
  *
- * @param pauseMs the pause before an attempt, multiplied by the number of earlier attempts; the second attempt follows
- *   immediately
+ * @param pauseMs the pause per earlier attempt; the second attempt follows without a pause
  */
 export const rewriteRecord = <R extends NameRecord, T, E>(
   { records, clock }: Pick<WriteDeps, "records" | "clock">,

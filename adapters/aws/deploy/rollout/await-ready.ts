@@ -22,8 +22,8 @@ const FIRST_POLL_MS = 300;
 const MAX_POLL_MS = 10_000;
 const POLL_GROWTH = 3;
 /**
- * Milliseconds between checks for two rare events: another writer has changed the record, which the next write would
- * also detect, or a task has stopped although ECS counts no task as failed.
+ * Milliseconds between checks for two rare events: another writer has changed the record (the next write would also
+ * detect this), or a task has stopped but ECS does not count it as failed.
  */
 const RARE_CHECK_MS = 20_000;
 

@@ -61,9 +61,9 @@ export class RolloutAttempt {
    * minutes.
    */
   readonly end: Instant;
-  /** The time until which a rejected mount does not fail the rollout. */
+  /** Before this time, a rejected mount does not fail the rollout. */
   readonly mountsUntil: Instant;
-  /** The time until which a secret that ECS cannot read does not fail the rollout. */
+  /** Before this time, an unreadable secret does not fail the rollout. */
   readonly secretsUntil: Instant;
   /** The id of the rollout's first write. */
   readonly write: string;
@@ -122,7 +122,7 @@ export class RolloutAttempt {
   async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
     const { name, owner } = this.request.template;
     const expected = { etag: etagOf(record), owner };
-    // An unchanged state is not written. The call only checks the record's etag.
+    // The state is unchanged, so the call writes nothing and only checks the record's etag.
     const write = { name, owner, expected, write: record.state.write, isLaterWrite: true, change: () => ok(record) };
     const same = await writeConditionally(this.deps, write, this.left());
     return same.isErr() ? same.error : undefined;

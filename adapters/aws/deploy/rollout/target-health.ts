@@ -1,7 +1,6 @@
 /**
- * The failure of a revision whose targets the load balancer does not report as healthy. The failure's reason is
- * `unhealthy` if the service declares a health check. Otherwise, the check at `/` only shows whether the service
- * listens. Pure.
+ * Explains why a revision failed if the load balancer does not report its targets as healthy. The reason is `unhealthy`
+ * if the service declares a health check. Otherwise, the check at `/` only shows whether the service listens. Pure.
  */
 import type { Service } from "@aws-sdk/client-ecs";
 import type { TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";

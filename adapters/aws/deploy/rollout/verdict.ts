@@ -40,9 +40,9 @@ export interface Candidate {
   readonly revision: string;
   /** ARN. */
   readonly group: string;
-  /** The time until which a rejected mount does not fail the revision. */
+  /** Before this time, a rejected mount does not fail the revision. */
   readonly mountsUntil: Instant;
-  /** The time until which a secret that ECS cannot read does not fail the revision. */
+  /** Before this time, an unreadable secret does not fail the revision. */
   readonly secretsUntil: Instant;
 }
 
@@ -143,7 +143,7 @@ const mayHaveStopped = (
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
  * Fails as soon as a task has failed, because ECS would only start another task. Also fails if the circuit breaker has
  * tripped, the Fargate quota is exhausted, or the service was deleted. A rejected mount counts as a failure only after
- * `mountsUntil`, and a secret that ECS cannot read only after `secretsUntil`.
+ * `mountsUntil`, and an unreadable secret only after `secretsUntil`.
  *
  * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */

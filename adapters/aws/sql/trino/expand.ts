@@ -1,6 +1,6 @@
 /** Rewrites a syntax tree of Trino's dialect: replaces the expressions that Trino does not support. */
 import { parse } from "@polyglot-sql/sdk";
-import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
+import { UnsupportedSyntax } from "../../../shared/sql/googlesql/rewrite.ts";
 import {
   call,
   isObject,
@@ -37,7 +37,7 @@ const substitute = (value: Json, args: readonly Json[]): Json => {
   const number = /^arg_(\d)$/.exec(name)?.[1];
   if (number !== undefined) {
     const given = args[Number(number) - 1];
-    if (given === undefined) throw new NotOffered("a function is missing an argument");
+    if (given === undefined) throw new UnsupportedSyntax("a function is missing an argument");
     return given;
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, substitute(one as Json, args)]));
@@ -58,7 +58,7 @@ const literalOf = (value: Json | undefined): string | undefined => {
 const requireLiteral = (name: string, value: Json | undefined): string => {
   const literalText = literalOf(value);
   if (literalText === undefined)
-    throw new NotOffered(`${name.replace("bq_", "").toUpperCase()} accepts only a literal here`);
+    throw new UnsupportedSyntax(`${name.replace("bq_", "").toUpperCase()} accepts only a literal here`);
   return literalText;
 };
 
@@ -79,7 +79,7 @@ const addInterval = (value: Json, interval: Json | undefined, sign: 1 | -1): Jso
   const node = nodeOf(interval);
   const unit =
     node?.kind === "interval" && isObject(node.body["unit"]) ? String(node.body["unit"]["unit"]).toLowerCase() : "";
-  if (!units.has(unit)) throw new NotOffered(`an interval of ${unit || "this form"} is not supported here`);
+  if (!units.has(unit)) throw new UnsupportedSyntax(`an interval of ${unit || "this form"} is not supported here`);
   const count = node?.body["this"] as Json;
   const literalText = literalOf(count);
   const whole: Json = literalText === undefined ? count : number(literalText);
@@ -116,12 +116,12 @@ const expandCall = (given: string, args: readonly Json[]): Json | undefined => {
       return literalOf(args[0]) === "microsecond" ? (args[1] as Json) : macro(name, args);
     case "bq_timestamp_diff":
       if (literalOf(args[0]) === "microsecond")
-        throw new NotOffered("TIMESTAMP_DIFF in MICROSECOND is not supported here");
+        throw new UnsupportedSyntax("TIMESTAMP_DIFF in MICROSECOND is not supported here");
       return macro(name, args);
     case "array":
       return arrayOf(args[0]);
     case "row":
-      throw new NotOffered("STRUCT accepts only literals here; select its fields as columns");
+      throw new UnsupportedSyntax("STRUCT accepts only literals here; select its fields as columns");
     default:
       return Object.hasOwn(trinoMacros, name) ? macro(name, args) : undefined;
   }
@@ -131,7 +131,8 @@ const expandCall = (given: string, args: readonly Json[]): Json | undefined => {
 const arrayOf = (query: Json | undefined): Json => {
   const node = nodeOf(query);
   const [first, ...more] = node?.kind === "select" ? listOf(node.body["expressions"]) : [];
-  if (first === undefined || more.length > 0) throw new NotOffered("ARRAY accepts only a SELECT with one column");
+  if (first === undefined || more.length > 0)
+    throw new UnsupportedSyntax("ARRAY accepts only a SELECT with one column");
   const value = nodeOf(first)?.kind === "alias" ? (nodeOf(first)?.body["this"] as Json) : first;
   const aggregate = {
     array_agg: {
@@ -167,7 +168,7 @@ const arrayOf = (query: Json | undefined): Json => {
 
 const joinedArray = (body: JsonObject): Json => {
   if (body["limit"] !== undefined && body["limit"] !== null)
-    throw new NotOffered("LIMIT inside STRING_AGG is not supported");
+    throw new UnsupportedSyntax("LIMIT inside STRING_AGG is not supported");
   const list = {
     array_agg: {
       this: body["this"] as Json,
@@ -243,18 +244,18 @@ const expandNode = (kind: string, body: JsonObject): Json | undefined => {
       return macro(kind.replace("_func", ""), [body["this"] as Json, (body["length"] ?? body["expression"]) as Json]);
     case "star":
       if (listOf(body["except"]).length > 0 || listOf(body["replace"]).length > 0)
-        throw new NotOffered("SELECT * EXCEPT and REPLACE are not supported here; name the columns");
+        throw new UnsupportedSyntax("SELECT * EXCEPT and REPLACE are not supported here; name the columns");
       return undefined;
     default:
       return Object.hasOwn(trinoMacros, kind) ? macro(kind, argsOf(kind, body)) : undefined;
   }
 };
 
-/** Returns the arguments of a function for which the parser has a separate node type. */
+/** Returns the arguments of a function that has its own node type in the parser. */
 const argsOf = (kind: string, body: JsonObject): readonly Json[] => {
   const args = [body["this"], body["expression"] ?? body["separator"] ?? body["pattern"]];
   const given = args.filter((one) => one !== undefined && one !== null) as Json[];
-  if (given.length === 0) throw new NotOffered(`${kind.toUpperCase()} is not supported in this form`);
+  if (given.length === 0) throw new UnsupportedSyntax(`${kind.toUpperCase()} is not supported in this form`);
   return given;
 };
 

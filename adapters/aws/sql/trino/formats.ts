@@ -4,7 +4,7 @@
  * Java (https://trino.io/docs/current/functions/datetime.html#mysql-date-functions).
  */
 import { type Instant, parseDateTime } from "../../../../core/domain/wire/instant.ts";
-import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
+import { UnsupportedSyntax } from "../../../shared/sql/googlesql/rewrite.ts";
 
 const elements: Readonly<Record<string, string>> = {
   Y: "%Y",
@@ -33,7 +33,7 @@ const elements: Readonly<Record<string, string>> = {
 export const trinoFormat = (format: string): string =>
   format.replace(/%(E\d?S|.?)/gs, (_all, element: string) => {
     const trino = elements[element];
-    if (trino === undefined) throw new NotOffered(`the time format element %${element} is not supported here`);
+    if (trino === undefined) throw new UnsupportedSyntax(`the time format element %${element} is not supported here`);
     return trino;
   });
 

@@ -3,7 +3,7 @@
  * which is ambiguous, so they are encoded as JSON. The query itself encodes its columns. An outer query could not do
  * so, because in Trino it would lose the order of the inner query.
  */
-import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
+import { UnsupportedSyntax } from "../../../shared/sql/googlesql/rewrite.ts";
 import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 import type { Shape, ShapedColumn } from "../../../shared/sql/process/protocol.ts";
 
@@ -51,7 +51,7 @@ const expressionsOf = (body: JsonObject, columns: readonly ShapedColumn[]): read
   const given = listOf(body["expressions"]);
   const stars = given.filter(isStar);
   if (stars.length === 0) return given;
-  if (stars.length > 1) throw new NotOffered("only one star is supported here; name the columns");
+  if (stars.length > 1) throw new UnsupportedSyntax("only one star is supported here; name the columns");
   return given.flatMap((one, index) => {
     if (!isStar(one)) return [one];
     const table = nodeOf(one)?.body["table"];
@@ -99,6 +99,6 @@ export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
       return { [node.kind]: { ...node.body, left: shaped(left, columns), right: shaped(right, columns) } };
     }
     default:
-      throw new NotOffered("this form of query is not supported here");
+      throw new UnsupportedSyntax("this form of query is not supported here");
   }
 };

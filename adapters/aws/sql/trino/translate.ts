@@ -1,7 +1,13 @@
 /** Translates GoogleSQL to Trino's SQL by rewriting syntax trees. */
-import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "../../../shared/sql/googlesql/parser.ts";
-import { NotOffered, rewrite } from "../../../shared/sql/googlesql/rewrite.ts";
-import { summarise } from "../../../shared/sql/googlesql/summary.ts";
+import {
+  InvalidStatement,
+  parseStatements,
+  textOf,
+  tokensOf,
+  transpiled,
+} from "../../../shared/sql/googlesql/parser.ts";
+import { rewrite, UnsupportedSyntax } from "../../../shared/sql/googlesql/rewrite.ts";
+import { summarize } from "../../../shared/sql/googlesql/summary.ts";
 import { parseGoogle, readStatement } from "../../../shared/sql/googlesql/translate.ts";
 import type { Json } from "../../../shared/sql/googlesql/tree.ts";
 import type { ShapedColumn, Translated } from "../../../shared/sql/process/protocol.ts";
@@ -17,13 +23,13 @@ const translated = (text: string, columns: readonly ShapedColumn[]): string => {
   const middle = textOf(rewrite(google) as readonly Json[], "bigquery");
   const trino = parseStatements(transpiled(middle, "bigquery", "trino"), "trino");
   const [query, ...more] = expand([...trino]) as readonly Json[];
-  if (query === undefined || more.length > 0) throw new NotAStatement("one statement at a time");
+  if (query === undefined || more.length > 0) throw new InvalidStatement("one statement at a time");
   return textOf([shaped(query, columns)], "trino");
 };
 
 const checked = (sent: string): string => {
-  const rejection = rejectionOf(summarise(sent, parseStatements(sent, "trino"), tokensOf(sent, "trino")));
-  if (rejection !== undefined) throw new NotAStatement(rejection);
+  const rejection = rejectionOf(summarize(sent, parseStatements(sent, "trino"), tokensOf(sent, "trino")));
+  if (rejection !== undefined) throw new InvalidStatement(rejection);
   return sent;
 };
 
@@ -40,7 +46,7 @@ export const toTrino = (
 ): Translated => {
   const { summary, head } = readStatement(text);
   const own = head.names?.find((name) => Object.hasOwn(tables, name));
-  if (own !== undefined) throw new NotAStatement(`WITH ${own} redefines the table '${own}'; choose another name`);
+  if (own !== undefined) throw new InvalidStatement(`WITH ${own} redefines the table '${own}'; choose another name`);
   // The caller rejects this statement because of its summary.
   if (summary.statements !== 1 || summary.root !== "SELECT") return { summary, statement: "" };
   try {
@@ -49,7 +55,7 @@ export const toTrino = (
     const rest = /^WITH /i.test(sent) ? `, ${sent.slice("WITH ".length)}` : ` ${sent}`;
     return { summary, statement: `WITH ${clauses.join(", ")}${rest}` };
   } catch (error) {
-    if (error instanceof NotOffered) throw new NotAStatement(error.message);
+    if (error instanceof UnsupportedSyntax) throw new InvalidStatement(error.message);
     throw error;
   }
 };

@@ -119,15 +119,15 @@ class Pieces {
   }
 }
 
-/** @param pieceBytes size of the pieces of uploads and reads; tests use smaller ones */
+/** @param pieceBytes size of uploaded and read pieces; tests use smaller ones */
 export const createBucketSpool = (
   place: SpoolBucket,
   { ids, logger }: { readonly ids: Ids; readonly logger: Logger },
   pieceBytes = PIECE_BYTES,
 ): SourceSpool => {
-  /** Only logs a failure, because the bucket's lifecycle rule deletes the remaining data. */
-  const takenBack = async (name: string, back: Called<void>): Promise<void> => {
-    const result = await back;
+  /** Awaits a deletion. Only logs a failure, because the bucket's lifecycle rule deletes the remaining data. */
+  const cleanUp = async (name: string, deletion: Called<void>): Promise<void> => {
+    const result = await deletion;
     if (result.isErr())
       logger.warn("could not delete a part of a source from the bucket", { name, cause: result.error });
   };
@@ -145,7 +145,7 @@ export const createBucketSpool = (
       spooled: { bucket: place.bucket, name },
       open: () => contentOf(name, bytes),
       discard: () => {
-        discarded ??= takenBack(name, place.remove(name));
+        discarded ??= cleanUp(name, place.remove(name));
         return discarded;
       },
     };
@@ -163,12 +163,12 @@ export const createBucketSpool = (
             await pieces.finish();
             return { kind: "accepted", source: sourceAt(name, received.digest, received.bytes) };
           }
-          await takenBack(name, pieces.abort());
+          await cleanUp(name, pieces.abort());
           return { kind: "rejected", issues: received.issues };
         } catch (error) {
           // If the response to the last call was lost, the object may exist, so delete it as well as the pieces.
-          await takenBack(name, pieces.abort());
-          await takenBack(name, place.remove(name));
+          await cleanUp(name, pieces.abort());
+          await cleanUp(name, place.remove(name));
           throw error;
         }
       };

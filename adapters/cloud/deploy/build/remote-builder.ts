@@ -11,7 +11,7 @@ import type { Clock, Logger } from "../../../../core/ports/system.ts";
 import type { Result } from "../../../../core/result.ts";
 import { surveySource } from "../../../shared/deploy/survey-source.ts";
 import { LogLines } from "../../../shared/logs/log-lines.ts";
-import { narrate } from "../../../shared/runtime/channel.ts";
+import { streamProgress } from "../../../shared/runtime/channel.ts";
 import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
 import { backoff } from "../../calls/backoff.ts";
 import { type CallState, isCallState } from "../../calls/provider-call.ts";
@@ -37,7 +37,7 @@ export interface RemoteBuild {
 export interface RunningBuild {
   readonly id: string;
   /** Returns the state of the build. Passes new log lines to `lines`. */
-  look(lines: LogLines, signal: AbortSignal): Called<RemoteVerdict>;
+  poll(lines: LogLines, signal: AbortSignal): Called<RemoteVerdict>;
 }
 
 export type RemoteVerdict =
@@ -55,7 +55,7 @@ export interface RemoteBuilds {
   /** Returns the reference of the source's image. */
   image(request: BuildRequest, signal: AbortSignal): Called<string>;
   /** Returns whether the image exists. */
-  knows(request: BuildRequest, signal: AbortSignal): Called<boolean>;
+  hasImage(request: BuildRequest, signal: AbortSignal): Called<boolean>;
   stage(request: BuildRequest, signal: AbortSignal): Called<void>;
   start(build: RemoteBuild, signal: AbortSignal): Called<RunningBuild>;
   /** Cancels a build, even if its id is unknown. */
@@ -103,7 +103,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
   const follow = async (running: RunningBuild, say: (line: string) => void, signal: AbortSignal) => {
     const lines = new LogLines(say);
     for (const pause of backoff(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
-      const seen = need(await running.look(lines, signal), "check the build");
+      const seen = need(await running.poll(lines, signal), "check the build");
       signal.throwIfAborted();
       if (seen.kind === "ended") {
         lines.end();
@@ -139,7 +139,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     say: (line: string) => void,
     signal: AbortSignal,
   ): Promise<string> => {
-    if (need(await builds.knows(request, signal), "look for the image")) {
+    if (need(await builds.hasImage(request, signal), "look for the image")) {
       say("This source was built before; reusing its image");
       return image;
     }
@@ -185,7 +185,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
 
   return {
     build: (request, { signal = new AbortController().signal } = {}) =>
-      narrate<BuildEvent, BuildEvent>(async (emit) => {
+      streamProgress<BuildEvent, BuildEvent>(async (emit) => {
         const say = (message: string) => emit({ kind: "progress", message });
         try {
           signal.throwIfAborted();

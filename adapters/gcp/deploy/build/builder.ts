@@ -43,14 +43,14 @@ export const createCloudBuilder = (
       void identities?.ensure(owner);
       return ok(imageOf(config, owner, source.digest));
     },
-    knows: async ({ owner, source }, signal) =>
+    hasImage: async ({ owner, source }, signal) =>
       (await builds.imageDigest(owner, source.digest, signal)).map((digest) => digest !== undefined),
     stage: ({ owner, source }, signal) => staging.put(sourceObjectOf(owner, source.digest), source, signal),
     start: async ({ request: { owner, source }, by, mark }, signal) => {
       const request = renderBuild(config, { owner, digest: source.digest, by }, mark);
       return (await builds.start(request, mark, signal)).map((id) => ({
         id,
-        look: async (lines, signal) => {
+        poll: async (lines, signal) => {
           const seen = await builds.get(id, signal);
           if (seen.isErr()) return err(seen.error);
           // Read the log after the status: once a build has ended, its log is complete.
@@ -76,7 +76,7 @@ export const createCloudBuilder = (
     logger,
   });
 
-  /** Replaces the tag in the reference with a digest, because a later build may move the tag to another image. */
+  /** Replaces the tag in the reference with a digest, because a later build may move the tag to a different image. */
   const pin = async ({ owner, source }: BuildRequest, signal?: AbortSignal): Promise<BuildEvent> => {
     const found = await builds.imageDigest(owner, source.digest, signal);
     if (signal?.aborted === true) return { kind: "failed", failure: INTERRUPTED };

@@ -30,7 +30,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
   const nameOf = (id: string) => ({ name: `${parent}/builds/${id}`, projectId, id });
 
   const create = (build: Build, signal: AbortSignal) =>
-    // Must not retry, because each call may start a build. `start` calls it again only if no build has the mark.
+    // Must not retry, because each call may start a build. `start` repeats the call only if no build has the mark.
     call({ what: "cloudbuild.builds.create", timeoutMs: 0, signal }, async () => {
       const client = await clients("builds");
       const [operation] = await client.createBuild({ parent, projectId, build }, callOptions(signal));

@@ -27,7 +27,7 @@ const tagOf = (digest: string): string =>
 const referenceOf = ({ region, project, repository }: RepositoryConfig, owner: AccountId): string =>
   `${region}-docker.pkg.dev/${project.replaceAll(":", "/")}/${repository}/${packageOf(owner)}`;
 
-/** The reference with which a build pushes the image of a source. */
+/** The reference under which a build pushes a source's image. */
 export const imageOf = (config: RepositoryConfig, owner: AccountId, digest: string): string =>
   `${referenceOf(config, owner)}:${tagOf(digest)}`;
 
@@ -45,7 +45,7 @@ export const imageDigestIn = (config: RepositoryConfig, owner: AccountId, image:
 export const packageNameOf = (config: RepositoryConfig, owner: AccountId): string =>
   `${parentOf(config)}/repositories/${config.repository}/packages/${packageOf(owner)}`;
 
-/** The resource name of the tag of a source's image: google/devtools/artifactregistry/v1/tag.proto. */
+/** The resource name of the tag for a source's image: google/devtools/artifactregistry/v1/tag.proto. */
 export const tagNameOf = (config: RepositoryConfig, owner: AccountId, digest: string): string =>
   `${packageNameOf(config, owner)}/tags/${tagOf(digest)}`;
 

@@ -64,8 +64,8 @@ const documentOf = ({ annotations }: AnnotatedRevision): unknown => {
 };
 
 /**
- * True if a rollout created the revision. A manual change in the console copies the annotation to a revision of another
- * name.
+ * True if a rollout created the revision. A manual change in the console copies the annotation to a revision with a
+ * different name.
  */
 export const isRolledOut = (revision: AnnotatedRevision): boolean => {
   const document = documentOf(revision);

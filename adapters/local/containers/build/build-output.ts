@@ -3,7 +3,7 @@
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Image/operation/ImageBuild
  */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
-import type { Say } from "../../../shared/runtime/channel.ts";
+import type { EmitProgress } from "../../../shared/runtime/channel.ts";
 
 /** A line of the container engine's JSON response. */
 export interface BuildItem {
@@ -40,14 +40,14 @@ export const explainBaseImageError = (whole: string): string | undefined => {
 };
 
 export class BuildOutput {
-  readonly #print: Say<string>;
+  readonly #print: EmitProgress<string>;
   readonly #tail: string[] = [];
   #step = "";
   #rest = "";
   #held: Promise<void> | undefined;
   #problem: { readonly message: string; readonly code: number | undefined } | undefined;
 
-  constructor(print: Say<string>) {
+  constructor(print: EmitProgress<string>) {
     this.#print = print;
   }
 

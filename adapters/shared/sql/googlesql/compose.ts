@@ -3,7 +3,7 @@
  * accounts. The definitions select the rows of one account, so the statement cannot read the rows of another.
  */
 import type { Translated } from "../process/protocol.ts";
-import { NotAStatement } from "./parser.ts";
+import { InvalidStatement } from "./parser.ts";
 import { readStatement } from "./translate.ts";
 
 /**
@@ -15,7 +15,7 @@ export const composeStatement = (text: string, tables: Readonly<Record<string, s
   const { summary, head } = readStatement(text);
   const { start, end, names } = head;
   const own = names?.find((name) => Object.hasOwn(tables, name));
-  if (own !== undefined) throw new NotAStatement(`WITH ${own} redefines the table '${own}'; choose another name`);
+  if (own !== undefined) throw new InvalidStatement(`WITH ${own} redefines the table '${own}'; choose another name`);
   const clauses = Object.entries(tables).map(([name, query]) => `${name} AS (${query})`);
   const rest = `${text.slice(0, start)}${" ".repeat(end - start)}${text.slice(end)}`;
   return { summary, statement: `WITH ${clauses.join(", ")}${names === undefined ? "" : ","}\n${rest}` };

@@ -68,7 +68,7 @@ function* refusals(value: Json | undefined, names: ReadonlySet<string>): Generat
 }
 
 /** Returns why a tree of `json_serialize_sql` must not run, or undefined if it may. */
-export const refusedIn = (serialized: string): string | undefined => {
+export const rejectionReason = (serialized: string): string | undefined => {
   const tree = JSON.parse(serialized) as JsonObject;
   const [statement, ...more] = listOf(tree["statements"]);
   if (tree["error"] !== false || statement === undefined || more.length > 0) return "it is not a single SELECT";

@@ -3,7 +3,7 @@
  * including its quotes.
  */
 import { ownNames, pathOf, sqlColumns } from "./json-paths.ts";
-import { NotAStatement } from "./parser.ts";
+import { InvalidStatement } from "./parser.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "./tree.ts";
 
 /** Comparison nodes and their operands. */
@@ -21,7 +21,7 @@ const otherColumns: ReadonlySet<string> = new Set(
   sqlColumns.filter(({ type }) => type !== "JSON").map(({ name }) => name),
 );
 
-/** Maximum passes: one for each level of nested queries, of which the parser accepts at most 32. */
+/** Maximum passes: one for each level of nested queries. The parser accepts at most 32 levels. */
 const ROUNDS = 32;
 
 type See = (kind: string, body: JsonObject) => void;
@@ -81,12 +81,12 @@ const NOT_COMPARED =
   "JSON cannot be compared; extract a value and compare it as text, such as JSON_VALUE(json_payload.level) = 'error'";
 
 /** Throws for statements that compare JSON with `=`, `<`, IN, BETWEEN, LIKE or CASE. */
-export const refuseJsonComparisons = (statements: readonly Json[]): void => {
+export const rejectJsonComparisons = (statements: readonly Json[]): void => {
   for (const statement of statements) {
     const names = new JsonNames(statement);
     visit(statement, (kind, body) => {
       const compared = Object.hasOwn(operands, kind) ? (operands[kind] as readonly string[]) : [];
-      if (compared.some((operand) => names.isJson(body[operand]))) throw new NotAStatement(NOT_COMPARED);
+      if (compared.some((operand) => names.isJson(body[operand]))) throw new InvalidStatement(NOT_COMPARED);
     });
   }
 };

@@ -6,7 +6,7 @@ import type { Json } from "./tree.ts";
 export type Dialect = "bigquery" | "duckdb" | "trino";
 
 /** Thrown for text that is not a valid statement. The message is for the statement's author. */
-export class NotAStatement extends Error {}
+export class InvalidStatement extends Error {}
 
 /**
  * Thrown if the parser's WebAssembly trapped because memory or stack ran out. The parser may then fail for every
@@ -33,7 +33,7 @@ const guarded = (error: string): string | undefined => {
 const failure = (error: unknown): Error => {
   const text = String(error ?? "it does not parse");
   if (text.startsWith("WASM ")) return new ParserTrapped(text);
-  return new NotAStatement(guarded(text) ?? text.replace(/^Parse error/, "syntax error"));
+  return new InvalidStatement(guarded(text) ?? text.replace(/^Parse error/, "syntax error"));
 };
 
 export const parseStatements = (text: string, dialect: Dialect): readonly Json[] => {

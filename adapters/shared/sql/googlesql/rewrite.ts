@@ -6,7 +6,7 @@ import { call, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, num
 import { timeParts, wordsOf } from "./words.ts";
 
 /** Thrown for unsupported constructs that the statement rule cannot detect. */
-export class NotOffered extends Error {}
+export class UnsupportedSyntax extends Error {}
 
 /** Functions that become a macro named `bq_` and the function's name in lower case, with the same arguments. */
 const prefixed = wordsOf(`
@@ -31,7 +31,7 @@ const partOf = (argument: Json | undefined, allowed: readonly string[]): string 
   const node = nodeOf(argument);
   const word = node?.kind === "var" ? String(node.body["this"]) : nameOf(node?.body["name"]);
   const part = (word || String(node?.body["name"] ?? "")).toUpperCase();
-  if (!allowed.includes(part)) throw new NotOffered(`${part || "this part of a time"} is not supported`);
+  if (!allowed.includes(part)) throw new UnsupportedSyntax(`${part || "this part of a time"} is not supported`);
   return part;
 };
 
@@ -51,7 +51,7 @@ const difference = (name: string, [end, start, part]: readonly Json[]): Json => 
 /** Rewrites APPROX_QUANTILES to `quantile_disc`, which is exact in DuckDB and approximate in Trino. */
 const quantiles = ([value, count]: readonly Json[]): Json => {
   const wanted = Number(nodeOf(count)?.body["value"]);
-  if (!(wanted >= 1 && wanted <= 1000)) throw new NotOffered("APPROX_QUANTILES takes a number from 1 to 1000");
+  if (!(wanted >= 1 && wanted <= 1000)) throw new UnsupportedSyntax("APPROX_QUANTILES takes a number from 1 to 1000");
   const steps = Array.from({ length: wanted + 1 }, (_, n) => number(String(n / wanted)));
   const list: Json = { array_func: { expressions: steps, bracket_notation: true, use_list_keyword: false } };
   return call("quantile_disc", [value as Json, list]);
@@ -61,7 +61,7 @@ const quantiles = ([value, count]: readonly Json[]): Json => {
 const extractedMatch = (name: string, [value, pattern, ...more]: readonly Json[]): Json => {
   const literal = nodeOf(pattern);
   if (literal?.kind !== "literal" || more.length > 0)
-    throw new NotOffered(`${name} takes a string and a literal regular expression`);
+    throw new UnsupportedSyntax(`${name} takes a string and a literal regular expression`);
   const bare = String(literal.body["value"]).replace(/\\.|\[\^?\]?[^\]]*\]|\(\?[^P<]/g, "");
   return call(`bq_${name.toLowerCase()}_${bare.includes("(") ? 1 : 0}`, [value as Json, pattern as Json]);
 };
@@ -75,7 +75,8 @@ const rewriteCall = (name: string, body: JsonObject, args: readonly Json[]): Jso
   switch (name) {
     case "TIMESTAMP_TRUNC":
     case "DATE_TRUNC":
-      if (args.length !== 2) throw new NotOffered(`${name} takes a time and a part; the time zone is always UTC`);
+      if (args.length !== 2)
+        throw new UnsupportedSyntax(`${name} takes a time and a part; the time zone is always UTC`);
       return truncated(name, args);
     case "TIMESTAMP_DIFF":
     case "DATE_DIFF":
@@ -102,14 +103,14 @@ const rewriteCast = (kind: string, body: JsonObject): Json | undefined => {
   const macro = isObject(to) ? castMacros[String(to["data_type"])] : undefined;
   if (macro === undefined) return undefined;
   if (isObject(to) && (to["precision"] ?? null) !== null)
-    throw new NotOffered("NUMERIC with a precision is not supported");
+    throw new UnsupportedSyntax("NUMERIC with a precision is not supported");
   return call(kind === "cast" ? `bq_${macro}` : `bq_safe_${macro}`, [body["this"] as Json]);
 };
 
 const rewriteExtract = (body: JsonObject): Json => {
   const field = isObject(body["field"]) ? String(Object.values(body["field"])[0]) : String(body["field"]);
   const part = field.toUpperCase();
-  if (!timeParts.extract.includes(part)) throw new NotOffered(`EXTRACT of ${part} is not supported`);
+  if (!timeParts.extract.includes(part)) throw new UnsupportedSyntax(`EXTRACT of ${part} is not supported`);
   return call(`bq_extract_${part.toLowerCase()}`, [body["this"] as Json]);
 };
 
@@ -141,7 +142,7 @@ const rewriteNode = (kind: string, body: JsonObject): Json | undefined => {
     case "safe_divide":
       return call("bq_safe_divide", [body["this"] as Json, body["expression"] as Json]);
     case "array_agg":
-      if ((body["limit"] ?? null) !== null) throw new NotOffered("LIMIT in ARRAY_AGG is not supported");
+      if ((body["limit"] ?? null) !== null) throw new UnsupportedSyntax("LIMIT in ARRAY_AGG is not supported");
       return undefined;
     default:
       return undefined;

@@ -130,7 +130,7 @@ const unnamedColumns = (query: Json | undefined): number[] =>
     ["alias", "column", "star", "dot"].includes(nodeOf(one)?.kind ?? "") ? [] : [index + 1],
   );
 
-export const summarise = (text: string, statements: readonly Json[], tokens: readonly Token[]): StatementSummary => {
+export const summarize = (text: string, statements: readonly Json[], tokens: readonly Token[]): StatementSummary => {
   const [first] = statements;
   const root = nodeOf(first)?.kind ?? "nothing";
   // The parser also accepts query forms of other dialects.

@@ -1,10 +1,10 @@
 /** Translates GoogleSQL to the engine's SQL: rewrites the syntax tree, and then generates the engine's dialect. */
 import { plainLiterals } from "../../../../core/domain/sql/literals.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
-import { refuseJsonComparisons } from "./json-comparisons.ts";
-import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "./parser.ts";
-import { NotOffered, rewrite } from "./rewrite.ts";
-import { summarise, type Token } from "./summary.ts";
+import { rejectJsonComparisons } from "./json-comparisons.ts";
+import { InvalidStatement, parseStatements, textOf, tokensOf, transpiled } from "./parser.ts";
+import { rewrite, UnsupportedSyntax } from "./rewrite.ts";
+import { summarize, type Token } from "./summary.ts";
 import { isObject, type Json, listOf, nameOf, nodeOf, placeAt } from "./tree.ts";
 
 /** Rewrites the statement's literals so that the parser reads them as GoogleSQL does. */
@@ -12,13 +12,13 @@ const plainText = (text: string): string => {
   const plain = plainLiterals(text);
   if (typeof plain === "string") return plain;
   const { line, column } = placeAt(text, plain.at);
-  throw new NotAStatement(`syntax error at line ${line}, column ${column}: ${plain.message}`);
+  throw new InvalidStatement(`syntax error at line ${line}, column ${column}: ${plain.message}`);
 };
 
 /** Parses the statements of a GoogleSQL text. */
 export const parseGoogle = (text: string): readonly Json[] => {
   const statements = parseStatements(plainText(text), "bigquery");
-  refuseJsonComparisons(statements);
+  rejectJsonComparisons(statements);
   return statements;
 };
 
@@ -44,7 +44,7 @@ const headOf = (statement: Json | undefined, [first]: readonly Token[]): Head =>
 /** Returns a statement's summary and beginning from a single parse. */
 export const readStatement = (text: string): { readonly summary: StatementSummary; readonly head: Head } => {
   const [statements, tokens] = [parseGoogle(text), tokensOf(plainText(text), "bigquery")];
-  return { summary: summarise(text, statements, tokens), head: headOf(statements[0], tokens) };
+  return { summary: summarize(text, statements, tokens), head: headOf(statements[0], tokens) };
 };
 
 export const translateStatement = (text: string): string => {
@@ -52,7 +52,7 @@ export const translateStatement = (text: string): string => {
     const middle = textOf(rewrite([...parseGoogle(text)]) as readonly Json[], "bigquery");
     return transpiled(middle, "bigquery", "duckdb");
   } catch (error) {
-    if (error instanceof NotOffered) throw new NotAStatement(error.message);
+    if (error instanceof UnsupportedSyntax) throw new InvalidStatement(error.message);
     throw error;
   }
 };

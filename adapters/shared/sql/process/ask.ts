@@ -76,7 +76,7 @@ export const withProcess = <T>(
       .catch((error: unknown) => err<T, Failed>(failedOf(error))),
   );
 
-export const askAboutText = (
+export const sendTextRequest = (
   pool: SqlPool,
   scope: SqlScope,
   request: TextRequest,

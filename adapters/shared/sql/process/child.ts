@@ -153,7 +153,7 @@ export class SqlChild {
   }
 
   kill(): void {
-    // The next caller must get another process, even before the kernel has ended this one.
+    // The next caller must get a new process, even before the kernel has ended this one.
     this.#over = true;
     this.#killed = true;
     this.#child.kill("SIGKILL");

@@ -4,7 +4,7 @@ import type { SqlScope } from "../../../../core/ports/sql-engine.ts";
 import type { ResultAsync } from "../../../../core/result.ts";
 import { packagedScript } from "../../runtime/packaged-script.ts";
 import type { Failed } from "../remote.ts";
-import { askAboutText } from "./ask.ts";
+import { sendTextRequest } from "./ask.ts";
 import { SqlPool } from "./pool.ts";
 import type { ShapedColumn, Translated } from "./protocol.ts";
 
@@ -26,7 +26,7 @@ export class Describer {
   }
 
   describe(scope: SqlScope, statement: string, signal?: AbortSignal): ResultAsync<StatementSummary, Failed> {
-    return askAboutText(this.#pool, scope, { kind: "describe", statement }, signal).map(({ summary }) => summary);
+    return sendTextRequest(this.#pool, scope, { kind: "describe", statement }, signal).map(({ summary }) => summary);
   }
 
   /** Returns the statement in the dialect of the child script, with tables prepended. */
@@ -37,7 +37,7 @@ export class Describer {
     columns: readonly ShapedColumn[],
     signal?: AbortSignal,
   ): ResultAsync<Translated, Failed> {
-    return askAboutText(this.#pool, scope, { kind: "translate", statement, tables, columns }, signal);
+    return sendTextRequest(this.#pool, scope, { kind: "translate", statement, tables, columns }, signal);
   }
 
   close(): Promise<void> {

@@ -12,7 +12,7 @@ import { err, ok, type Result, type ResultAsync } from "../../../../core/result.
 import { each, type Failed } from "../remote.ts";
 import type { BillingSource } from "../tables/billing.ts";
 import type { EntryRow } from "../tables/entries.ts";
-import { askAboutText, failedOf, guard, withProcess } from "./ask.ts";
+import { failedOf, guard, sendTextRequest, withProcess } from "./ask.ts";
 import { ChildTrapped, DatabaseBroken } from "./child.ts";
 import { type PoolConfig, SqlPool } from "./pool.ts";
 import type { SqlReply } from "./protocol.ts";
@@ -57,7 +57,7 @@ export class ProcessSqlEngine implements SqlEngine {
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
-    return askAboutText(this.#pool, scope, { kind: "describe", statement }, signal).map(({ summary }) => summary);
+    return sendTextRequest(this.#pool, scope, { kind: "describe", statement }, signal).map(({ summary }) => summary);
   }
 
   run(

@@ -20,7 +20,7 @@ export interface Translated {
   readonly statement: string;
 }
 
-/** Translates a statement and prepends tables, which are the texts of queries. May throw `NotAStatement`. */
+/** Translates a statement and prepends tables, which are the texts of queries. May throw `InvalidStatement`. */
 export type Translate = (
   statement: string,
   tables: Readonly<Record<string, string>>,

@@ -3,9 +3,9 @@
  * parent disconnects. It stores only data that can be rebuilt, so the parent may kill it at any time.
  */
 import { openDatabase, removeDatabase } from "../database.ts";
-import { aboutText } from "../googlesql/about-text.ts";
 import { ParserTrapped } from "../googlesql/parser.ts";
-import { addEntries, ReadSoFar } from "../tables/catch-up.ts";
+import { handleTextRequest } from "../googlesql/text-requests.ts";
+import { addEntries, LogSync } from "../tables/catch-up.ts";
 import type { LogReader } from "../tables/entries.ts";
 import { runStatement } from "../tables/query.ts";
 import { setBilling } from "../tables/set-billing.ts";
@@ -22,7 +22,7 @@ type RunRequest = Extract<SqlRequest, { kind: "run" }>;
 
 export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void> => {
   const connection = await openDatabase(database);
-  const readSoFar = await ReadSoFar.of(connection);
+  const readSoFar = await LogSync.of(connection);
 
   const catchUp = async ({ fresh, billing }: RunRequest): Promise<number> => {
     using log = openLog?.();
@@ -53,7 +53,7 @@ export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void>
   };
   process.on("message", (request: SqlRequest) => {
     if (request.kind === "run") void run(request).then(sendToParent, failed);
-    else sendToParent(aboutText(request));
+    else sendToParent(handleTextRequest(request));
   });
   process.on("disconnect", () => process.exit(0));
   sendToParent({ kind: "ready" });

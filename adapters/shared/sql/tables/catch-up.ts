@@ -53,7 +53,7 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
  * Caches the first and last positions that the database contains for each service. The cache stays correct, because
  * the database has a single writer.
  */
-export class ReadSoFar {
+export class LogSync {
   readonly #connection: DuckDBConnection;
   readonly #last = new Map<string, ReadPosition>();
   readonly #first = new Map<string, ReadPosition>();
@@ -62,8 +62,8 @@ export class ReadSoFar {
     this.#connection = connection;
   }
 
-  static async of(connection: DuckDBConnection): Promise<ReadSoFar> {
-    const self = new ReadSoFar(connection);
+  static async of(connection: DuckDBConnection): Promise<LogSync> {
+    const self = new LogSync(connection);
     const rows = await connection.runAndReadAll(
       `SELECT service, max({'ns': ns, 'ord': ord}) AS last FROM entries GROUP BY service`,
     );

@@ -4,8 +4,8 @@ import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts"
 import { statementProblems } from "../../../../core/domain/sql/statement.ts";
 import type { SqlFailure, SqlLimits } from "../../../../core/ports/sql-engine.ts";
 import { failureOf, isBroken } from "../errors.ts";
-import { refusedIn } from "../googlesql/gate.ts";
-import { NotAStatement, ParserTrapped } from "../googlesql/parser.ts";
+import { rejectionReason } from "../googlesql/gate.ts";
+import { InvalidStatement, ParserTrapped } from "../googlesql/parser.ts";
 import { describeStatement, translateStatement } from "../googlesql/translate.ts";
 import { sqlValueOf, typeName } from "../values.ts";
 
@@ -16,14 +16,14 @@ export interface Receiver {
   rows(rows: readonly (readonly SqlValue[])[]): void;
 }
 
-/** Returns the engine's SQL for a statement. Throws `NotAStatement`. */
-const vetted = async (connection: DuckDBConnection, statement: string): Promise<string> => {
+/** Returns the engine's SQL for a statement. Throws `InvalidStatement`. */
+const checkedSql = async (connection: DuckDBConnection, statement: string): Promise<string> => {
   const [problem] = statementProblems(describeStatement(statement));
-  if (problem !== undefined) throw new NotAStatement(problem.message);
+  if (problem !== undefined) throw new InvalidStatement(problem.message);
   const sql = translateStatement(statement);
   const tree = await connection.runAndReadAll("SELECT json_serialize_sql($1::VARCHAR)", [sql]);
-  const refused = refusedIn(String(tree.getRows()[0]?.[0]));
-  if (refused !== undefined) throw new NotAStatement(refused);
+  const refused = rejectionReason(String(tree.getRows()[0]?.[0]));
+  if (refused !== undefined) throw new InvalidStatement(refused);
   return sql;
 };
 
@@ -57,10 +57,10 @@ export const runStatement = async (
   receiver: Receiver,
 ): Promise<SqlFailure | undefined> => {
   try {
-    return await stream(connection, await vetted(connection, statement), limits, receiver);
+    return await stream(connection, await checkedSql(connection, statement), limits, receiver);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof NotAStatement) return { kind: "invalid_statement", message };
+    if (error instanceof InvalidStatement) return { kind: "invalid_statement", message };
     if (error instanceof ParserTrapped || isBroken(message)) throw error;
     return failureOf(message);
   }

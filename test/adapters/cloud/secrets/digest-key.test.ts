@@ -46,7 +46,7 @@ test("fails while the key is not visible, and reads it again later", async () =>
   const digestKey = createDigestKey({ ...hidden, read });
   expect((await digestKey({}))._unsafeUnwrapErr()).toMatchObject({
     kind: "unavailable",
-    message: "The key of the digests is not available yet. Try again.",
+    message: "The key for digests of secrets is not available yet. Try again.",
   });
   visible = true;
   expect((await digestKey({}))._unsafeUnwrap()).toHaveLength(64);

@@ -40,7 +40,7 @@ describe("a link", () => {
     expect(value).not.toBe("");
     expect(answer.text).not.toContain(value);
     expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(detailOf(await useLink(api, tokenOf(link)), 403)).toContain("Run 'portside console' for another.");
+    expect(detailOf(await useLink(api, tokenOf(link)), 403)).toContain("Run 'portside console' for a new one.");
   });
 
   test("is not valid after 60 seconds", async () => {

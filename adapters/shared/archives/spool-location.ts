@@ -38,7 +38,7 @@ export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): stri
 };
 
 /** @param bucket the name of the bucket, for the finding */
-export const spoolPlace = (
+export const spoolLocation = (
   setting: SpoolSetting,
   folder: string,
   bucket: string,

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
+import { SharedPrefixes } from "../../../../adapters/aws/logs/shared-streams.ts";
 import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
 import { accountPrefixOf, streamPrefixOf } from "../../../../adapters/aws/logs/streams.ts";
-import { SharedPrefixes } from "../../../../adapters/aws/logs/together.ts";
 import type { LogToRead } from "../../../../adapters/cloud/logs/followers.ts";
 import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";

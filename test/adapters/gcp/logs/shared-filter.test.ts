@@ -1,7 +1,7 @@
 /** The filter that reads many logs with one call. */
 import { expect, test } from "vitest";
 import type { LogToRead } from "../../../../adapters/cloud/logs/followers.ts";
-import { FILTER_CHARS, sharedFilter } from "../../../../adapters/gcp/logs/together.ts";
+import { FILTER_CHARS, sharedFilter } from "../../../../adapters/gcp/logs/shared-filter.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { behind } from "../../../../core/domain/logs/cursor.ts";
 import type { LogFilter } from "../../../../core/domain/logs/filter/tree.ts";

@@ -1,12 +1,12 @@
 /**
- * Cloud Run's answers to questions that its documentation leaves open or answers inconsistently. The adapter tries one
- * answer first, and switches to the other if Cloud Run rejects the first.
+ * Behavior of Cloud Run that its documentation leaves open or describes inconsistently. The adapter first assumes one
+ * behavior, and switches to the other if Cloud Run rejects a write.
  */
 import type { Logger } from "../../../core/ports/system.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
 import { PROBE_SECONDS } from "./probes.ts";
 
-export interface RunAnswers {
+export interface RunBehavior {
   /** The limit of `failureThreshold` * `periodSeconds` of a startup probe. */
   probeSeconds: number;
   /**
@@ -16,7 +16,10 @@ export interface RunAnswers {
   publicBy: "disabled_check" | "all_users";
 }
 
-export const firstAnswers = (): RunAnswers => ({ probeSeconds: PROBE_SECONDS.documented, publicBy: "disabled_check" });
+export const initialBehavior = (): RunBehavior => ({
+  probeSeconds: PROBE_SECONDS.documented,
+  publicBy: "disabled_check",
+});
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : "");
 
@@ -34,23 +37,23 @@ export const isUnknownIdentity = (error: unknown): boolean =>
   isRejected(error, [PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND], /actAs|service ?account/i);
 
 /**
- * Switches to the other answer if the error of a rejected write contradicts the current one. Returns whether it has
+ * Switches to the other behavior if the error of a rejected write contradicts the assumed one. Returns whether it has
  * switched.
  */
-export const learnFrom = (answers: RunAnswers, error: unknown, logger?: Logger): boolean => {
+export const learnFrom = (behavior: RunBehavior, error: unknown, logger?: Logger): boolean => {
   if (
-    answers.probeSeconds > PROBE_SECONDS.period &&
+    behavior.probeSeconds > PROBE_SECONDS.period &&
     isRejected(error, [INVALID_ARGUMENT], /probe|failure_?threshold|period_?seconds/i)
   ) {
-    answers.probeSeconds = PROBE_SECONDS.period;
+    behavior.probeSeconds = PROBE_SECONDS.period;
     logger?.info("Cloud Run limits a startup probe to 240 s in total", { error: textOf(error) });
     return true;
   }
   if (
-    answers.publicBy === "disabled_check" &&
+    behavior.publicBy === "disabled_check" &&
     isRejected(error, [INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION], /invoker/i)
   ) {
-    answers.publicBy = "all_users";
+    behavior.publicBy = "all_users";
     logger?.info("services become public with a role for allUsers, because the Invoker IAM check cannot be disabled", {
       error: textOf(error),
     });

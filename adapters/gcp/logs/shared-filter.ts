@@ -42,7 +42,7 @@ const charsOf = (bound: Bound): number => (typeof bound === "boolean" ? 0 : prin
 /**
  * Joins logs in their order until the filter is full. The filter names each account and each service once.
  *
- * @param logs sorted by `through`, the position from which the call reads each log
+ * @param logs sorted by `through`, the position where the read of each log begins
  */
 export const sharedFilter = <L extends LogToRead>(
   location: GcpLocation,

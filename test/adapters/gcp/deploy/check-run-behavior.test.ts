@@ -1,7 +1,7 @@
 /** The doctor tests how Cloud Run behaves where its documentation is silent, and leaves no service behind. */
 import { expect, test } from "vitest";
 import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
-import { checkAnswers } from "../../../../adapters/gcp/deploy/check-answers.ts";
+import { checkRunBehavior } from "../../../../adapters/gcp/deploy/check-run-behavior.ts";
 import type { MeanSwitch } from "../../../fakes/gcp/mean.ts";
 import { PROJECT, REGION } from "../../../fakes/gcp/test-project.ts";
 import { openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
@@ -17,7 +17,7 @@ const asked = async (
     const email = config.buildIdentity;
     run.iam.accounts.set(email, { email, displayName: "", description: "", hidden: 0, createdAt: 0 });
     prepare(run);
-    const findings = await Array.fromAsync(checkAnswers(config, run.clients));
+    const findings = await Array.fromAsync(checkRunBehavior(config, run.clients));
     expect(run.run.names()).toEqual([]);
     return findings;
   } finally {
