@@ -7,10 +7,10 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import type { Visit } from "./accounts/visit.ts";
+import type { ClientContext } from "./accounts/client-context.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
 
-type SignInMethod = Visit["console"]["sign_in"][number];
+type SignInMethod = ClientContext["console"]["sign_in"][number];
 
 interface ConsoleFile {
   readonly type: string;

@@ -44,7 +44,7 @@ export interface WalkedFolder {
   /** The `id` of the folder. */
   readonly id: string;
   /** Returns whether an entry with this name would be packed. */
-  concerns(name: string): boolean;
+  isRelevant(name: string): boolean;
 }
 
 export interface WalkedSource {
@@ -103,7 +103,7 @@ class Walk implements WalkedSource {
     const depth = path === "" ? 0 : path.split("/").length;
     this.folders.push({
       id,
-      concerns: (name) => !isNeverPacked(name, depth) && !isIgnored(scopes, joinPath(path, name)),
+      isRelevant: (name) => !isNeverPacked(name, depth) && !isIgnored(scopes, joinPath(path, name)),
     });
     for (const { name, kind } of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       if (isNeverPacked(name, depth)) continue;

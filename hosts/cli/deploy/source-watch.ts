@@ -90,7 +90,7 @@ export class SourceWatch {
     // A deleted folder reports its own name. The next folder at this path needs a new watch.
     if (event === "rename" && (name === null || name === basename(folder))) this.#drop(folder);
     if (event === "rename" && name !== null) this.#drop(join(folder, name));
-    const concerned = this.#folders.get(folder)?.some((one) => name === null || one.concerns(name)) === true;
+    const concerned = this.#folders.get(folder)?.some((one) => name === null || one.isRelevant(name)) === true;
     if (!concerned && this.#watchers.has(folder)) return;
     this.#changes.add(name === null ? folder : join(folder, name));
     this.#settle(this.#options.settleMs ?? SETTLE_MS);

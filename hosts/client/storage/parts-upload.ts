@@ -3,7 +3,7 @@ import type { UploadGrant } from "../../../core/domain/volumes/volume.ts";
 import type { Client } from "../client.ts";
 import { ApiError, ConnectionError } from "../errors.ts";
 import { retry } from "./retry.ts";
-import { complete } from "./storage.ts";
+import { completeUpload } from "./storage.ts";
 
 /** An earlier version of the platform returns no `upload_id`, and its uploads cannot resume. */
 type MultipartGrant = Extract<UploadGrant, { readonly parts: unknown }>;
@@ -155,7 +155,7 @@ export class PartsUpload {
     let mayBeComplete = this.#wasWhole;
     await retry(signal, async () => {
       try {
-        await complete(this.#grant.complete_url, tags, signal);
+        await completeUpload(this.#grant.complete_url, tags, signal);
       } catch (error) {
         // An earlier request may have completed the upload even though its response was lost.
         const mayBeStored = mayBeComplete && statusOf(error) === 404;

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { Dialog, dismiss } from "../components/dialog.tsx";
-import { Late, useResource } from "../components/resource.tsx";
+import { Delayed, useResource } from "../components/resource.tsx";
 import { toggleZone } from "../components/time.tsx";
 import { type DeploymentAction, deploymentActions, openAction } from "../deploy/actions.tsx";
 import { type Command, findCommands } from "./commands.ts";
@@ -148,7 +148,7 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
       </p>
       {deployments.error.value !== undefined && <p class="dim">The deployments could not be loaded.</p>}
       {deployments.data.value === undefined && deployments.error.value === undefined && (
-        <Late>Loading the deployments…</Late>
+        <Delayed>Loading the deployments…</Delayed>
       )}
     </Dialog>
   );
