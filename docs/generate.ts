@@ -84,7 +84,7 @@ const limits = (): string => {
   const archive = [
     ["the file", formatMemory(archiveLimits.fileBytes)],
     ["the file, as an object of a volume (source_object)", formatMemory(sourceObjectBytes)],
-    ["entries, including parent folders without an entry", String(archiveLimits.entries)],
+    ["entries, including parent folders without an entry of their own", String(archiveLimits.entries)],
     ["unpacked size", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
     ["depth of folders", String(archiveLimits.depth)],

@@ -48,7 +48,7 @@ The file declares the complete service. An omitted field gets its default instea
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
 
-The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all broken rules together. Every server
+The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all problems together. Every server
 publishes the JSON Schema at \`/schema/portside.json\`, and the package contains it as \`portside/schema/portside.json\`.
 
 ## name

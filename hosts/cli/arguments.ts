@@ -15,7 +15,7 @@ export interface Option {
 
 export type Options = Readonly<Record<string, Option>>;
 
-/** An option with a value, which the help shows as the placeholder `value`. */
+/** An option that takes a value. The help shows `value` as its placeholder. */
 export const option = (
   value: string,
   description: string,

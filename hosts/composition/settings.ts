@@ -103,7 +103,7 @@ export const serveShape = {
     })
     .optional()
     .describe(
-      "Origin at which browsers reach the console, if a proxy in front of the API terminates TLS (default: the request's own)",
+      "Origin at which browsers reach the console, if a proxy in front of the API terminates TLS (default: the origin of the request)",
     ),
   trustProxy: z
     .array(

@@ -43,7 +43,7 @@ export const deploymentDetailsSchema = deploymentSchema
       .meta({ description: "Null if the deployment has no schedule." }),
     certificate_problem: z.string().optional().meta({
       description:
-        "Why the host of `url` has no certificate or no renewal, with the time of the next attempt; absent without a problem.",
+        "Why the host of `url` has no certificate, or why its renewal failed, with the time of the next attempt. Absent if there is no problem.",
     }),
   })
   .readonly();

@@ -16,7 +16,7 @@ interface EditorProps {
   readonly complete?: CompletionSource;
   /** The parts of the text that are invalid. */
   readonly diagnostics?: readonly EditorMark[];
-  /** Loads the language of the text. The first value remains in effect. */
+  /** Loads the language of the text. The editor ignores later values. */
   readonly language?: () => Promise<CodeLanguage>;
 }
 

@@ -1,4 +1,6 @@
-/** The amounts of a cost report: one column for each currency, because amounts of different currencies do not add up. */
+/**
+ * The amounts of a cost report: one column for each currency, because amounts in different currencies cannot be added.
+ */
 import {
   compareDecimals,
   type Decimal,

@@ -143,7 +143,7 @@ export interface ChosenFile {
   readonly file: File;
 }
 
-/** Starts uploads. A file whose upload was interrupted continues. A running upload of the same object ends. */
+/** Starts uploads, and resumes interrupted ones. Cancels running uploads of the same objects. */
 export const startUploads = (volume: string, chosen: readonly ChosenFile[]): void => {
   const added = chosen.map(
     ({ path, file }): Upload => ({

@@ -165,7 +165,7 @@ const DeleteVolume = ({ name, close }: { readonly name: string; readonly close: 
   </ConfirmName>
 );
 
-/** The deployments that mount the volume. A missing volume has an error in its list of objects. */
+/** The deployments that mount the volume. The list of objects reports a missing volume. */
 const Mounts = ({ name }: { readonly name: string }) => {
   const volumes = useResource("volumes", (signal) => client.listVolumes({ signal }));
   const found = volumes.data.value?.find((one) => one.name === name);

@@ -36,8 +36,9 @@ export const deployEndpoints = [
     operation: "listDeploys",
     summary: "List recent and running deploys, newest first.",
     description:
-      "Contains deploys, rollbacks and the other deploys without a build. Portside reads them from the log of the " +
-      "deployment, so old deploys disappear when their entries expire. Follow or cancel a running deploy with its `deploy_id`, on the server that runs it.",
+      "Contains deploys, rollbacks and other redeploys. Portside reads them from the log of the deployment, so old " +
+      "deploys disappear when their entries expire. Follow or cancel a running deploy with its `deploy_id`, on the " +
+      "server that runs it.",
     fields: listDeploysFields,
     response: deployListSchema,
     run: (controlPlane, principal, request, options) => controlPlane.listDeploys(principal, request, options),

@@ -30,8 +30,8 @@ export const deploymentEndpoints = [
     operation: "getDeployment",
     summary: "Read a deployment with its instances, its last deploy and its schedule.",
     description:
-      "Has the fields of the list, and in addition the release that serves, the instances with their states, the " +
-      "outcome of the last deploy in words, and the next times of the schedule.",
+      "Returns the fields of the list, and in addition the serving release, the instances with their states, the " +
+      "outcome of the last deploy in words, and the next runs of the schedule.",
     fields: getDeploymentFields,
     response: deploymentDetailsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),

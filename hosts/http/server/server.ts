@@ -59,7 +59,7 @@ const sendParseError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   );
 };
 
-/** A stopping server returns 503 to new requests and lets running requests end. */
+/** Responds with 503 to new requests while the server stops, and lets running requests finish. */
 const stopGracefully = (app: FastifyInstance, listeners: Listeners, controlPlane: ControlPlane): void => {
   let stopping = false;
   app.addHook("onRequest", (request, reply, done) => {
