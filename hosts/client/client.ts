@@ -19,7 +19,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The readers of responses whose headers contain a part of the result. */
+/** Readers for responses that carry a part of the result in headers. */
 const readers = {
   readLogs: (body: unknown, headers: Headers): LogPage => {
     const pollAfter = headers.get("x-poll-after");

@@ -12,8 +12,8 @@ const hasDisplay = ({ env }: Io): boolean =>
   process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
 
 /**
- * Returns the sign-in link with the URL at which this machine reaches the API: a proxy may have removed a path prefix
- * that the server does not know. Returns the server's link unchanged if the console would reject a sign-in at that URL.
+ * Returns the sign-in link with the URL at which this machine reaches the API. The server's link may lack a path prefix
+ * that a proxy removes. Returns the server's link unchanged if the console would reject a sign-in at that URL.
  */
 const linkAt = (api: string, serverLink: string): string =>
   isSafeOrigin(api) ? `${api.replace(/\/+$/, "")}/console/${new URL(serverLink).hash}` : serverLink;

@@ -37,7 +37,7 @@ export const command: Command = {
       );
     if (input.flag("json")) printJson(io, { url });
     else print(io, url);
-    // For other kinds of URLs, the opener may start any program.
+    // For URLs with other schemes, the opener may start any program.
     if (io.stdout.isTTY === true && /^https?:\/\//.test(url)) await openPrinted(io, url);
     return 0;
   },

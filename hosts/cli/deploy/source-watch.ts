@@ -11,7 +11,7 @@ import type { SourceFolder } from "./source-files.ts";
 export interface SourceWatchOptions {
   /** The folders to watch now. */
   list(): Promise<readonly SourceFolder[]>;
-  /** Called after changes, when the folders have been quiet for a moment, with the absolute paths that changed. */
+  /** Called with the absolute paths that changed, once the folders have been quiet for a moment. */
   changed(paths: ReadonlySet<string>): void;
   /** Called when a folder cannot be listed or watched. Not called again while the message stays the same. */
   failed(message: string): void;

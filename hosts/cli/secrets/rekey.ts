@@ -14,7 +14,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     ...yesOption,
-    // Copies, because the generator of commands.md omits options that are identical to the shared objects.
+    // Copied, because the generator of commands.md omits the shared option objects.
     config: { ...(settingOptions["config"] as Option) },
     "data-dir": { ...(settingOptions["data-dir"] as Option) },
     "secrets-key-file": { ...(settingOptions["secrets-key-file"] as Option) },

@@ -101,8 +101,8 @@ export class ApiPort {
   }
 
   /**
-   * Serves a decrypted connection like one to the API's port, once its first bytes have arrived: a stopping server
-   * would close a connection that has sent no request.
+   * Serves a decrypted connection like one to the API's port. Waits for its first bytes, because a stopping server
+   * closes connections that have sent no request.
    */
   readonly acceptDecrypted = (socket: TLSSocket): void => {
     const onTimeout = () => socket.destroy();

@@ -11,7 +11,7 @@ import type { TLSSocket } from "node:tls";
 /** Only this user can open the folder of the engine's socket. */
 const pathOf = (engineSocket: string): string => join(dirname(engineSocket), "tls.sock");
 
-/** What the server sends first. */
+/** The server sends this byte when it has accepted a connection. */
 const CONFIRMATION = "\n";
 
 /** Appended to the client's address in the first line. */
@@ -49,7 +49,7 @@ export const passDecrypted = (client: TLSSocket, { engineSocket, endsSoon, onLos
     // If the server was killed before it accepted, the connection ends without the confirmation.
     if (server.read(CONFIRMATION.length) === null) return;
     server.off("close", onClose);
-    // The client first receives the bytes that the server sent before it closed the connection.
+    // Close the client's connection only after it has received all bytes that the server sent.
     server.once("close", () => client.destroySoon());
     client.pipe(server).pipe(client);
   });

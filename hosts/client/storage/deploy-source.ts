@@ -33,7 +33,7 @@ export interface DeploySourceOptions {
 /** Returns whether a source is too large to send in the request. */
 export const isLargeSource = (bytes: number): boolean => bytes > archiveLimits.fileBytes;
 
-/** Resumes the upload after a broken connection, while this program runs. */
+/** A journal in memory, so that this program can resume the upload after a broken connection. */
 const memoryJournal = (): UploadJournal => {
   let id: string | undefined;
   return {
@@ -109,7 +109,7 @@ export const deploySource = async (
     const source_object = `${address.volume}/${address.path}`;
     return removeAfterBuild(client, address, await client.deploy({ ...request, source_object }, { signal }));
   } catch (error) {
-    // After another error, the deploy may have started.
+    // After a different error, the deploy may have started and may still need the object.
     if (error instanceof ApiError) await remove(client, address);
     throw error;
   }

@@ -1,4 +1,6 @@
-/** Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the others. */
+/**
+ * Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the missing ones.
+ */
 import type { UploadGrant } from "../../../core/domain/volumes/volume.ts";
 import type { Client } from "../client.ts";
 import { ApiError, ConnectionError } from "../errors.ts";
@@ -80,14 +82,14 @@ export class PartsUpload {
     return this.#tags.size;
   }
 
-  /** True if the URLs have expired and cannot be renewed. The caller must start another upload. */
+  /** True if the URLs have expired and cannot be renewed. The caller must start a new upload. */
   get isLost(): boolean {
     return this.#expired && this.#grant.upload_id === undefined;
   }
 
   /**
    * True if the storage no longer has the upload, or has parts that this run did not send. Another run may have
-   * completed the upload or sent its parts again. The caller must start another upload.
+   * completed the upload or sent its parts again. The caller must start a new upload.
    */
   get isGone(): boolean {
     return this.#gone;

@@ -45,7 +45,7 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
 /**
- * Codes of temporary errors whose status does not show that they are temporary. `RequestTimeout` means that the
+ * Codes of errors that are temporary although their status suggests otherwise. `RequestTimeout` means that the
  * connection was idle for too long.
  */
 const temporaryCodes: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);

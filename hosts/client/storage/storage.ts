@@ -24,7 +24,7 @@ export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGe
   }
 }
 
-/** Calls `use` with a new grant. If the storage responds with 403 (expired), retries once with another grant. */
+/** Calls `use` with a new grant. If the storage responds with 403 (expired), retries once with a second grant. */
 export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => Promise<R>): Promise<R> => {
   const grant = await ask();
   try {

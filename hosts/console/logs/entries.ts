@@ -13,7 +13,10 @@ export interface Entry {
 /** The share of the maximum that remains after a trim, so that trims are rare. */
 const KEPT = 0.8;
 
-/** A part of a log without gaps. Ids sort in the order of the log, so an id shows on which side of the part an entry is. */
+/**
+ * A part of a log without gaps. Ids sort in the order of the log, so the id of an entry shows whether it is before or
+ * after the part.
+ */
 export class EntryList {
   #entries: Entry[] = [];
 

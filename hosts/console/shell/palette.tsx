@@ -57,7 +57,7 @@ const generalCommands = (signOut: () => void): readonly Command[] => [
   ...(account.value === undefined ? [] : [{ id: "sign-out", label: "Sign out", group: "Action", run: signOut }]),
 ];
 
-/** Puts the commands of the deployment that the page shows first. */
+/** Moves the commands of the current deployment to the front. */
 const currentFirst = (commands: readonly Command[], current: string | undefined): readonly Command[] =>
   current === undefined
     ? commands

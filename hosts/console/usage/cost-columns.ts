@@ -15,7 +15,7 @@ interface Amount {
   readonly cost: string;
 }
 
-/** A sum of the report: the total, or that of a group. */
+/** A sum in the report: the total, or the sum of one group. */
 export interface CostSum {
   readonly cost: string;
   readonly infrastructure: readonly Amount[] | null;

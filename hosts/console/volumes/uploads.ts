@@ -97,7 +97,7 @@ const run = async (upload: Upload): Promise<void> => {
 const startNext = (): void => {
   for (const upload of uploads.value) {
     if (controllers.size >= CONCURRENCY) return;
-    // An upload that was paused and resumed may still have its earlier request.
+    // If an upload was paused and resumed, its earlier request may still be running.
     if (upload.state.value === "waiting" && !controllers.has(upload)) void run(upload);
   }
 };

@@ -20,7 +20,9 @@ import { MountedBy } from "./volumes-page.tsx";
 import "./volumes.css";
 
 const PAGE_SIZE = 200;
-/** The delay until the list shows new objects, so that an upload of many files does not list once per file. */
+/**
+ * The delay until the list shows new objects, so that an upload of many files does not reload the list once per file.
+ */
 const RELOAD_DELAY_MS = 500;
 
 type Page = Awaited<ReturnType<typeof client.listObjects>>;

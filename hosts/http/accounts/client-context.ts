@@ -44,7 +44,7 @@ export const clientContextOf = (
   { prefix, origins, console }: ClientContextOptions,
 ): ClientContext => {
   const [configured] = origins;
-  // Behind a proxy that terminates TLS, the configured origin of the page is the evidence for TLS.
+  // Behind a proxy that terminates TLS, only the page's configured origin shows that the browser uses TLS.
   const isOwnPage = headers.origin !== undefined && origins.has(headers.origin);
   return {
     address: ip,

@@ -70,14 +70,14 @@ export const sessionEndpoints = [
   }),
   get("/v1/console/sessions", {
     operation: "listSessions",
-    summary: "List the console's sessions of your account.",
+    summary: "List the console sessions of your account.",
     description: "Returns each session with the credential that started it, oldest first.",
     response: sessionListSchema,
     run: (controlPlane, principal, _request, { signal }) => controlPlane.listSessions(principal, { signal }),
   }),
   post("/v1/console/revoke", {
     operation: "revokeSession",
-    summary: "End one of your account's sessions of the console.",
+    summary: "End one of your account's console sessions.",
     description:
       "The session and its open streams end within 10 seconds on every server of the platform. Fails with 404 if the " +
       "session has ended already.",

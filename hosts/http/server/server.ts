@@ -139,7 +139,7 @@ export const createServer = async ({
   });
   stopGracefully(app, listeners, controlPlane);
   app.addHook("onRequest", ({ raw }, reply, done) => {
-    // HTTP/2 has no such header.
+    // HTTP/2 has no `Connection` header.
     if (isDraining(raw.socket) && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
     if (hstsSeconds > 0 && (raw.socket as Partial<TLSSocket>).encrypted === true)
       reply.header("strict-transport-security", `max-age=${hstsSeconds}`);

@@ -21,7 +21,7 @@ export interface Sink {
 
 export interface Listener {
   /** Called with the object's size and the number of bytes that the sink already has. */
-  onBegin(total: number | undefined, there: number): void;
+  onBegin(total: number | undefined, offset: number): void;
   onBytes(bytes: number): void;
 }
 

@@ -52,7 +52,7 @@ export const helpOf = ({ description = "" }: Schema): string =>
     .filter((sentence) => !/`null`|[{}]|^Omit the field|^They replace/.test(sentence))
     .join(" ");
 
-/** Returns whether the schema describes an object with any keys, which the form shows as rows. */
+/** Returns whether the schema describes an object with arbitrary keys, which the form shows as rows. */
 export const isMap = ({ additionalProperties: values }: Schema): boolean => typeof values === "object";
 
 export const typeOf = ({ type }: Schema): string => (typeof type === "string" ? type : (type?.[0] ?? "string"));
@@ -82,7 +82,7 @@ export const valuesOf = (properties: Properties, given: Values, before: Values =
     }),
   );
 
-/** Returns the values of a new object, such as a health check. */
+/** Returns the initial values of a new object, such as a health check. */
 export const defaultsOf = ({ properties = {}, required = [] }: Schema): Values =>
   Object.fromEntries(
     Object.entries(properties)

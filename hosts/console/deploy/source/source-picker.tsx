@@ -69,7 +69,7 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
   }, []);
   const takeFiles = (input: HTMLInputElement, find: (files: readonly File[]) => ChosenSource): void => {
     const files = [...(input.files ?? [])];
-    // The same folder can be chosen again, after a change to its files.
+    // Let the user choose the same folder again after a change to its files.
     input.value = "";
     void take(() => find(files));
   };
