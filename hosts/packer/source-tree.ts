@@ -1,6 +1,6 @@
 /**
- * Lists the files of a source, in a browser and in Node. Omits files that match an ignore file and files that never
- * belong in a deploy, and does not read the folders that it omits.
+ * Lists the files of a source, in a browser and in Node. Omits files that match an ignore file, and files that never
+ * belong in a deploy. Does not read the folders that it omits.
  */
 import { ignoreFiles, isNeverPacked } from "../../core/domain/deploy/source/packing.ts";
 import { type IgnoreRules, readIgnoreRules } from "./ignore-rules.ts";

@@ -23,7 +23,7 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["secret rekey --data-dir /var/lib/portside"],
   notes: [
-    "First stop the server that uses the data folder. The command replaces the key file.",
+    "Stop the server that uses the data folder first. The command replaces the key file.",
     "A backup from before the rekey still needs the previous key.",
   ],
   run: async (input, io) => {

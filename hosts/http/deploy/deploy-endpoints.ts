@@ -16,9 +16,9 @@ export const deployEndpoints = [
     summary: "Deploy from source and stream the deploy's records.",
     description:
       "A deploy is a complete declaration: its mounts and its schedule replace the previous ones. Send " +
-      "`source_archive` or `source_object`. The server sends the first record immediately, repeats the record of a " +
-      "long step every 15 seconds, and ends with either `DONE` and the URL, or `ERROR` and a reason. Disconnecting does not " +
-      "cancel the deploy.",
+      "`source_archive` or `source_object`. The server sends the first record immediately, and repeats the record of " +
+      "a long step every 15 seconds. The last record is either `DONE` with the URL, or `ERROR` with a reason. " +
+      "Disconnecting does not cancel the deploy.",
     fields: deployFields,
     response: deployEventSchema,
   },
