@@ -33,7 +33,7 @@ import { apiPage } from "./pages/api.ts";
 import { commandsPage } from "./pages/commands.ts";
 import { decisions } from "./pages/decisions.ts";
 import { examplesPage } from "./pages/examples.ts";
-import { MADE, table } from "./pages/markdown.ts";
+import { GENERATED, table } from "./pages/markdown.ts";
 import { projectFilePage } from "./pages/project-file.ts";
 import { referencePages } from "./pages/reference.ts";
 
@@ -52,7 +52,7 @@ const configuration = (): string => {
   ]);
   return `# Configuration of \`portside serve\`
 
-${MADE}
+${GENERATED}
 
 A flag takes precedence over a variable, a variable over a key of the configuration file, and a key over the default. The
 configuration file is JSON. Its path is \`--config FILE\`, or by default \`portside.config.json\` in the data folder. The settings of
@@ -84,7 +84,7 @@ const limits = (): string => {
   const archive = [
     ["the file", formatMemory(archiveLimits.fileBytes)],
     ["the file, as an object of a volume (source_object)", formatMemory(sourceObjectBytes)],
-    ["entries, including parent folders without an entry", String(archiveLimits.entries)],
+    ["entries, including parent folders without an entry of their own", String(archiveLimits.entries)],
     ["unpacked size", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
     ["depth of folders", String(archiveLimits.depth)],
@@ -155,7 +155,7 @@ const limits = (): string => {
   ];
   return `# Limits
 
-${MADE}
+${GENERATED}
 
 ## Names
 
@@ -268,7 +268,7 @@ const capabilities = (): string => {
   ]);
   return `# Capabilities
 
-${MADE}
+${GENERATED}
 
 This table shows the features in the response of \`GET /v1/capabilities\` for each provider. The column *local* describes a server
 that runs as root on a machine with bubblewrap, npm and python3. On your machine, the response depends on the server's user and the
@@ -290,7 +290,7 @@ const sandbox = (): string => {
   ];
   return `# Blocked system calls
 
-${MADE}
+${GENERATED}
 
 A bubblewrap sandbox blocks these system calls in services, builds and \`portside shell\`, on x86-64 and arm64. On other processors
 the sandbox has no filter, and \`portside doctor\` reports this. A program that uses 32-bit system calls ends with \`SIGSYS\`.

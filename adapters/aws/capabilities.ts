@@ -16,9 +16,7 @@ import { awsVolumes } from "./volumes/capabilities.ts";
 export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",
   region: config.region,
-  runs: offered(
-    "if a service declares no `health`, the load balancer checks '/', which must return a status below 500",
-  ),
+  runs: offered("the load balancer checks '/' of services without `health`, which must return a status below 500"),
   isolation: "full",
   runner: "ECS on Fargate",
   resources: [...fargateSizes],

@@ -53,7 +53,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   releases: offered(`the last ${config.releasesKept} releases of a deployment, with their images`),
   names: { remembers_freed: missing("Cloud Run does not reserve the name of a deleted service") },
   domains: missing(
-    "on Google Cloud, map the domain in front of Cloud Run: with a global external Application Load Balancer, with Firebase Hosting, or, in some regions, with a domain mapping (preview)",
+    "on Google Cloud, map the domain with a global external Application Load Balancer, with Firebase Hosting or, in some regions, with a domain mapping of Cloud Run (preview)",
   ),
   volumes: {
     mounts: offered("Cloud Storage FUSE: no file locks; the last write to a file wins"),

@@ -76,7 +76,7 @@ export const localConfigSchema = z
       .min(0)
       .default(0)
       .describe(
-        "Seconds for which browsers must use HTTPS for a host that they have visited (HSTS); 0 sends no such header",
+        "Seconds for which browsers must use HTTPS for a host that they have visited (HSTS); 0 sends no HSTS header",
       ),
     ...domainSettings,
     runner: z

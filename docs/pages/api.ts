@@ -4,7 +4,7 @@ import { openApiDocument } from "../../hosts/http/docs/openapi.ts";
 import { type Endpoint, endpointGroups, endpoints } from "../../hosts/http/endpoints.ts";
 import { curlOf, exampleValues } from "./api-example.ts";
 import { type Schema, shapeOf } from "./json-shape.ts";
-import { MADE, table } from "./markdown.ts";
+import { GENERATED, table } from "./markdown.ts";
 
 interface Body {
   readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
@@ -73,11 +73,11 @@ const fieldsTable = ({ place, schemas, required }: Fields): string => {
 };
 
 /** An earlier endpoint with the same fields. */
-const alike = ({ fields }: Endpoint): Endpoint | undefined =>
+const sameFieldsAs = ({ fields }: Endpoint): Endpoint | undefined =>
   Object.keys(fields).length > 1 ? endpoints.find((one) => one.fields === fields) : undefined;
 
 const takes = (endpoint: Endpoint, fields: Fields): string => {
-  const same = alike(endpoint);
+  const same = sameFieldsAs(endpoint);
   return same === undefined || same === endpoint
     ? fieldsTable(fields)
     : `The same fields as \`${same.method} ${same.path}\`${endpoint.kind === "plan" ? "; the source is optional" : ""}.\n\n`;
@@ -121,7 +121,7 @@ const refusals = (): string[][] => {
 
 export const apiPage = (): string => `# HTTP API
 
-${MADE}
+${GENERATED}
 
 Every endpoint requires an API key in \`X-API-Key\`, or a bearer token in \`Authorization\`. \`portside keys create\` creates a key.
 \`portside token\`, or an issuer that the platform trusts, creates a token. These paths require no credential: \`GET /health\`,

@@ -4,7 +4,7 @@ import { type Command, commonOptions, type ListedCommand, listCommands, optionLi
 import { activation } from "../../hosts/cli/completion/completion.ts";
 import { commands } from "../../hosts/cli/program.ts";
 import { settingOptions } from "../../hosts/cli/settings.ts";
-import { MADE, table } from "./markdown.ts";
+import { GENERATED, table } from "./markdown.ts";
 
 const inTable = (text: string): string => text.replaceAll("|", "\\|");
 const inText = (text: string): string => text.replaceAll("<", "&lt;");
@@ -51,7 +51,7 @@ export const commandsPage = async (): Promise<string> => {
   const all = await listCommands(commands);
   return `# Commands
 
-${MADE}
+${GENERATED}
 
 This page lists every command, with the text of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`, in
 \`PORTSIDE_URL\`, or from \`portside login\`, in this order. The default is port 8787 of this machine. They use the key in

@@ -1,7 +1,7 @@
 /** Generates the list of decisions from the titles of their pages. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MADE } from "./markdown.ts";
+import { GENERATED } from "./markdown.ts";
 
 const FOLDER = "docs/decisions";
 
@@ -15,7 +15,7 @@ export const decisions = (): string => {
   const lines = files.sort().map((file) => `- **${Number(file.slice(0, 4))}** [${titleOf(file)}](${file})`);
   return `# Decisions
 
-${MADE}
+${GENERATED}
 
 Each page records one choice between alternatives: the context, the decision with the rejected alternatives, and the
 consequences. The status of a replaced decision names its replacement. Numbers are not reused. The contents of 22 and 27 are

@@ -1,12 +1,12 @@
 /** Generates the page of examples from the files that the package contains. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MADE } from "./markdown.ts";
+import { GENERATED } from "./markdown.ts";
 
 const FOLDER = "examples";
 
 /** The description of each example, in reading order. */
-const about: Readonly<Record<string, string>> = {
+const descriptions: Readonly<Record<string, string>> = {
   "embed-fastify":
     "The control plane in a Fastify application, behind its own authenticator, with its own logger and clock.",
   "embed-express": "The control plane in an Express application: the logged-in user is the caller, without API keys.",
@@ -28,10 +28,10 @@ const sectionOf = ([example, words]: [string, string]): string => {
 
 export const examplesPage = (): string => `# Examples
 
-${MADE}
+${GENERATED}
 
 The package contains the examples (\`node_modules/portside/examples\`), each with its own \`package.json\`. Copy a folder to start your own
 project. A test runs every example.
 
-${Object.entries(about).map(sectionOf).join("\n\n")}
+${Object.entries(descriptions).map(sectionOf).join("\n\n")}
 `;

@@ -3,7 +3,7 @@ import { fieldLimits } from "../../core/domain/accounts/limits.ts";
 import { projectSchema } from "../../hosts/http/docs/openapi.ts";
 import { fieldRow } from "./api.ts";
 import type { Schema } from "./json-shape.ts";
-import { MADE, table } from "./markdown.ts";
+import { GENERATED, table } from "./markdown.ts";
 
 interface Bounded extends Schema {
   readonly minimum?: number;
@@ -29,7 +29,7 @@ const json = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value, nu
 
 export const projectFilePage = (): string => `# portside.json
 
-${MADE}
+${GENERATED}
 
 \`portside.json\` declares a service. It is in the top folder of the source, but is not deployed with it. \`portside init\`
 writes one, and \`portside deploy\` and \`portside run\` read it.
@@ -48,7 +48,7 @@ The file declares the complete service. An omitted field gets its default instea
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
 
-The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all broken rules together. Every server
+The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all problems together. Every server
 publishes the JSON Schema at \`/schema/portside.json\`, and the package contains it as \`portside/schema/portside.json\`.
 
 ## name

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { type ESTree, parseSync } from "vite";
 import { sources } from "../../test/examples/sources.ts";
-import { MADE } from "./markdown.ts";
+import { GENERATED } from "./markdown.ts";
 
 type Statement = ESTree.Program["body"][number];
 
@@ -109,7 +109,7 @@ const pageOf = (specifier: string, path: string): string => {
       const declaration = findDeclaration(module, name);
       return declaration === undefined ? [] : [`## ${name}\n\n\`\`\`typescript\n${declaration}\n\`\`\``];
     });
-  return `# ${specifier}\n\n${MADE}\n\n${introduction(module)}\n\n${sections.join("\n\n")}\n`;
+  return `# ${specifier}\n\n${GENERATED}\n\n${introduction(module)}\n\n${sections.join("\n\n")}\n`;
 };
 
 const fileOf = (specifier: string): string => `docs/exports/${specifier.replace("/", "-")}.md`;

@@ -15,7 +15,7 @@ export interface Option {
 
 export type Options = Readonly<Record<string, Option>>;
 
-/** An option with a value, which the help shows as the placeholder `value`. */
+/** An option that takes a value. The help shows `value` as its placeholder. */
 export const option = (
   value: string,
   description: string,
@@ -47,8 +47,8 @@ const isOption = (word: string, options: Options): boolean =>
   Object.entries(options).some(([name, { short }]) => word === `--${name}` || word === `-${short}`);
 
 /**
- * Joins each option and its value, because parseArgs would parse a value that begins with `-` as an option, as in
- * `-q '-logName=requests'`. If the value is itself an option of the command, the user forgot the value, and the two
+ * Joins each option and its value, because parseArgs would parse a value that begins with `-` as an option, as in `-q
+ * '-logName=requests'`. If the next word is itself an option of the command, the user forgot the value, so the words
  * stay separate.
  */
 export const joinValues = (args: readonly string[], options: Options): string[] => {

@@ -6,7 +6,7 @@ import { type Account, findAccount } from "./accounts/account.ts";
 import type { Input } from "./command.ts";
 import { CommandError, type Io } from "./terminal/io.ts";
 
-/** The next step of an error response, by its status. */
+/** The next step that an error message suggests, by the response's status. */
 export const terminalSteps: NextSteps = { ...nextSteps, 401: "Check PORTSIDE_API_KEY, or run 'portside login'." };
 
 /** Returns a client for an account. */

@@ -19,7 +19,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The readers of responses whose headers contain a part of the result. */
+/** Readers for responses that carry a part of the result in headers. */
 const readers = {
   readLogs: (body: unknown, headers: Headers): LogPage => {
     const pollAfter = headers.get("x-poll-after");
@@ -57,7 +57,7 @@ type Method<E extends KnownEndpoint> = keyof E["fields"] extends never
 
 type Methods = { readonly [E in KnownEndpoint as E["operation"]]: Method<E> };
 
-/** A request to follow a log. It has no end and ascending order, and `followLogs` sets `wait`. */
+/** A request to follow a log. The order is ascending, without an end, and `followLogs` sets `wait`. */
 type FollowRequest = Omit<NonNullable<Parameters<Methods["readLogs"]>[0]>, "until" | "order" | "wait">;
 
 /**
@@ -168,7 +168,7 @@ export const clientOn = (send: Send): Client => {
         ? (request: Raw = {}, options: RequestOptions = {}) => call(name, operation, request, options)
         : (options: RequestOptions = {}) => call(name, operation, undefined, options);
 
-  // Each method has the type that its endpoint determines.
+  // The cast is safe, because `methodOf` implements each method as its endpoint's type requires.
   const methods = Object.fromEntries(
     Object.entries(operations).map(([name, operation]) => [name, methodOf(name, operation)]),
   ) as unknown as Methods;

@@ -59,7 +59,7 @@ export interface StreamPosition {
 const streamLost = (position: StreamPosition | undefined, cause: unknown): ConnectionError => {
   const deploy = position === undefined ? "the deploy" : `the deploy '${position.deploy_id}'`;
   return new ConnectionError(
-    `Lost the connection to ${deploy}, which may continue. List the deploys to see how it ended.`,
+    `Lost the connection to ${deploy}, which may still be running. List the deploys to see how it ended.`,
     "stream_lost",
     cause,
   );

@@ -1,12 +1,12 @@
 /** Backs up and restores the local provider's data folder. */
 import type { BackupOptions, BackupSummary, RestoreOptions, RestoreSummary } from "../../adapters/local/index.ts";
-import { onlyLocal } from "./doctor.ts";
+import { requireLocal } from "./doctor.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
 export type Transfer = Omit<BackupOptions, "dataDir"> & Omit<RestoreOptions, "dataDir">;
 
 export const backUp = async (settings: ServeSettings, transfer: Transfer): Promise<BackupSummary> => {
-  onlyLocal(settings);
+  requireLocal(settings);
   const { secretsKeyFile } = settings;
   if (transfer.withSecretsKey === true && secretsKeyFile !== undefined)
     throw new SettingsError(
@@ -17,7 +17,7 @@ export const backUp = async (settings: ServeSettings, transfer: Transfer): Promi
 };
 
 export const restore = async (settings: ServeSettings, transfer: Transfer): Promise<RestoreSummary> => {
-  onlyLocal(settings);
+  requireLocal(settings);
   const { restoreDataFolder } = await import("../../adapters/local/index.ts");
   return restoreDataFolder({ dataDir: settings.dataDir, ...transfer });
 };

@@ -2,7 +2,7 @@
 import type { Finding } from "../../core/domain/wire/check.ts";
 import { createPino, loggerOf } from "./logger.ts";
 import { chooseProvider } from "./providers/choose-provider.ts";
-import { listed, providers } from "./providers/index.ts";
+import { formatList, providers } from "./providers/index.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
 /** The names of the built-in providers that the doctor can check. */
@@ -10,7 +10,7 @@ export const diagnosable: readonly string[] = providers
   .filter(({ module }) => module.doctor !== undefined)
   .map(({ module }) => module.name);
 
-export const onlyLocal = ({ provider }: ServeSettings): void => {
+export const requireLocal = ({ provider }: ServeSettings): void => {
   if (provider !== "local")
     throw new SettingsError(
       `This command works only with the provider 'local', but the configured provider is '${provider}'.`,
@@ -23,7 +23,7 @@ export const repair = async (
   how: "repair" | "rebuild",
   say: (line: string) => void,
 ): Promise<void> => {
-  onlyLocal(settings);
+  requireLocal(settings);
   const { repairDataFolder, rebuildDataFolder } = await import("../../adapters/local/data-folder/repair.ts");
   const logger = loggerOf(createPino("error"));
   await (how === "repair" ? repairDataFolder : rebuildDataFolder)(settings.dataDir, logger, say);
@@ -31,7 +31,7 @@ export const repair = async (
 
 /** Returns the quarantine's path and size, and a function that deletes its content. */
 export const findQuarantine = async (settings: ServeSettings) => {
-  onlyLocal(settings);
+  requireLocal(settings);
   const { quarantineOf } = await import("../../adapters/local/data-folder/repair.ts");
   const quarantine = quarantineOf(settings.dataDir);
   return { path: quarantine.folder, ...(await quarantine.size()), purge: () => quarantine.purge() };
@@ -45,7 +45,7 @@ export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv)
   const { module, config } = await chooseProvider(settings);
   if (module.doctor === undefined)
     throw new SettingsError(
-      `The provider '${settings.provider}' has no checks. portside doctor can check ${listed(diagnosable)}.`,
+      `The provider '${settings.provider}' has no checks. portside doctor can check ${formatList(diagnosable)}.`,
     );
   yield* module.doctor(config, env);
 }

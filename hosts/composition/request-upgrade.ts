@@ -4,7 +4,7 @@
 import { resolve } from "node:path";
 import { EngineUnreachable, UnknownCall } from "../../adapters/local/engine/socket/caller.ts";
 import { requestUpgrade } from "../../adapters/local/engine/socket/connect-engine.ts";
-import { onlyLocal } from "./doctor.ts";
+import { requireLocal } from "./doctor.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export class UpgradeRefused extends Error {}
@@ -23,7 +23,7 @@ const explain = (cause: unknown, dataDir: string): string => {
  * the reason if no engine runs, or if the upgrade fails and the running engine continues.
  */
 export const upgradeLocalEngine = async (settings: ServeSettings, say: (message: string) => void): Promise<number> => {
-  onlyLocal(settings);
+  requireLocal(settings);
   const dataDir = resolve(settings.dataDir);
   try {
     return await requestUpgrade(dataDir, say);

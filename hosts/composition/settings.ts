@@ -1,7 +1,7 @@
 /**
- * The settings of `portside serve`. The help, the error messages and `docs/reference/configuration.md` use one schema.
- * Each setting is a flag (`--data-dir`), an environment variable (`PORTSIDE_DATA_DIR`) and a key of the configuration
- * file (`dataDir`).
+ * The settings of `portside serve`. The help, the error messages and `docs/reference/configuration.md` share one
+ * schema. Each setting is a flag (`--data-dir`), an environment variable (`PORTSIDE_DATA_DIR`) and a key of the
+ * configuration file (`dataDir`).
  */
 import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
@@ -103,7 +103,7 @@ export const serveShape = {
     })
     .optional()
     .describe(
-      "Origin at which browsers reach the console, if a proxy in front of the API terminates TLS (default: the request's own)",
+      "Origin at which browsers reach the console, if a proxy in front of the API terminates TLS (default: the origin of the request)",
     ),
   trustProxy: z
     .array(

@@ -22,7 +22,7 @@ const compress: Plugin = {
 const { $schema: _schema, ...properties } = projectSchema()["properties"] as Readonly<Record<string, unknown>>;
 const SCHEMA = "virtual:deploy-schema";
 
-/** The module with the JSON Schemas of the fields of `portside.json`, from which the page makes the form of a deploy. */
+/** The module with the JSON Schemas of the fields of `portside.json`, from which the page builds the deploy form. */
 const deploySchema: Plugin = {
   name: "deploy-schema",
   resolveId: (id) => (id === SCHEMA ? `\0${SCHEMA}` : undefined),

@@ -7,10 +7,10 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import type { Visit } from "./accounts/visit.ts";
+import type { ClientContext } from "./accounts/client-context.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
 
-type SignInMethod = Visit["console"]["sign_in"][number];
+type SignInMethod = ClientContext["console"]["sign_in"][number];
 
 interface ConsoleFile {
   readonly type: string;
@@ -25,7 +25,7 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** @param storage the origins to which the page uploads and from which it downloads, as host sources */
+/** @param storage the origins that the page uploads to and downloads from, as CSP host sources */
 const securityPolicy = (storage: readonly string[]): string =>
   [
     "default-src 'self'",
@@ -83,7 +83,7 @@ const sendFile = (request: FastifyRequest, reply: FastifyReply, { type, content,
 };
 
 /**
- * Returns a function that returns the storage origins. The function keeps the origins after the first successful read.
+ * Returns a function that returns the storage origins. The function caches the origins after the first successful read.
  * Concurrent requests share one read, because anyone may request the page. Without the origins, the page works except
  * for uploads and downloads.
  */
@@ -108,7 +108,7 @@ const createOriginReader = (controlPlane: ControlPlane) => {
 
 /**
  * Adds `/console/`. Reads the files once, on the first request. `/console/sign-in.json` needs no session, so that the
- * page can offer only the ways to sign in that work.
+ * page can offer only the sign-in methods that work.
  *
  * @param methods the member `console.sign_in` of `GET /v1/capabilities`
  */

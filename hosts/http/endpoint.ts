@@ -6,13 +6,13 @@ import type { Fields, RawFields, RequestFields } from "../../core/domain/wire/fi
 import { issue } from "../../core/domain/wire/issue.ts";
 import { type ControlPlaneError, invalidInput } from "../../core/errors.ts";
 import { errAsync, type ResultAsync } from "../../core/result.ts";
-import type { Visit } from "./accounts/visit.ts";
+import type { ClientContext } from "./accounts/client-context.ts";
 import type { FieldLocation } from "./error-response.ts";
 
 /** The properties of a request that an endpoint may read, in addition to the fields. */
 export interface EndpointOptions extends RequestOptions {
   readonly signal: AbortSignal;
-  readonly visit: Visit;
+  readonly client: ClientContext;
 }
 
 interface EndpointDescription<F extends Fields = Fields, R extends z.ZodType = z.ZodType> {
@@ -41,7 +41,7 @@ export interface JsonEndpoint<F extends Fields = Fields, R extends z.ZodType = z
   /** True if a request needs no credential. `run` must then ignore the principal, which is absent. */
   readonly isPublic?: boolean;
   /** Splits the result into body and headers. Defaults to the whole result as the body. */
-  readonly render?: (result: unknown, visit: Visit) => Rendered;
+  readonly render?: (result: unknown, client: ClientContext) => Rendered;
   /** Descriptions of the headers that `render` returns. */
   readonly headers?: Readonly<Record<string, string>>;
 }

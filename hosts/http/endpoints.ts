@@ -37,7 +37,7 @@ const groups = [
   },
   {
     name: "Releases",
-    description: "The earlier versions of your deployments, rollbacks to them, and other deploys without a build.",
+    description: "The earlier versions of your deployments, rollbacks to them, and other redeploys.",
     endpoints: releaseEndpoints,
   },
   {

@@ -12,7 +12,12 @@ import type { Principal } from "../../core/domain/accounts/account.ts";
 import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok, type Result } from "../../core/result.ts";
-import { sessionSecretsOf, type Visit, type VisitOptions, visitOf } from "./accounts/visit.ts";
+import {
+  type ClientContext,
+  type ClientContextOptions,
+  clientContextOf,
+  sessionSecretsOf,
+} from "./accounts/client-context.ts";
 import { consoleRoutes } from "./console-routes.ts";
 import { checkOrigins, crossSiteError, sessionSourceError } from "./cross-site.ts";
 import { deployHandler, type Handler, planHandler, redeployHandler, resumeHandler } from "./deploy/routes.ts";
@@ -113,7 +118,7 @@ const first = (header: string | string[] | undefined): string | undefined =>
 const READ_ALREADY =
   "The application read the request's body before Portside. Mount Portside before body parsers such as express.json().";
 
-type CallerOptions = Pick<PortsideOptions, "controlPlane" | "caller"> & VisitOptions;
+type CallerOptions = Pick<PortsideOptions, "controlPlane" | "caller"> & ClientContextOptions;
 
 const checkCrossSite = (
   request: FastifyRequest,
@@ -211,8 +216,8 @@ class HttpRequestOptions implements EndpointOptions {
     this.#reply = reply;
   }
 
-  get visit(): Visit {
-    return visitOf(this.#reply.request, this.#caller);
+  get client(): ClientContext {
+    return clientContextOf(this.#reply.request, this.#caller);
   }
 
   /**
@@ -250,7 +255,7 @@ const jsonHandler = (caller: CallerOptions, endpoint: JsonEndpoint): Handler =>
     const result = await endpoint.run(caller.controlPlane, principal, raw, options);
     if (result.isErr()) return sendError(reply, result.error);
     if (endpoint.render === undefined) return reply.send(result.value);
-    const { body, headers } = endpoint.render(result.value, options.visit);
+    const { body, headers } = endpoint.render(result.value, options.client);
     return reply.headers(headers).send(body);
   };
 
@@ -330,7 +335,7 @@ const handleError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 };
 
 /** Describes the console of this server, for `GET /v1/capabilities`. */
-const consoleOf = ({ controlPlane, console = true, caller }: PortsideOptions): Visit["console"] => ({
+const consoleOf = ({ controlPlane, console = true, caller }: PortsideOptions): ClientContext["console"] => ({
   supported: console,
   sign_in: !console
     ? []

@@ -12,7 +12,9 @@ const JSON_TYPE = "application/json";
 
 const mediaType = (header: string | undefined): string => (header ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 
-/** Returns the detail of a 415, or undefined if the content type fits. A JSON request may omit both type and body. */
+/**
+ * Returns the detail of a 415, or undefined if the content type is correct. A JSON request may omit both type and body.
+ */
 export const contentTypeProblem = (
   endpoint: Endpoint,
   contentType: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Lists the files of a source, in a browser and in Node. Omits files that match an ignore file and files that never
- * belong in a deploy, and does not read the folders that it omits.
+ * Lists the files of a source, in a browser and in Node. Omits files that match an ignore file, and files that never
+ * belong in a deploy. Does not read the folders that it omits.
  */
 import { ignoreFiles, isNeverPacked } from "../../core/domain/deploy/source/packing.ts";
 import { type IgnoreRules, readIgnoreRules } from "./ignore-rules.ts";
@@ -10,7 +10,7 @@ export class PackError extends Error {}
 
 export interface SourceEntry {
   readonly name: string;
-  /** `other` is neither a file nor a folder nor a link, such as a socket. */
+  /** `other` is anything else, such as a socket. */
   readonly kind: "file" | "folder" | "link" | "other";
 }
 
@@ -44,7 +44,7 @@ export interface WalkedFolder {
   /** The `id` of the folder. */
   readonly id: string;
   /** Returns whether an entry with this name would be packed. */
-  concerns(name: string): boolean;
+  isRelevant(name: string): boolean;
 }
 
 export interface WalkedSource {
@@ -103,7 +103,7 @@ class Walk implements WalkedSource {
     const depth = path === "" ? 0 : path.split("/").length;
     this.folders.push({
       id,
-      concerns: (name) => !isNeverPacked(name, depth) && !isIgnored(scopes, joinPath(path, name)),
+      isRelevant: (name) => !isNeverPacked(name, depth) && !isIgnored(scopes, joinPath(path, name)),
     });
     for (const { name, kind } of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       if (isNeverPacked(name, depth)) continue;

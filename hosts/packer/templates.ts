@@ -1,4 +1,4 @@
-/** Templates of services. `portside init` writes one, and the console deploys one. */
+/** Service templates for `portside init` and for the console's example. */
 
 const nodeServer = `import { createServer } from "node:http";
 

@@ -8,6 +8,6 @@ export const awsCron: Capabilities["cron"] = {
       "skipped times do not fire, and when clocks go back, repeated times fire once; " +
       "retries end 15 minutes after the fire",
   ),
-  fire: missing("EventBridge Scheduler runs schedules only at their times"),
+  fire: missing("EventBridge Scheduler runs schedules only at their scheduled times"),
   max_seconds: maxFireSeconds,
 };

@@ -7,6 +7,6 @@ export const gcpCron: Capabilities["cron"] = {
     "by Cloud Scheduler: X-CloudScheduler-ScheduleTime holds the scheduled time, because a job's headers are fixed; " +
       "a run waits for the previous one, and any response other than 2xx causes a retry",
   ),
-  fire: missing("the Google Cloud provider runs schedules only at their times"),
+  fire: missing("the Google Cloud provider runs schedules only at their scheduled times"),
   max_seconds: maxFireSeconds,
 };

@@ -43,7 +43,7 @@ export const deploymentDetailsSchema = deploymentSchema
       .meta({ description: "Null if the deployment has no schedule." }),
     certificate_problem: z.string().optional().meta({
       description:
-        "Why the certificate for the host of `url` is missing or cannot be renewed, with the time of the next attempt. Absent if there is no problem.",
+        "Why the host of `url` has no certificate, or why its renewal failed, with the time of the next attempt. Absent if there is no problem.",
     }),
   })
   .readonly();
@@ -60,10 +60,7 @@ export interface DeployReport {
 /** The report of a deploy whose last record is unknown. */
 export const noReport: DeployReport = { message: null, logTail: [] };
 
-/**
- * Estimates the memory that a report needs, in characters. Adds 100 characters per string, for the overhead of the
- * object.
- */
+/** Estimates the memory that a report needs, in characters. Adds 100 characters per string, for the object itself. */
 export const sizeOfReport = ({ message, logTail }: DeployReport): number =>
   [message ?? "", ...logTail].reduce((sum, { length }) => sum + length + 100, 0);
 

@@ -12,7 +12,7 @@ const hasDisplay = ({ env }: Io): boolean =>
   process.platform !== "linux" || Boolean(env["DISPLAY"]) || Boolean(env["WAYLAND_DISPLAY"]);
 
 /**
- * Returns the sign-in link with the URL at which this machine reaches the API, because the server cannot know a prefix
+ * Returns the sign-in link with the URL at which this machine reaches the API. The server's link may lack a path prefix
  * that a proxy removes. Returns the server's link unchanged if the console would reject a sign-in at that URL.
  */
 const linkAt = (api: string, serverLink: string): string =>
@@ -23,8 +23,8 @@ export const command: Command = {
   options: { ...clientOptions, "no-open": flag("Print the link instead of opening it") },
   examples: ["console", "console --no-open"],
   notes: [
-    "Opens the console in the browser, and signs in with a link that works once, within a minute. Prints the link if",
-    "there is no browser or no terminal.",
+    "Opens the console in the browser, and signs in with a link that works once and expires after a minute. Prints the",
+    "link if there is no browser or no terminal.",
   ],
   run: async (input, io) => {
     const account = findAccount(io, input.text("url"));

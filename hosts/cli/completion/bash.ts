@@ -33,7 +33,7 @@ const commandCase = (listed: ListedCommand): string => {
 export const bashScript = (all: readonly ListedCommand[]): string => {
   const groups = all.filter(({ command }) => command.subcommands !== undefined).map(({ name }) => name);
   const top = all.filter(({ name }) => !name.includes(" ")).flatMap(namesOf);
-  return `# Completion of portside for bash
+  return `# bash completion for portside
 _portside_words() {
   COMPREPLY=($(compgen -W "$1" -- "$cur"))
 }

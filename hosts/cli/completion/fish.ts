@@ -42,7 +42,7 @@ const rulesOf = (listed: ListedCommand): string[] => {
 
 export const fishScript = (all: readonly ListedCommand[]): string => {
   const groups = all.filter(({ command }) => command.subcommands !== undefined).map(({ name }) => name);
-  return `# Completion of portside for fish
+  return `# fish completion for portside
 function __portside_is
     set -l words (commandline -opc)
     set -l command $words[2]

@@ -17,7 +17,8 @@ const openPrinted = async (io: Io, url: string): Promise<void> => {
 const urlOf = async (client: Client, name: string): Promise<string> => {
   const wanted = normalizeDeploymentName(name);
   const listed = (await client.listDeployments()).find((one) => one.name === wanted);
-  // The list may not contain a new deployment yet. For the name of another account, the API's error gives the reason.
+  // The list may not contain a new deployment yet. If the name belongs to another account, the API's error gives the
+  // reason.
   return (listed ?? (await client.getDeployment({ name }))).url;
 };
 
@@ -36,7 +37,7 @@ export const command: Command = {
       );
     if (input.flag("json")) printJson(io, { url });
     else print(io, url);
-    // For other kinds of URLs, the opener may start any program.
+    // For URLs with other schemes, the opener may start any program.
     if (io.stdout.isTTY === true && /^https?:\/\//.test(url)) await openPrinted(io, url);
     return 0;
   },

@@ -20,7 +20,7 @@ export interface Packed extends AsyncDisposable {
 /** Returns the packed source as the file of a deploy's form. */
 export const sourceArchive = (packed: Packed): Source => ({ size: packed.bytes, stream: () => packed.open() });
 
-/** Returns the packed source of a deploy, which may be too large for a form. */
+/** Returns the packed source for `deploySource`, which uploads it to a volume if it is too large for a form. */
 export const packedSource = (packed: Packed): PackedSource => ({
   bytes: packed.bytes,
   archive: sourceArchive(packed),

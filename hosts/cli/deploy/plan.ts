@@ -7,7 +7,7 @@ import { formatNextFires } from "../schedules/fires.ts";
 
 const SCHEDULED = "Scheduled: ";
 
-/** Formats the next times of a schedule and its time limit. */
+/** Formats the next runs of a schedule and their time limit. */
 const fireLines = ({ cron, timezone, max_seconds }: PlanResponse["schedule"]): string[] => {
   if (cron === null || timezone === null) return [];
   const next = formatNextFires({ cron, timezone });

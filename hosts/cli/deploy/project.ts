@@ -98,7 +98,8 @@ const secretVariable = (line: string): [string, object] => {
   const [name, reference] = readVariable(line, "--secret");
   const [secret = "", version] = reference.split(":");
   if (version === undefined) return [name, { secret }];
-  if (!/^\d{1,15}$/.test(version)) throw new UsageError(`--secret: '${line}' does not have the form VAR=NAME:VERSION.`);
+  if (!/^\d{1,15}$/.test(version))
+    throw new UsageError(`--secret: '${line}' does not have the form VAR=NAME or VAR=NAME:VERSION.`);
   return [name, { secret, version: Number(version) }];
 };
 

@@ -44,7 +44,7 @@ const deployOnce = async (io: Io, controlPlane: ControlPlane, deployable: Deploy
 
 const fileIn = (path: string): SourceFolder => ({
   path: dirname(path),
-  concerns: (name) => name === basename(path),
+  isRelevant: (name) => name === basename(path),
 });
 
 const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise<void> => {
@@ -114,7 +114,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
       try {
         const url = await deployOnce(io, controlPlane, latest);
         if (url !== undefined)
-          print(io, `\n${paint(io, "green", url)}  (redeploys when a file changes, stop with Ctrl-C)\n`);
+          print(io, `\n${paint(io, "green", url)}  (redeploys when a file changes; stop with Ctrl-C)\n`);
       } catch (error) {
         sayError(io, (error as Error).message);
       }

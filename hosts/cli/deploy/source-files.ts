@@ -87,14 +87,14 @@ export interface SourceFolder {
   /** The folder's real path. */
   readonly path: string;
   /** Returns whether an entry of this name would be packed. */
-  concerns(name: string): boolean;
+  isRelevant(name: string): boolean;
 }
 
 /** Lists the folders of a source. */
 export const sourceFolders = async (folder: string): Promise<SourceFolder[]> => {
   try {
     const { folders } = await walkSource(await openSource(folder));
-    return folders.map(({ id, concerns }) => ({ path: id, concerns }));
+    return folders.map(({ id, isRelevant }) => ({ path: id, isRelevant }));
   } catch (error) {
     throw sourceError(folder, error);
   }

@@ -11,7 +11,7 @@ import type { SourceFolder } from "./source-files.ts";
 export interface SourceWatchOptions {
   /** The folders to watch now. */
   list(): Promise<readonly SourceFolder[]>;
-  /** Called after changes, when the folders have been quiet for a moment, with the absolute paths that changed. */
+  /** Called with the absolute paths that changed, once the folders have been quiet for a moment. */
   changed(paths: ReadonlySet<string>): void;
   /** Called when a folder cannot be listed or watched. Not called again while the message stays the same. */
   failed(message: string): void;
@@ -90,7 +90,7 @@ export class SourceWatch {
     // A deleted folder reports its own name. The next folder at this path needs a new watch.
     if (event === "rename" && (name === null || name === basename(folder))) this.#drop(folder);
     if (event === "rename" && name !== null) this.#drop(join(folder, name));
-    const concerned = this.#folders.get(folder)?.some((one) => name === null || one.concerns(name)) === true;
+    const concerned = this.#folders.get(folder)?.some((one) => name === null || one.isRelevant(name)) === true;
     if (!concerned && this.#watchers.has(folder)) return;
     this.#changes.add(name === null ? folder : join(folder, name));
     this.#settle(this.#options.settleMs ?? SETTLE_MS);

@@ -11,7 +11,11 @@ export const command: Command = {
   run: async (input, io) => {
     const [, domain = ""] = input.positionals;
     const client = clientFor(input, io);
-    await confirm(io, `Remove the domain '${domain}'? Its requests no longer reach the deployment.`, input.flag("yes"));
+    await confirm(
+      io,
+      `Remove the domain '${domain}'? Its requests will no longer reach the deployment.`,
+      input.flag("yes"),
+    );
     const answer = await client.removeDomain({ domain }, { signal: io.signal });
     return printResult(input, io, answer, answer.detail);
   },

@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns whether the text needs quotes, because it looks like another value or contains a space or a separator. */
+/** Returns whether the text needs quotes, because it looks like a JSON value or contains a space or a separator. */
 const needsQuotes = (text: string): boolean =>
   text === "" ||
   /[\s"'=,\\]|^[[{]/.test(text) ||

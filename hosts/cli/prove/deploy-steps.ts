@@ -140,7 +140,9 @@ export const failureStep: Step = {
         `The deploy failed with '${reason}' and exit code ${exit_code}, not 'crashed' and ${EXIT_CODE}: ${message}`,
       );
     if (!log_tail.some((line) => line.includes(exitLine(proof.run))))
-      throw new StepError(`The failure lacks the service's last line. It has: ${log_tail.join("\n") || "no lines"}`);
+      throw new StepError(
+        `The failed deploy's record lacks the service's last line. It contains: ${log_tail.join("\n") || "no lines"}`,
+      );
     const after = await askService(proof);
     if (JSON.stringify(after) !== JSON.stringify(before))
       throw new StepError(`After the failed deploy, another revision serves: ${JSON.stringify(after)}.`);

@@ -8,18 +8,22 @@ import { retry } from "../../client/storage/retry.ts";
 import { CommandError } from "../terminal/io.ts";
 import { runOf } from "./names.ts";
 
-export interface Found {
+export interface FoundResources {
   readonly deployments: readonly string[];
   readonly volumes: readonly string[];
 }
 
-const isEmpty = ({ deployments, volumes }: Found): boolean => deployments.length + volumes.length === 0;
+const isEmpty = ({ deployments, volumes }: FoundResources): boolean => deployments.length + volumes.length === 0;
 
 /**
  * Finds resources that runs created and did not delete.
  * @param run the run to search for; all runs if undefined
  */
-export const findCreated = async (client: Client, run: string | undefined, signal: AbortSignal): Promise<Found> => {
+export const findCreated = async (
+  client: Client,
+  run: string | undefined,
+  signal: AbortSignal,
+): Promise<FoundResources> => {
   const names = async (read: () => Promise<readonly { readonly name: string }[]>) => {
     const list = await retry(signal, read);
     return list
@@ -60,7 +64,7 @@ export const removeCreated = async (
   client: Client,
   { run, emptyListings }: RemoveOptions,
   signal: AbortSignal,
-): Promise<Found> => {
+): Promise<FoundResources> => {
   const deployments = new Set<string>();
   const volumes = new Set<string>();
   const problems: (string | undefined)[] = [];
@@ -102,7 +106,7 @@ const keptLog = async (client: Client, name: string, days: number, signal: Abort
 export const listRetained = async (
   client: Client,
   { names, logs }: Capabilities,
-  removed: Found,
+  removed: FoundResources,
   signal: AbortSignal,
 ): Promise<string[]> => {
   const trash = await retry(signal, () => client.listTrash({ signal }));

@@ -16,7 +16,7 @@ export const command: Command = {
   notes: ["A deleted value cannot be restored. A secret that a deployment uses cannot be deleted."],
   run: async (input, io) => {
     const [, name = ""] = input.positionals;
-    // The platform validates the text.
+    // The platform validates the value.
     const version = (input.text("version") ?? null) as number | null;
     const client = clientFor(input, io);
     const what = version === null ? `the secret '${name}'` : `version ${version} of the secret '${name}'`;

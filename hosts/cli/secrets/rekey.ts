@@ -14,7 +14,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     ...yesOption,
-    // Copies, because the generator of commands.md omits options that are identical to the shared objects.
+    // Copied, because the generator of commands.md omits the shared option objects.
     config: { ...(settingOptions["config"] as Option) },
     "data-dir": { ...(settingOptions["data-dir"] as Option) },
     "secrets-key-file": { ...(settingOptions["secrets-key-file"] as Option) },
@@ -23,7 +23,7 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["secret rekey --data-dir /var/lib/portside"],
   notes: [
-    "First stop the server that uses the data folder. The command replaces the key file.",
+    "Stop the server that uses the data folder first. The command replaces the key file.",
     "A backup from before the rekey still needs the previous key.",
   ],
   run: async (input, io) => {

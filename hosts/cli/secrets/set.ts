@@ -8,10 +8,10 @@ import { type Command, clientOptions, printResult } from "../command.ts";
 import { followRecords } from "../deploy/follow.ts";
 import { decodeInput, type Io, print, promptSecret } from "../terminal/io.ts";
 
-/** Prompts on a terminal. Otherwise reads standard input to its end, without the last line end. */
+/** Prompts on a terminal. Otherwise reads standard input to its end, and removes one trailing newline. */
 const readValue = async (io: Io, name: string): Promise<string> => {
   if (io.stdin.isTTY !== true) return decodeInput(await buffer(io.stdin)).replace(/\r?\n$/, "");
-  const instead = `For a value of several lines, run 'portside secret set ${name} < FILE'.`;
+  const instead = `For a multi-line value, run 'portside secret set ${name} < FILE'.`;
   return promptSecret(io, `Value of '${name}': `, instead);
 };
 

@@ -11,7 +11,7 @@ import { listenForApi } from "./listen-for-api.ts";
 /** A restart of the server takes about a second. */
 const RETRY_SECONDS = 2;
 
-/** How long a decrypted connection may send nothing, like in the server. */
+/** How long a decrypted connection may send nothing. The server has the same timeout. */
 const FIRST_BYTES_MS = 60_000;
 
 /** Each held connection occupies a file descriptor. */
@@ -101,8 +101,8 @@ export class ApiPort {
   }
 
   /**
-   * Serves a decrypted connection like one to the API's port, once its first bytes have arrived. A server that stops
-   * closes connections without a request.
+   * Serves a decrypted connection like one to the API's port. Waits for its first bytes, because a stopping server
+   * closes connections that have sent no request.
    */
   readonly acceptDecrypted = (socket: TLSSocket): void => {
     const onTimeout = () => socket.destroy();

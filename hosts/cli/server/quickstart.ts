@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { resolveSettings } from "../../composition/settings.ts";
 import { runProgram } from "../program.ts";
 import { type Io, print } from "../terminal/io.ts";
-import { stopped } from "./serve.ts";
+import { waitForStop } from "./serve.ts";
 import { startServing } from "./serving.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../examples/hello", import.meta.url));
@@ -39,7 +39,7 @@ const quickstart = async (io: Io, once: boolean): Promise<number> => {
     print(io, "  npm run -s portside -- console");
     print(io, `\nThe last command signs in to the console at ${url}/console/. The API is documented at ${url}/docs.`);
     print(io, "\nCtrl-C stops the platform and deletes its data.");
-    await stopped(io.signal);
+    await waitForStop(io.signal);
     return 0;
   } finally {
     await serving.stop();

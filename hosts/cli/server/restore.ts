@@ -18,7 +18,7 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["restore nightly.tar.gz --data-dir restored", "restore --force nightly.tar.gz"],
   notes: [
-    "First stop the server that uses the data folder. Restore checks FILE before it replaces anything.",
+    "Stop the server that uses the data folder first. Restore checks FILE before it replaces anything.",
     "Run the command as the server's user or as root. If root runs it, the files get the owner of the replaced folder.",
   ],
   run: async (input, io) => {

@@ -50,7 +50,7 @@ const start = async (settings: ServeSettings, isSupervised: boolean): Promise<Se
 };
 
 /** Resolves at the first Ctrl-C or SIGTERM. */
-export const stopped = (signal: AbortSignal): Promise<void> =>
+export const waitForStop = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
@@ -74,7 +74,7 @@ const reportTo = (
   { replaced }: Pick<Serving, "replaced">,
 ): void => lifeline?.report({ kind: "ready", pid: process.pid, logLevel, canUpgrade: replaced !== undefined });
 
-/** Returns the risks and gaps of the settings, which the command reports after the start. */
+/** Yields warnings about risks of the settings. The command prints them after the start. */
 export function* startWarnings(
   { host, port, domain, tlsCert, acmeEmail }: Pick<ServeSettings, "host" | "port" | "domain" | "tlsCert" | "acmeEmail">,
   { https, httpsApi, capabilities }: Pick<Serving, "https" | "httpsApi" | "capabilities">,
@@ -85,7 +85,7 @@ export function* startWarnings(
       ? `The platform listens on ${host} without TLS. Set --tls-port, or put a proxy with TLS in front of it.`
       : httpsApi === undefined
         ? `The API listens on ${host}:${port} without TLS. Put a proxy with TLS in front of it.`
-        : `The API also listens on ${host}:${port} without TLS. Let the firewall permit only --tls-port and --http-port.`;
+        : `The API also listens on ${host}:${port} without TLS. Open only --tls-port and --http-port in the firewall.`;
   if (tlsCert !== undefined && domain !== undefined && !domain.includes("://") && httpsApi === undefined)
     yield `The TLS port does not serve the API and the console: --tls-cert does not contain ${domain}. Add the name to the certificate, and restart the server.`;
   if (acmeEmail !== undefined && !domains.supported) yield `The server orders no certificates: ${domains.reason}.`;
@@ -122,7 +122,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   else await reportReady((message) => warn(io, message));
   // After an upgrade, leave the lifeline, so that the supervisor waits only for the new process.
   const replaced = serving.replaced?.then(() => lifeline?.leave());
-  await Promise.race([stopped(signal), ...(replaced === undefined ? [] : [replaced])]);
+  await Promise.race([waitForStop(signal), ...(replaced === undefined ? [] : [replaced])]);
   await serving.stop();
   lifeline?.report({ kind: "stopped" });
   return 0;

@@ -1,6 +1,6 @@
 /**
  * `portside serve --supervise`: runs `portside serve` as a child process, and starts it again when it ends
- * unexpectedly. This process loads neither the platform nor its settings, so that it stays small.
+ * unexpectedly. To stay small, this process loads neither the platform nor its settings.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * Carries connections to the API on the TLS port from the engine, which decrypts them, to the server. Each one gets a
- * connection of a Unix socket, because a process cannot send the handle of a decrypted connection.
+ * Forwards API connections that the engine has decrypted on the TLS port to the server. Each one uses its own
+ * connection to a Unix socket, because a process cannot send the handle of a decrypted connection.
  */
 import { once } from "node:events";
 import { chmodSync, rmSync } from "node:fs";
@@ -11,16 +11,16 @@ import type { TLSSocket } from "node:tls";
 /** Only this user can open the folder of the engine's socket. */
 const pathOf = (engineSocket: string): string => join(dirname(engineSocket), "tls.sock");
 
-/** What the server sends first. */
+/** The server sends this byte when it has accepted a connection. */
 const CONFIRMATION = "\n";
 
-/** Follows the client's address in the first line. */
+/** Appended to the client's address in the first line. */
 const ENDS_SOON = " ends soon";
 
 export interface PassOptions {
   /** The path of the engine's socket. */
   readonly engineSocket: string;
-  /** True if this engine ends soon, so that the server must ask the client to close the connection. */
+  /** True if this engine ends soon. The server must then ask the client to close the connection. */
   readonly endsSoon: boolean;
   /** Called with the connection, whose bytes are unread, if no server runs or the server ends before it accepts. */
   readonly onLost: (client: TLSSocket) => void;
@@ -29,7 +29,8 @@ export interface PassOptions {
 /** Passes a decrypted connection to the server, which confirms with one byte that it has accepted the connection. */
 export const passDecrypted = (client: TLSSocket, { engineSocket, endsSoon, onLost }: PassOptions): void => {
   const server = connect(pathOf(engineSocket));
-  // The first bytes arrive with the first line, so that the server begins the request before it may stop.
+  // Send the client's first bytes together with the first line. Otherwise, a stopping server could close the connection
+  // as idle.
   const head = client.read() as Buffer | null;
   server.cork();
   server.write(`${client.remoteAddress}${endsSoon ? ENDS_SOON : ""}\n`);
@@ -45,19 +46,19 @@ export const passDecrypted = (client: TLSSocket, { engineSocket, endsSoon, onLos
   };
   server.once("close", onClose);
   server.once("readable", () => {
-    // A server that was killed while it listened never accepts, and the connection ends without the byte.
+    // If the server was killed before it accepted, the connection ends without the confirmation.
     if (server.read(CONFIRMATION.length) === null) return;
     server.off("close", onClose);
-    // The client first receives the bytes that the server sent before it closed the connection.
+    // Close the client's connection only after it has received all bytes that the server sent.
     server.once("close", () => client.destroySoon());
     client.pipe(server).pipe(client);
   });
 };
 
-/** The maximum length of the first line: an IP address, and the mark. */
+/** The maximum length of the first line: an IP address and `ENDS_SOON`. */
 const MAX_LINE = 128;
 
-/** Reads the first line, and puts the bytes after it back. Destroys the socket if there is no such line. */
+/** Reads the first line, and returns the bytes after it to the socket. Destroys the socket if the line is too long. */
 const readLine = (socket: Socket, onLine: (line: string) => void): void => {
   let head = Buffer.alloc(0);
   socket.on("error", () => socket.destroy());
@@ -78,9 +79,8 @@ const readLine = (socket: Socket, onLine: (line: string) => void): void => {
 
 /**
  * Listens for the connections that `passDecrypted` passes.
- * @param accept receives each connection, with the client's address and with the mark of an encrypted connection, as
- * Node's HTTPS server has them. Headers cannot change either. `endsSoon` is true if the server must ask the client to
- * close the connection.
+ * @param accept receives each connection, with `remoteAddress` and `encrypted` as in Node's HTTPS server. Headers
+ * cannot change either. `endsSoon` is true if the server must ask the client to close the connection.
  */
 export const listenForDecrypted = async (
   engineSocket: string,

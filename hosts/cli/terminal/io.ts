@@ -87,7 +87,7 @@ export const decodeInput = (bytes: Uint8Array, decoder?: ReturnType<typeof utf8>
 /** A terminal delivers a paste in several chunks. Each follows the previous one within this time. */
 const PASTE_GAP_MS = 100;
 
-/** Reads the input that follows a line end without a pause. The shell would run unread lines as commands. */
+/** Reads the rest of a multi-line paste. The shell would run unread lines as commands. */
 const restOfPaste = async (chunks: AsyncIterator<unknown[]>): Promise<string> => {
   let rest = "";
   for (;;) {

@@ -15,7 +15,7 @@ export type Infrastructure =
   | {
       readonly offered: true;
       readonly key: ChargeKey;
-      /** The currencies of the charges, in order; USD without charges. */
+      /** The currencies of the charges, in order; USD if there are no charges. */
       readonly currencies: readonly string[];
       /** The charges by deployment or by day, in each currency. Null is the group of charges without a deployment. */
       readonly costs: ReadonlyMap<Group, Amounts>;

@@ -66,7 +66,7 @@ export const command: Command = {
     const request = {
       names: normalizeDeploymentName(name),
       since: readSince(input.text("since"), Date.now()),
-      // The platform validates the text.
+      // The platform validates the value.
       step: step as number | undefined,
     };
     const metrics = await clientFor(input, io).getMetrics(request, { signal: io.signal });

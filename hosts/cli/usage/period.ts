@@ -29,10 +29,10 @@ const labelOf = (since: string | undefined, until: string | undefined): string =
 
 /** Returns the period of `-s` and `--until`. The default of `-s` is an age before `--until`. */
 const readRange = (since: string | undefined, until: string | undefined, now: number): CostPeriod => {
-  const present = instantOfMillis(now);
-  const end = parseInstant(readSince(until, now, "--until") ?? "") ?? present;
-  const isPast = end < present;
-  const to = isPast ? end : present;
+  const currentInstant = instantOfMillis(now);
+  const end = parseInstant(readSince(until, now, "--until") ?? "") ?? currentInstant;
+  const isPast = end < currentInstant;
+  const to = isPast ? end : currentInstant;
   const text = since ?? DEFAULT_SINCE;
   const from = parseInstant(readSince(text, since === undefined ? millisOf(to) : now) as string) as Instant;
   if (from >= to) throw new UsageError("-s must be a time before --until and before now.");
@@ -46,16 +46,16 @@ export const readPeriod = (
   month: string | undefined,
   now: number,
 ): CostPeriod => {
-  const present = instantOfMillis(now);
+  const currentInstant = instantOfMillis(now);
   if (month === undefined) return readRange(since, until, now);
   if (since !== undefined) throw new UsageError("Pass either -s or -m, not both.");
   if (until !== undefined) throw new UsageError("Pass either --until or -m, not both.");
-  const name = month === "" ? monthOf(present) : month;
+  const name = month === "" ? monthOf(currentInstant) : month;
   const period = parseMonth(name);
   if (period === undefined)
     throw new UsageError(`-m must be a month such as 2026-01, or empty for the current one, not '${month}'.`);
-  if (period.from > present)
+  if (period.from > currentInstant)
     throw new UsageError(`-m ${name} is in the future. Pass the current month or an earlier one.`);
-  const isOver = period.to < present;
-  return { from: period.from, to: isOver ? period.to : present, label: `in ${name}` };
+  const isOver = period.to < currentInstant;
+  return { from: period.from, to: isOver ? period.to : currentInstant, label: `in ${name}` };
 };

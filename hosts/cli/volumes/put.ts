@@ -14,7 +14,7 @@ import { formatSize, pluralize } from "./transfer/format.ts";
 import { formatFolder } from "./transfer/objects.ts";
 import { ProgressBar } from "./transfer/progress-bar.ts";
 import { type PlannedUpload, type Source, uploadSource } from "./transfer/source.ts";
-import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
+import { needsKnownSize, spoolSource } from "./transfer/spool-source.ts";
 import { openJournal } from "./transfer/upload-journal.ts";
 import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
@@ -53,7 +53,7 @@ const uploadAs = async (
   journal: UploadJournal | undefined,
 ) => {
   const onSent = (moved: number) => bar.move(moved);
-  if (source.size !== undefined || !(await needsLengths(client, signal)))
+  if (source.size !== undefined || !(await needsKnownSize(client, signal)))
     return uploadObject(client, address, uploadSource(source, onSent), signal, onSent, journal);
   bar.rename(`reading ${source.name}`);
   await using spooled = await spoolSource(source, { signal, onSpooled: onSent });
@@ -108,7 +108,7 @@ export const command: Command = {
   usage: "volume put VOLUME SOURCE [PATH] [-r]",
   options: {
     ...clientOptions,
-    recursive: flag("Upload a folder, four files concurrently", "r"),
+    recursive: flag("Upload a folder, four files at a time", "r"),
   },
   positionals: { min: 3, max: 4 },
   examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],

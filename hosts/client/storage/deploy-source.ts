@@ -1,4 +1,4 @@
-/** Deploys a packed source. A source that is too large for a request travels through an object of a volume. */
+/** Deploys a packed source. A source that is too large for a request is uploaded to a volume first. */
 import { archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import type { Client } from "../client.ts";
 import { ApiError } from "../errors.ts";
@@ -9,7 +9,7 @@ import { type UploadJournal, uploadObject } from "./upload.ts";
 /** The account's volume for large sources. The first large source creates it. */
 export const SOURCE_VOLUME = "portside-sources";
 
-/** Objects that are older belong to deploys whose client ended early. */
+/** Older objects belong to deploys whose client ended early. */
 const ABANDONED_MS = 24 * 60 * 60_000;
 
 type DeployRequest = Parameters<Client["deploy"]>[0];
@@ -30,10 +30,10 @@ export interface DeploySourceOptions {
   readonly onUpload: (sentBytes: number) => void;
 }
 
-/** Returns whether a source is too large to travel with the request. */
+/** Returns whether a source is too large to send in the request. */
 export const isLargeSource = (bytes: number): boolean => bytes > archiveLimits.fileBytes;
 
-/** Resumes the upload after a broken connection, while this program runs. */
+/** A journal in memory, so that this program can resume the upload after a broken connection. */
 const memoryJournal = (): UploadJournal => {
   let id: string | undefined;
   return {
@@ -47,7 +47,7 @@ const memoryJournal = (): UploadJournal => {
   };
 };
 
-/** Deletes an object. A later deploy deletes what remains after a failure. */
+/** Deletes an object. If that fails, a later deploy deletes it. */
 const remove = (client: Client, address: ObjectAddress): Promise<unknown> =>
   client.deleteObject(address).catch(() => undefined);
 
@@ -91,9 +91,9 @@ async function* removeAfterBuild(client: Client, address: ObjectAddress, records
 }
 
 /**
- * Starts a deploy of a packed source, and returns its records. Uploads a large source to the volume `SOURCE_VOLUME`,
- * after a check of the request. The caller must read the records until the build has ended, so that the uploaded object
- * is deleted.
+ * Starts a deploy of a packed source, and returns its records. If the source is large, checks the request and then
+ * uploads the source to the volume `SOURCE_VOLUME`. The caller must read the records until the build has ended, so that
+ * the uploaded object is deleted.
  */
 export const deploySource = async (
   client: Client,
@@ -109,7 +109,7 @@ export const deploySource = async (
     const source_object = `${address.volume}/${address.path}`;
     return removeAfterBuild(client, address, await client.deploy({ ...request, source_object }, { signal }));
   } catch (error) {
-    // After another error, the deploy may have started.
+    // After a different error, the deploy may have started and may still need the object.
     if (error instanceof ApiError) await remove(client, address);
     throw error;
   }

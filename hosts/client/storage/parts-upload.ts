@@ -1,9 +1,11 @@
-/** Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the others. */
+/**
+ * Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the missing ones.
+ */
 import type { UploadGrant } from "../../../core/domain/volumes/volume.ts";
 import type { Client } from "../client.ts";
 import { ApiError, ConnectionError } from "../errors.ts";
 import { retry } from "./retry.ts";
-import { complete } from "./storage.ts";
+import { completeUpload } from "./storage.ts";
 
 /** An earlier version of the platform returns no `upload_id`, and its uploads cannot resume. */
 type MultipartGrant = Extract<UploadGrant, { readonly parts: unknown }>;
@@ -80,14 +82,14 @@ export class PartsUpload {
     return this.#tags.size;
   }
 
-  /** True if the URLs have expired and cannot be renewed. The caller must start another upload. */
+  /** True if the URLs have expired and cannot be renewed. The caller must start a new upload. */
   get isLost(): boolean {
     return this.#expired && this.#grant.upload_id === undefined;
   }
 
   /**
    * True if the storage no longer has the upload, or has parts that this run did not send. Another run may have
-   * completed the upload or sent its parts again. The caller must start another upload.
+   * completed the upload or sent its parts again. The caller must start a new upload.
    */
   get isGone(): boolean {
     return this.#gone;
@@ -155,7 +157,7 @@ export class PartsUpload {
     let mayBeComplete = this.#wasWhole;
     await retry(signal, async () => {
       try {
-        await complete(this.#grant.complete_url, tags, signal);
+        await completeUpload(this.#grant.complete_url, tags, signal);
       } catch (error) {
         // An earlier request may have completed the upload even though its response was lost.
         const mayBeStored = mayBeComplete && statusOf(error) === 404;

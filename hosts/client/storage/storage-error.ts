@@ -45,7 +45,7 @@ export const formatStorageError = ({ code, message }: StorageError): string =>
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
 /**
- * Codes of temporary errors whose status does not show that they are temporary. `RequestTimeout` means that the
+ * Codes of errors that are temporary although their status suggests otherwise. `RequestTimeout` means that the
  * connection was idle for too long.
  */
 const temporaryCodes: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
@@ -66,7 +66,7 @@ const jsonOf = (text: string): unknown => {
 };
 
 /** Creates the error for a broken connection. */
-export const broken = (error: unknown): ConnectionError => {
+export const brokenConnection = (error: unknown): ConnectionError => {
   const { cause = error } = error as { cause?: unknown };
   const { code, message } = cause as { code?: string; message?: string };
   return new ConnectionError(`Lost the connection to the storage (${code ?? message}). Start the transfer again.`);
@@ -75,7 +75,7 @@ export const broken = (error: unknown): ConnectionError => {
 /** Reads a whole body. Throws `ConnectionError` if the connection breaks, which `fetch` reports as a `TypeError`. */
 export const textOf = (response: Response): Promise<string> =>
   response.text().catch((error: unknown) => {
-    throw error instanceof TypeError ? broken(error) : error;
+    throw error instanceof TypeError ? brokenConnection(error) : error;
   });
 
 /** Reads the body of a storage's error response. */

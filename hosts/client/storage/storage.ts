@@ -1,11 +1,11 @@
 /** Calls the storage behind signed URLs. Distinguishes error responses from broken connections. */
 import { ApiError, ConnectionError } from "../errors.ts";
-import { broken, formatStorageError, parseStorageError, readStorageError, textOf } from "./storage-error.ts";
+import { brokenConnection, formatStorageError, parseStorageError, readStorageError, textOf } from "./storage-error.ts";
 
 /** Resolves to the response once its headers have arrived, regardless of its status. */
 export const fetchStorage = (url: string, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> =>
   fetch(url, init).catch((error: unknown) => {
-    throw init.signal.aborted ? error : broken(error);
+    throw init.signal.aborted ? error : brokenConnection(error);
   });
 
 /** Yields a response's bytes as they arrive. Throws `ConnectionError` if the connection breaks. */
@@ -14,7 +14,7 @@ export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGe
   try {
     while (reader !== undefined) {
       const { done, value } = await reader.read().catch((error: unknown) => {
-        throw signal.aborted ? error : broken(error);
+        throw signal.aborted ? error : brokenConnection(error);
       });
       if (done) return;
       yield value;
@@ -24,7 +24,7 @@ export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGe
   }
 }
 
-/** Calls `use` with a new grant. If the storage responds with 403 (expired), retries once with another grant. */
+/** Calls `use` with a new grant. If the storage responds with 403 (expired), retries once with a second grant. */
 export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => Promise<R>): Promise<R> => {
   const grant = await ask();
   try {
@@ -41,7 +41,7 @@ export const expectStatus = async (response: Response, ...good: readonly number[
 };
 
 /** Completes a multipart upload. `tags` are the ETags of the parts, in order. A 200 response may contain an error. */
-export const complete = async (url: string, tags: readonly string[], signal: AbortSignal): Promise<void> => {
+export const completeUpload = async (url: string, tags: readonly string[], signal: AbortSignal): Promise<void> => {
   const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
   const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
   const response = await fetchStorage(url, { method: "POST", body, signal });

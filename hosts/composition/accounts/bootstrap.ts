@@ -14,7 +14,7 @@ export interface BootstrapKey {
 }
 
 const NEIGHBOURS =
-  "This data folder has API keys of another account. Unless `isolation` in /v1/capabilities is 'full', services of different accounts are not completely isolated. Share the platform only with people you trust.";
+  "This data folder has API keys of another account. Services of different accounts are fully isolated only if `isolation` in /v1/capabilities is 'full'. Otherwise, share the platform only with people you trust.";
 
 const newKey = async ({ keys }: Identity, account: AccountId, label: string): Promise<BootstrapKey> => {
   const made = await keys.create(account, label);

@@ -19,7 +19,7 @@ export const openSharedIdentity = async (
   const { Pool } = await needPackages("The keys database", ["pg"], () => import("pg"));
   const { createPostgresIdentity } = await import("../../../adapters/postgres/index.ts");
   const pool = new Pool({ connectionString: settings.keysDatabase, max: CONNECTIONS_PER_REPLICA });
-  // pg emits this if an idle connection breaks, and opens another for the next call.
+  // pg emits this if an idle connection breaks, and opens a new one for the next call.
   pool.on("error", (cause) => deps.logger.warn("a connection to the keys database ended", { cause }));
   try {
     const { identity, claimFirstKey } = await createPostgresIdentity(pool, { ...deps, issuers: issuersOf(settings) });

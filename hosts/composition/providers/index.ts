@@ -28,4 +28,4 @@ export const providerSettings = Object.assign({}, ...providers.map(({ settings }
 >;
 
 /** Lists names in a sentence: `local, gcp and aws`. */
-export const listed = (names: readonly string[]): string => new Intl.ListFormat("en-GB").format(names);
+export const formatList = (names: readonly string[]): string => new Intl.ListFormat("en-GB").format(names);

@@ -7,14 +7,14 @@ import { issuersOf } from "../accounts/issuers.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
 import { tokens } from "../tokens.ts";
 import { chooseProvider } from "./choose-provider.ts";
-import { listed, providers } from "./index.ts";
+import { formatList, providers } from "./index.ts";
 
 /** Only providers that build remotely have a bucket for sources. */
 const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
   const clouds = providers.filter(({ keys }) => "sourceSpool" in keys).map(({ module }) => module.name);
   if (sourceSpool === "bucket" && !clouds.includes(provider))
     throw new SettingsError(
-      `--source-spool bucket works only with the providers ${listed(clouds)}, because '${provider}' has no bucket.`,
+      `--source-spool bucket works only with the providers ${formatList(clouds)}, because '${provider}' has no bucket.`,
     );
 };
 

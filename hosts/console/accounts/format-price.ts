@@ -2,7 +2,7 @@
 
 /**
  * Formats an amount in the minor unit of its currency, such as cents. If the currency is not an ISO 4217 code, returns
- * both as they are.
+ * both unchanged.
  */
 export const formatPrice = (amount: number, currency: string): string => {
   if (!/^[a-z]{3}$/i.test(currency)) return `${amount} ${currency}`;

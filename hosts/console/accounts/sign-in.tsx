@@ -6,7 +6,7 @@ import { apiUrl, signIn, signInNotice } from "../shell/session.ts";
 
 type Method = Awaited<ReturnType<Client["capabilities"]>>["console"]["sign_in"][number];
 
-/** Returns the ways to sign in that the server supports. Until it responds, returns those of Portside's own server. */
+/** Returns the server's sign-in methods. Until the server responds, returns those of Portside's own server. */
 const useMethods = (): readonly Method[] => {
   const [methods, setMethods] = useState<readonly Method[]>(["link", "key"]);
   useEffect(() => {

@@ -2,7 +2,7 @@
 import type { ChartColumn } from "./chart-column.ts";
 
 const [STEP, WIDTH, HEIGHT] = [10, 8, 100];
-/** The height of a part that is not zero but would be invisible. */
+/** The minimum height of a part, which keeps small values visible. */
 const MIN_HEIGHT = 1.5;
 
 const heightOf = (share: number): number => (share > 0 ? Math.max(share * HEIGHT, MIN_HEIGHT) : 0);

@@ -1,6 +1,6 @@
 /**
- * A code editor on CodeMirror. It is in a shadow root, because CodeMirror then adopts its style sheets. In a document
- * it would add `<style>` elements, which the content security policy forbids.
+ * A code editor on CodeMirror. It is in a shadow root, where CodeMirror uses adopted style sheets. In a document, it
+ * would add `<style>` elements, which the content security policy forbids.
  */
 import {
   acceptCompletion,
@@ -60,9 +60,9 @@ interface CodeEditorOptions {
   readonly multiline: boolean;
   readonly placeholder: string;
   readonly language: CodeLanguage | undefined;
-  /** Undefined for the proposals of the language. */
+  /** If undefined, the editor uses the proposals of the language. */
   readonly complete: CompletionSource | undefined;
-  /** The selection of the field that the editor replaces. The editor takes the focus unless it is null. */
+  /** The selection in the field that the editor replaces, or null if that field did not have the focus. */
   readonly selection: { readonly selectionStart: number | null; readonly selectionEnd: number | null } | null;
   readonly onChange: (value: string) => void;
   readonly onSubmit: (value: string) => void;

@@ -24,11 +24,11 @@ export const CopyButton = ({ text, label }: { readonly text: string; readonly la
 
 interface CopyCommandsProps {
   readonly request: ApiRequest;
-  /** Absent if the command line has no such command. */
+  /** Absent if the command line has no equivalent command. */
   readonly cli?: string;
 }
 
-/** Copies an action of the page as a `curl` command and as a command of `portside`, if the action has one. */
+/** Buttons that copy an action of the page as a `curl` command and, if there is one, as a `portside` command. */
 export const CopyCommands = ({ request, cli }: CopyCommandsProps) => (
   <span class="copies">
     <CopyButton text={curlOf(apiUrl, request)} label="curl" />

@@ -13,8 +13,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog, which Escape closes. Calls `close` directly in the handler of the key: the event `close` arrives later,
- * and until then, another key could reach the open dialog.
+ * A modal dialog, which Escape closes. The key handler calls `close` directly: the event `close` arrives later, and
+ * another key could reach the open dialog in the meantime.
  */
 export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -28,7 +28,7 @@ export const Dialog = ({ labelledBy, class: name, children, close }: DialogProps
         event.preventDefault();
         dismiss(dialog.current, close);
       }}
-      // The event also arrives after the removal of the dialog, when another one may be open.
+      // The event also arrives after the dialog was removed, when a different dialog may be open.
       onClose={({ currentTarget }) => currentTarget.isConnected && close()}
       aria-labelledby={labelledBy}
     >

@@ -7,7 +7,7 @@ interface EditorProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** Called on Enter in an editor of one line, and on Ctrl-Enter or Cmd-Enter in one of several lines. */
+  /** Called on Enter in a single-line editor, and on Ctrl-Enter or Cmd-Enter in a multi-line one. */
   readonly onSubmit: (value: string) => void;
   /** True if the text may have several lines. */
   readonly multiline?: boolean;
@@ -16,7 +16,7 @@ interface EditorProps {
   readonly complete?: CompletionSource;
   /** The parts of the text that are invalid. */
   readonly diagnostics?: readonly EditorMark[];
-  /** Loads the language of the text. The first value remains in effect. */
+  /** Loads the language of the text. The editor ignores later values. */
   readonly language?: () => Promise<CodeLanguage>;
 }
 
@@ -85,7 +85,7 @@ export const Editor = (props: EditorProps) => {
       created?.destroy();
     };
   }, []);
-  // Runs before the next key press: a later effect would replace the text with an earlier one.
+  // A layout effect runs before the next key press. A later effect would overwrite newly typed text.
   useLayoutEffect(() => editor?.setValue(value), [editor, value]);
   useEffect(() => editor?.setMarks(diagnostics), [editor, value, JSON.stringify(diagnostics)]);
   return (

@@ -2,9 +2,9 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { Late, Problem } from "./resource.tsx";
+import { Delayed, Problem } from "./resource.tsx";
 
-const FAILED = "The code of this part did not load. Check the connection, and reload the page.";
+const FAILED = "This part of the page failed to load. Check the connection, and reload the page.";
 
 /**
  * Returns a component that loads its code on first use.
@@ -25,6 +25,6 @@ export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>, wa
     useEffect(() => void start(), []);
     const Component = loaded.value;
     if (Component !== undefined) return <Component {...props} />;
-    return hasFailed.value ? <Problem error={FAILED} retry={() => void start()} /> : <Late>{waiting}</Late>;
+    return hasFailed.value ? <Problem error={FAILED} retry={() => void start()} /> : <Delayed>{waiting}</Delayed>;
   };
 };

@@ -84,7 +84,7 @@ export const useResource = <T,>(key: string, load: Load<T>, everyMs?: number): R
 };
 
 /** Shows its children after one second, so that fast responses do not flicker. */
-export const Late = ({ children }: { readonly children: ComponentChildren }) => {
+export const Delayed = ({ children }: { readonly children: ComponentChildren }) => {
   const shown = useSignal(false);
   useSignalEffect(() => {
     const timer = setTimeout(() => {
@@ -111,7 +111,7 @@ export const Problem = ({ error, retry }: { readonly error: unknown; readonly re
 
 interface LoadedProps<T> {
   readonly resource: Resource<T>;
-  /** What the page waits for, such as `Loading the deployments…`. */
+  /** The message while the data loads, such as `Loading the deployments…`. */
   readonly waiting: string;
   readonly children: (data: T) => ComponentChildren;
 }
@@ -120,6 +120,6 @@ interface LoadedProps<T> {
 export const Loaded = <T,>({ resource: { data, error, reload }, waiting, children }: LoadedProps<T>) => (
   <>
     {error.value !== undefined && <Problem error={error.value} retry={reload} />}
-    {data.value !== undefined ? children(data.value) : error.value === undefined && <Late>{waiting}</Late>}
+    {data.value !== undefined ? children(data.value) : error.value === undefined && <Delayed>{waiting}</Delayed>}
   </>
 );

@@ -1,4 +1,4 @@
-/** A small line without axes. */
+/** A small line chart without axes. */
 import { sparklinePath } from "./sparkline-path.ts";
 
 const [WIDTH, HEIGHT] = [96, 22];

@@ -31,7 +31,7 @@ import { SchemaField } from "./settings/schema-field.tsx";
 import { Suggestions } from "./settings/suggestions.tsx";
 import { Variables } from "./settings/variables.tsx";
 import { archiveOfSource, type ChosenSource } from "./source/chosen-source.ts";
-import { type Examined, SourcePicker } from "./source/source-picker.tsx";
+import { type ExaminedSource, SourcePicker } from "./source/source-picker.tsx";
 
 type Details = Awaited<ReturnType<typeof client.getDeployment>>;
 type Plan = Awaited<ReturnType<typeof client.plan>>;
@@ -175,7 +175,7 @@ const Progress = ({ text, cancel }: ProgressProps) => (
 );
 
 export const DeployForm = ({ current }: { readonly current: Details | undefined }) => {
-  const chosen = useSignal<Examined | undefined>(undefined);
+  const chosen = useSignal<ExaminedSource | undefined>(undefined);
   const typedName = useSignal("");
   const values = useSignal<Values>(valuesOf(properties, { ...current }));
   const issues = useSignal<readonly Issue[]>([]);
@@ -188,7 +188,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
   const shown = shownGroups(current);
   const fieldNames = ["function_name", ...shown.flatMap(([, names]) => names)];
 
-  const choose = (examined: Examined): void => {
+  const choose = (examined: ExaminedSource): void => {
     chosen.value = examined;
     const { project, source } = examined;
     if (project !== undefined) values.value = valuesOf(properties, project, values.value);
@@ -318,8 +318,8 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
         {current !== undefined && (
           <p class="help">
             These settings change only with a deploy, which needs the source of the service. The button{" "}
-            <strong>Copy CLI</strong> copies the command that deploys the folder of the service. The card{" "}
-            <strong>Variables</strong> needs no source.
+            <strong>Copy CLI</strong> copies the command that deploys the folder of the service. To change only
+            variables, use the card <strong>Variables</strong>.
           </p>
         )}
         <div class="buttons form-end">
@@ -344,7 +344,7 @@ export const DeployForm = ({ current }: { readonly current: Details | undefined 
         >
           <PlanSummary {...planned.value.plan} to="After the deploy" />
           {planned.value.plan.action === "update" && planned.value.plan.changes.length === 0 && (
-            <p>No setting changes.</p>
+            <p>The settings stay the same.</p>
           )}
           {chosen.value === undefined && (
             <p>

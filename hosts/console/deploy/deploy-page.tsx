@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { formatClock, formatDuration } from "../components/format.ts";
-import { Late, Problem } from "../components/resource.tsx";
+import { Delayed, Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { Status } from "../components/status.tsx";
 import { OutputLines, Text } from "../components/text.tsx";
@@ -177,7 +177,7 @@ export const DeployPage = ({ id }: { readonly id: string }) => {
         </div>
       </div>
       {error.value !== undefined && <Problem error={error.value} />}
-      {status === undefined && error.value === undefined && <Late>Loading the deploy…</Late>}
+      {status === undefined && error.value === undefined && <Delayed>Loading the deploy…</Delayed>}
       {status !== undefined && (
         <p class="facts" aria-live="polite">
           <Status status={status} />

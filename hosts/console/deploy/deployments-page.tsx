@@ -26,7 +26,7 @@ const METRICS_REFRESH_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const STEP_S = 120;
 /** The maximum number of deployments that the page reads at the same time. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 const loadSeries = async (signal: AbortSignal): Promise<Series> => {
   const since = new Date(Date.now() - HOUR_MS).toISOString();
@@ -40,13 +40,13 @@ const readDetails = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const waiting = [...names];
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let name = waiting.shift(); name !== undefined && !signal.aborted; name = waiting.shift()) {
       const details = await client.getDeployment({ name }, { signal }).catch(() => undefined);
       if (details !== undefined) found(details);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 };
 
 const Traffic = ({ name, series }: { readonly name: string; readonly series: Series }) => {
@@ -121,7 +121,7 @@ const Empty = () => (
         Deploy the example
       </a>
     </div>
-    <p>Or sign the command line in once, and deploy a folder:</p>
+    <p>Or sign in on the command line, and deploy a folder:</p>
     <Command text={`portside login --url ${apiUrl}`} />
     <Command text="portside init my-app && portside deploy my-app" />
   </section>

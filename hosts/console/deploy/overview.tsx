@@ -20,8 +20,8 @@ const Card = ({ title, children }: { readonly title: string; readonly children: 
 );
 
 const Instances = ({ instances }: Pick<Details, "instances">) => {
-  if (instances === null) return <p class="dim">The platform cannot list the instances now.</p>;
-  if (instances.length === 0) return <p class="dim">No instance runs. The next request starts one.</p>;
+  if (instances === null) return <p class="dim">The platform cannot list the instances at the moment.</p>;
+  if (instances.length === 0) return <p class="dim">No instances are running. The next request starts one.</p>;
   return (
     <Table caption="Instances" columns={["Instance", "State", "Memory", "CPU", "Started"]}>
       {instances.map((one) => (

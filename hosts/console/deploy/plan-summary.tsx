@@ -47,7 +47,7 @@ interface PlanSummaryProps {
   readonly to: string;
 }
 
-/** Shows each change once: in the table, and not among the sentences. */
+/** Shows each change once: in the table, not in the sentences. */
 export const PlanSummary = ({ summary, changes, to }: PlanSummaryProps) => (
   <>
     <ul>

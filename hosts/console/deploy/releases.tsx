@@ -46,7 +46,7 @@ const Diff = ({ name, from, to }: { readonly name: string; readonly from: number
           <>
             <p>{source_changed ? "The source differs." : "The source is the same."}</p>
             {changes.length === 0 ? (
-              <p class="dim">No setting differs.</p>
+              <p class="dim">The settings are the same.</p>
             ) : (
               <Changes changes={changes} from={`Release ${from}`} to={`Release ${to}`} />
             )}

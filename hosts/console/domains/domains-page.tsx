@@ -57,7 +57,7 @@ const Add = ({ close, added }: AddProps) => {
           onInput={({ currentTarget }) => setDomain(currentTarget.value.trim())}
         />
         <p id="domain-help" class="help">
-          A name that you own. If your account has the domain, it moves to the deployment.
+          A domain that you own. If it belongs to another of your deployments, it moves to this one.
         </p>
         <p id="domain-problem" class="field-problem">
           {problem}
@@ -113,8 +113,8 @@ const Remove = ({ row: { domain, name }, close, removed }: RemoveProps) => (
     close={close}
   >
     <p>
-      Requests to the domain no longer reach {name}. The deployment keeps its other addresses. Delete the DNS records
-      afterwards.
+      Requests to the domain will no longer reach {name}. The deployment keeps its other addresses. Delete the DNS
+      records afterwards.
     </p>
     <CopyCommands
       request={{ method: "POST", path: "/v1/domain/remove", json: { domain } }}

@@ -13,7 +13,10 @@ export interface Entry {
 /** The share of the maximum that remains after a trim, so that trims are rare. */
 const KEPT = 0.8;
 
-/** A part of a log without gaps. Ids sort in the order of the log, so an id shows on which side of the part an entry is. */
+/**
+ * A part of a log without gaps. Ids sort in the order of the log, so the id of an entry shows whether it is before or
+ * after the part.
+ */
 export class EntryList {
   #entries: Entry[] = [];
 
@@ -21,7 +24,7 @@ export class EntryList {
     return this.#entries;
   }
 
-  /** Adds the entries that are newer than the last one. Returns how many those are. */
+  /** Adds the entries that are newer than the last one. Returns how many it added. */
   append(entries: readonly Entry[]): number {
     const last = this.#entries.at(-1)?.insert_id ?? "";
     const added = entries.filter(({ insert_id: id }) => id > last);
@@ -36,7 +39,7 @@ export class EntryList {
     return true;
   }
 
-  /** Adds the entries that are older than the first one, oldest first. Returns how many those are. */
+  /** Adds the entries that are older than the first one, oldest first. Returns how many it added. */
   prepend(entries: readonly Entry[]): number {
     const first = this.#entries[0]?.insert_id;
     const added = first === undefined ? entries : entries.filter(({ insert_id: id }) => id < first);
@@ -49,7 +52,7 @@ const OVERLAP_MS = 1000;
 
 /**
  * Returns the time from which to follow a log: a little before its newest entry, because entries may share a time.
- * `EntryList` drops the entries that it has already.
+ * `EntryList` drops the entries that it already has.
  */
 export const followFrom = (newest: string | undefined): string | undefined =>
   newest === undefined ? undefined : new Date(Date.parse(newest) - OVERLAP_MS).toISOString();
@@ -74,10 +77,10 @@ const formatField = ([name, value]: readonly [string, unknown]): string =>
   `${name}=${typeof value === "string" && /^[\w.:/@-]+$/.test(value) ? value : JSON.stringify(value)}`;
 
 /**
- * Returns the one-line form of an entry. A structured entry with a message has its other fields apart from the message.
+ * Returns the one-line form of an entry. For a structured entry with a message, returns the other fields separately.
  */
 export const lineOf = ({ message }: Entry): { readonly text: string; readonly fields: string } => {
-  // A long message would take long to parse, and its line shows only the beginning.
+  // Parsing a long message is slow, and its line shows only the beginning.
   const json = message.length > MAX_PARSED ? undefined : jsonOf(message);
   const { message: text, ...fields } = json ?? {};
   if (typeof text !== "string") return { text: oneLine(message), fields: "" };

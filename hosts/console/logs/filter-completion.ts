@@ -9,7 +9,7 @@ export type FilterContext =
   | {
       readonly kind: "value";
       readonly from: number;
-      /** As the filter names it. */
+      /** The field's name as written in the filter. */
       readonly field: string;
       /** The part of the value before the cursor, without its quote. */
       readonly prefix: string;

@@ -1,4 +1,4 @@
-/** The filter of the log's page. */
+/** The filter of the log page. */
 
 /** The severities of the page's menu, which selects entries of at least that severity. */
 export const minimumSeverities = ["INFO", "WARNING", "ERROR", "CRITICAL"] as const;
@@ -42,7 +42,7 @@ export const filterProblemOf = (
   if (issue === undefined) return undefined;
   const found = /^at position (\d+): ?(.*)$/s.exec(issue.message);
   if (found === null) return { message: issue.message, at: undefined };
-  // `combineFilter` puts a parenthesis in front of the text, and counts characters, not UTF-16 units.
+  // `combineFilter` puts a parenthesis in front of the text. The position counts characters, not UTF-16 units.
   const position = Number(found[1]) - 1 - (severity !== "" && query.trim() !== "" ? 1 : 0);
   const at = [...query].slice(0, position).join("").length;
   return { message: found[2] as string, at: Math.min(at, query.length) };

@@ -153,7 +153,7 @@ export const LogList = ({ entries, version, isFollowing, setFollowing, loadOlder
     if (isOpen) next.add(id);
     open.value = next;
     setFollowing(false);
-    // After the list has measured the entry with its details.
+    // Scroll after the list has measured the entry with its details.
     if (isOpen) requestAnimationFrame(() => virtualizer.scrollToIndex(index, { align: "auto" }));
   };
   return (

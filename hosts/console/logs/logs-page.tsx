@@ -6,7 +6,7 @@ import { Command, CopyCommands } from "../components/copy.tsx";
 import { Editor } from "../components/editor.tsx";
 import { formatCounted, formatTime } from "../components/format.ts";
 import { lazy } from "../components/lazy.tsx";
-import { Late, Problem } from "../components/resource.tsx";
+import { Delayed, Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { showsUtc } from "../components/time.tsx";
 import { location, replaceQuery } from "../shell/router.ts";
@@ -186,7 +186,7 @@ export const LogsPage = ({ name }: { readonly name: string }) => {
       )}
       {/* Counts only after the lines are loaded, because counting takes longer. */}
       {isLoaded.value && error.value === undefined && <Histogram request={request} hours={Number(hours)} />}
-      {!isLoaded.value && error.value === undefined && <Late>Reading the log…</Late>}
+      {!isLoaded.value && error.value === undefined && <Delayed>Reading the log…</Delayed>}
       {isLoaded.value && count === 0 && <Empty name={name} isFiltered={filter !== undefined || since !== undefined} />}
       {count > 0 && (
         <LogList

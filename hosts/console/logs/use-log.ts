@@ -8,7 +8,7 @@ const PAGE = 500;
 /** The maximum number of entries in memory while the page follows a log. Scrolling up loads older ones again. */
 const MAX_ENTRIES = 125_000;
 
-/** The maximum number of new entries before the list takes them. */
+/** The maximum number of new entries to collect before an update of the list. */
 const MAX_BATCH = 5000;
 
 export interface LogRequest {

@@ -5,7 +5,7 @@ import { SignIn } from "../accounts/sign-in.tsx";
 import { announcement } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { lazy } from "../components/lazy.tsx";
-import { Late } from "../components/resource.tsx";
+import { Delayed } from "../components/resource.tsx";
 import { localZone, showsUtc, toggleZone } from "../components/time.tsx";
 import { DeployPage } from "../deploy/deploy-page.tsx";
 import { DeploymentPage } from "../deploy/deployment-page.tsx";
@@ -132,7 +132,7 @@ const OfferedLink = ({ link }: { readonly link: string }) => (
       offeredLink.value = undefined;
     }}
   >
-    <p>You are signed in as {account.value}. The link may belong to another account, and ends this sign-in.</p>
+    <p>You are signed in as {account.value}. The link may belong to another account, and using it ends this session.</p>
   </Confirm>
 );
 
@@ -215,7 +215,7 @@ const SignedIn = () => {
 export const App = () => (
   <>
     {isSignedIn.value === undefined ? (
-      <Late>Signing in…</Late>
+      <Delayed>Signing in…</Delayed>
     ) : isSignedIn.value ? (
       <SignedIn key={account.value} />
     ) : (

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { Dialog, dismiss } from "../components/dialog.tsx";
-import { Late, useResource } from "../components/resource.tsx";
+import { Delayed, useResource } from "../components/resource.tsx";
 import { toggleZone } from "../components/time.tsx";
 import { type DeploymentAction, deploymentActions, openAction } from "../deploy/actions.tsx";
 import { type Command, findCommands } from "./commands.ts";
@@ -57,7 +57,7 @@ const generalCommands = (signOut: () => void): readonly Command[] => [
   ...(account.value === undefined ? [] : [{ id: "sign-out", label: "Sign out", group: "Action", run: signOut }]),
 ];
 
-/** Puts the commands of the deployment that the page shows first. */
+/** Moves the commands of the current deployment to the front. */
 const currentFirst = (commands: readonly Command[], current: string | undefined): readonly Command[] =>
   current === undefined
     ? commands
@@ -148,7 +148,7 @@ export const Palette = ({ signOut, close }: PaletteProps) => {
       </p>
       {deployments.error.value !== undefined && <p class="dim">The deployments could not be loaded.</p>}
       {deployments.data.value === undefined && deployments.error.value === undefined && (
-        <Late>Loading the deployments…</Late>
+        <Delayed>Loading the deployments…</Delayed>
       )}
     </Dialog>
   );

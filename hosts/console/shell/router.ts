@@ -13,18 +13,18 @@ globalThis.addEventListener("popstate", read);
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** Opens a page. */
+/** Opens a page, and adds a history entry. */
 export const navigate = (route: Route, query?: Query): void => {
   globalThis.location.hash = fragmentOf(route, query);
 };
 
-/** Opens a page in place of the current entry of the history. */
+/** Opens a page, and replaces the current history entry. */
 export const replaceRoute = (route: Route, query?: Query): void => {
   history.replaceState(null, "", fragmentOf(route, query));
   read();
 };
 
-/** Changes the parameters of the current page without a new entry in the history. */
+/** Changes the parameters of the current page without adding a history entry. */
 export const replaceQuery = (query: Query): void => {
   const { route, query: current } = location.value;
   replaceRoute(route, { ...current, ...query });

@@ -1,6 +1,6 @@
 /**
- * The pages of the console and their URLs. A URL is in the fragment, so that the page works under any prefix and behind
- * any proxy without knowing its own path.
+ * The pages of the console and their URLs. The fragment contains the page, so the console works under any prefix and
+ * behind any proxy without knowing its own path.
  */
 
 /** The parts of a deployment's page. */

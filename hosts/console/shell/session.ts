@@ -74,7 +74,7 @@ const sendAuthorized: typeof fetch = async (input, init) => {
 export const client: Client = createClient({ url: apiUrl, fetch: sendAuthorized });
 
 const problemOf = (error: unknown): string => {
-  if (!(error instanceof ApiError)) return "The platform does not respond. Check that it runs, and try again.";
+  if (!(error instanceof ApiError)) return "The platform does not respond. Check that it is running, and try again.";
   const [issue] = error.issues;
   return issue === undefined ? error.message : `The credential is not valid: ${issue.message}.`;
 };
@@ -130,7 +130,7 @@ const hasApplicationSession = (): Promise<boolean> =>
     () => false,
   );
 
-/** Returns whether an application contains the page and can sign users in. */
+/** Returns whether an application embeds the console and can sign users in. */
 const isEmbedded = (): Promise<boolean> =>
   fetch(`${apiUrl}/console/sign-in.json`, { signal: AbortSignal.timeout(CHECK_MS) })
     .then((response) => response.json())

@@ -44,7 +44,10 @@ export const shortcuts = (): readonly Shortcut[] => [
 /** The time for the second key of a shortcut. */
 const SEQUENCE_MS = 1500;
 
-/** Where a character is text rather than a shortcut. Events in a shadow root have its host as their target. */
+/**
+ * Returns whether a typed character is text rather than a shortcut. The target of an event in a shadow root is the
+ * host, so this function reads the event's path.
+ */
 const isTyping = (event: KeyboardEvent): boolean => {
   const [element] = event.composedPath();
   return element instanceof HTMLElement && (element.isContentEditable || element.matches("input, textarea, select"));
@@ -73,7 +76,7 @@ const openPage = (key: string): boolean => {
   return found !== undefined;
 };
 
-/** Listens for shortcuts until the page signs out. Returns a function that stops it. */
+/** Listens for shortcuts. Returns a function that stops listening. */
 export const listenForShortcuts = (): (() => void) => {
   let prefixAt = Number.NEGATIVE_INFINITY;
   const isHandled = (event: KeyboardEvent): boolean => {

@@ -85,7 +85,7 @@ const membersOf = (owner: string, schema: SqlSchema): readonly Proposal[] => {
 
 /**
  * Returns the proposals at a position.
- * @param isExplicit true if the user asked for proposals; without a word, the editor otherwise proposes nothing
+ * @param isExplicit true if the user asked for proposals; otherwise, returns none before the first character of a word
  */
 export const completeSql = (
   { text, position, isExplicit }: { readonly text: string; readonly position: number; readonly isExplicit: boolean },

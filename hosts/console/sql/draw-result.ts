@@ -45,7 +45,7 @@ export const drawResult = (box: HTMLElement, { xs, ys, labels, isTime, utc }: Re
           stroke: colour("--line-0"),
           width: 1.5,
           points: { show: xs.length <= MAX_DOTS, size: 5 },
-          // Names have no order, so bars show them.
+          // Names have no order, so draw bars instead of a line.
           ...(labels && uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.7, 60] }), fill: colour("--line-0") }),
         },
       ],

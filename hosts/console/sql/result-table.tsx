@@ -6,7 +6,7 @@ import { useVirtualizer } from "../components/use-virtualizer.ts";
 import { cellText, columnWidth, isNumeric, type SqlResult } from "./result.ts";
 
 const ROW_HEIGHT = 28;
-/** The characters of a cell in the table. The row's details have the complete text. */
+/** The maximum number of characters in a cell. The row's details show the complete text. */
 const CELL_LENGTH = 200;
 
 const oneLine = (text: string): string => text.slice(0, CELL_LENGTH).replaceAll("\n", "⏎");

@@ -40,7 +40,7 @@ export const chartColumns = (
   const y = columns.find((column) => isNumeric(column) && !isTime(column));
   if (y === undefined) return undefined;
   const x = columns.find(isTime) ?? columns.find((column) => column !== y) ?? y;
-  // In `SELECT day, n`, the first numbers may be the x axis.
+  // If the first numeric column is the x axis, draw a different one.
   const other = columns.find((column) => isNumeric(column) && column !== x);
   return { x: x.name, y: (other ?? y).name };
 };

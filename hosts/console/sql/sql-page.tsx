@@ -7,7 +7,7 @@ import { announcement, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Editor } from "../components/editor.tsx";
 import { formatCounted, formatDuration } from "../components/format.ts";
-import { Late, Problem, useResource } from "../components/resource.tsx";
+import { Delayed, Problem, useResource } from "../components/resource.tsx";
 import { saveBlob } from "../components/save-blob.ts";
 import { cliOf } from "../components/shell-words.ts";
 import { Text } from "../components/text.tsx";
@@ -26,7 +26,7 @@ FROM logs
 GROUP BY hour
 ORDER BY hour`;
 
-/** No secrets: the statements of one account on one platform. */
+/** Returns the queries that the browser stores for one account on one platform. */
 const savedQueries = (): SavedQueries =>
   new SavedQueries(localStorage, `portside-console queries ${new URL(apiUrl).pathname} ${account.value ?? ""}`);
 
@@ -74,7 +74,7 @@ const Save = ({ query, close, saved }: SaveProps) => {
         value={name}
         onInput={({ currentTarget }) => setName(currentTarget.value)}
       />
-      <p class="help">This browser stores the query. Do not put secrets into a query.</p>
+      <p class="help">This browser stores the query. Do not save a query that contains secrets.</p>
     </Confirm>
   );
 };
@@ -245,7 +245,7 @@ export const SqlPage = () => {
       <>
         <h1>SQL</h1>
         <section class="empty">
-          <h2>This platform has no SQL</h2>
+          <h2>This platform does not support SQL</h2>
           <p>{queries.reason}</p>
         </section>
       </>
@@ -297,7 +297,7 @@ export const SqlPage = () => {
       ) : (
         error.value !== undefined && <Problem error={error.value} />
       )}
-      {isRunning.value && <Late>Running the statement…</Late>}
+      {isRunning.value && <Delayed>Running the statement…</Delayed>}
       {finished.value !== undefined && <Result key={String(finished.value.millis)} finished={finished.value} />}
       <Saved
         queries={saved.value}

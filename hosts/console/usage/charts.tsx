@@ -112,7 +112,7 @@ export const Charts = ({ name }: { readonly name: string }) => {
       <Loaded resource={metrics} waiting="Loading the metrics…">
         {(loaded) =>
           loaded.series.length === 0 ? (
-            <p class="dim">The platform has no metrics of this deployment.</p>
+            <p class="dim">The platform has no metrics for this deployment.</p>
           ) : (
             <div class="charts">
               {chartGroups.map((group) => (

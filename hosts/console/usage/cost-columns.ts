@@ -1,4 +1,6 @@
-/** The amounts of a cost report: one column for each currency, because amounts of different currencies do not add up. */
+/**
+ * The amounts of a cost report: one column for each currency, because amounts in different currencies cannot be added.
+ */
 import {
   compareDecimals,
   type Decimal,
@@ -13,7 +15,7 @@ interface Amount {
   readonly cost: string;
 }
 
-/** A sum of the report: the total, or that of a group. */
+/** A sum in the report: the total, or the sum of one group. */
 export interface CostSum {
   readonly cost: string;
   readonly infrastructure: readonly Amount[] | null;

@@ -10,7 +10,7 @@ interface ChartData {
   readonly step: number;
   readonly lines: readonly { readonly label: string; readonly points: readonly (number | null)[] }[];
   readonly format: (value: number) => string;
-  /** Divides the axis of values at multiples of powers of two, for bytes. */
+  /** Spaces the ticks of the value axis by powers of two, for bytes. */
   readonly binary: boolean;
   /** Shows times in UTC. */
   readonly utc: boolean;

@@ -5,7 +5,7 @@ import { folderOf } from "./paths.ts";
 /** The maximum number of objects that are looked up one by one in a large folder. */
 const MAX_LOOKUPS = 100;
 
-/** Returns an object with its size and its time, or undefined if it does not exist. */
+/** Returns an object with its size and modification time, or undefined if it does not exist. */
 export const findObject = async (
   { volume, path }: { readonly volume: string; readonly path: string },
   signal?: AbortSignal,
@@ -15,7 +15,7 @@ export const findObject = async (
   return objects[0]?.path === path ? objects[0] : undefined;
 };
 
-/** Returns those of the paths in one folder that exist. Lists the folder, unless looking them up is cheaper. */
+/** Returns the paths of one folder that exist. Lists the folder, unless looking up each path is cheaper. */
 const existingIn = async (volume: string, prefix: string, paths: readonly string[]): Promise<readonly string[]> => {
   const found = new Set<string>();
   let page_token: string | null = "";
@@ -36,7 +36,7 @@ const existingIn = async (volume: string, prefix: string, paths: readonly string
   return paths.filter((path) => found.has(path));
 };
 
-/** Returns those of the paths that exist. */
+/** Returns the paths that exist. */
 export const existingPaths = async (volume: string, paths: readonly string[]): Promise<readonly string[]> => {
   const byFolder = Map.groupBy(new Set(paths), folderOf);
   const found: string[] = [];

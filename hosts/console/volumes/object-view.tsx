@@ -31,7 +31,7 @@ const readStart = async ({ volume, path }: ObjectProps, max: number, signal: Abo
   await expectStatus(response, 200, 206);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  // A storage may ignore the range.
+  // A storage service may ignore the range.
   for await (const piece of bytesOf(response, signal)) {
     pieces.push(new Uint8Array(piece));
     size += piece.length;

@@ -17,7 +17,7 @@ const imageTypes: Readonly<Record<string, string>> = {
   gif: "image/gif",
   webp: "image/webp",
   avif: "image/avif",
-  // An `<img>` runs no scripts of an SVG.
+  // An `<img>` does not run scripts in an SVG.
   svg: "image/svg+xml",
 };
 

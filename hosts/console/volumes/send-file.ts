@@ -1,7 +1,7 @@
 /** Sends files to signed URLs. Uses `XMLHttpRequest`, because `fetch` does not report the progress of an upload. */
 import type { OnSent, UploadSource } from "../../client/storage/parts-upload.ts";
 import { expectStatus } from "../../client/storage/storage.ts";
-import { broken } from "../../client/storage/storage-error.ts";
+import { brokenConnection } from "../../client/storage/storage-error.ts";
 
 /** The timeout of a connection without activity. */
 const SILENCE_MS = 120_000;
@@ -38,7 +38,7 @@ const put = (url: string, blob: Blob, signal: AbortSignal, onLoaded: (bytes: num
     };
     const fail = (reason: string) => () => {
       end();
-      reject(signal.aborted ? signal.reason : broken(new Error(reason)));
+      reject(signal.aborted ? signal.reason : brokenConnection(new Error(reason)));
     };
     request.upload.addEventListener("progress", ({ loaded }) => {
       touch();
@@ -64,7 +64,7 @@ export const blobSource = (file: Blob, name: string, onSent: OnSent): UploadSour
   size: file.size,
   send: async (url, range, signal) => {
     const { offset, length } = range ?? { offset: 0, length: file.size };
-    // A slice has no type, so the request has no Content-Type, which a signature might not permit.
+    // A slice has no type, so the browser sends no Content-Type. The signature might not permit one.
     const blob = file.slice(offset, offset + length);
     let reported = 0;
     const report = (bytes: number) => {

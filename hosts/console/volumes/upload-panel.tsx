@@ -1,4 +1,4 @@
-/** Uploads to a folder: a place to drop files, a file field, and the progress of each file. */
+/** Uploads to a folder: a drop zone, a file field, and the progress of each file. */
 import { useSignal } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
@@ -34,7 +34,7 @@ const words: Readonly<Record<UploadState, string>> = {
   done: "Uploaded",
 };
 
-/** The rows of more uploads would slow the page down. */
+/** The maximum number of rows. More would slow the page down. */
 const MAX_ROWS = 50;
 
 const Row = ({ upload }: { readonly upload: Upload }) => {
@@ -233,7 +233,7 @@ export const UploadPanel = ({ volume, folder }: PanelProps) => {
             replacement.value = undefined;
           }}
         >
-          <p>The volume already has these objects. Their content cannot be restored.</p>
+          <p>The volume already has these objects. Their current content cannot be restored.</p>
           <ul class="plain">
             {replacement.value.paths.slice(0, 10).map((path) => (
               <li key={path}>

@@ -97,7 +97,7 @@ const run = async (upload: Upload): Promise<void> => {
 const startNext = (): void => {
   for (const upload of uploads.value) {
     if (controllers.size >= CONCURRENCY) return;
-    // An upload that was paused and resumed may still have its earlier request.
+    // If an upload was paused and resumed, its earlier request may still be running.
     if (upload.state.value === "waiting" && !controllers.has(upload)) void run(upload);
   }
 };
@@ -143,7 +143,7 @@ export interface ChosenFile {
   readonly file: File;
 }
 
-/** Starts uploads. A file whose upload was interrupted continues. A running upload of the same object ends. */
+/** Starts uploads, and resumes interrupted ones. Cancels running uploads of the same objects. */
 export const startUploads = (volume: string, chosen: readonly ChosenFile[]): void => {
   const added = chosen.map(
     ({ path, file }): Upload => ({

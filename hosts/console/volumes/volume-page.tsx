@@ -20,7 +20,9 @@ import { MountedBy } from "./volumes-page.tsx";
 import "./volumes.css";
 
 const PAGE_SIZE = 200;
-/** The delay until the list shows new objects, so that an upload of many files does not list once per file. */
+/**
+ * The delay until the list shows new objects, so that an upload of many files does not reload the list once per file.
+ */
 const RELOAD_DELAY_MS = 500;
 
 type Page = Awaited<ReturnType<typeof client.listObjects>>;
@@ -165,7 +167,7 @@ const DeleteVolume = ({ name, close }: { readonly name: string; readonly close: 
   </ConfirmName>
 );
 
-/** The deployments that mount the volume. A missing volume has an error in its list of objects. */
+/** The deployments that mount the volume. The list of objects reports a missing volume. */
 const Mounts = ({ name }: { readonly name: string }) => {
   const volumes = useResource("volumes", (signal) => client.listVolumes({ signal }));
   const found = volumes.data.value?.find((one) => one.name === name);

@@ -105,7 +105,7 @@ const Restore = ({ volume: { name, id }, close, restored }: RestoreProps) => (
     }}
     close={close}
   >
-    <p>The volume returns with all its objects.</p>
+    <p>This restores the volume with all its objects.</p>
     <CopyCommands
       request={{ method: "POST", path: "/v1/volume/restore", json: { name, id } }}
       cli={cliOf("volume", "restore", name, "--id", id)}

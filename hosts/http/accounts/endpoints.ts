@@ -20,8 +20,8 @@ export const accountEndpoints = [
     description:
       "Returns instance sizes, isolation, log delay, your account's quotas, and a reason for each missing feature.",
     response: capabilitiesResponseSchema.unwrap().extend({ console: consoleSchema }).readonly(),
-    run: (controlPlane, _principal, _request, { visit }) =>
-      okAsync({ ...controlPlane.capabilities(), console: visit.console }),
+    run: (controlPlane, _principal, _request, { client }) =>
+      okAsync({ ...controlPlane.capabilities(), console: client.console }),
   }),
   get("/v1/account/usage", {
     operation: "getAccountUsage",
@@ -61,8 +61,9 @@ export const accountEndpoints = [
     operation: "issueToken",
     summary: "Create a short-lived bearer token for your account.",
     description:
-      "Use it in programs that should not store a key. The token has the rights of the account until `expires_at`, but " +
-      "must not create keys or tokens (403). If the key that created it is revoked, the token stops working within 10 seconds.",
+      "Use it in programs that should not store a key. The token has the rights of the account until `expires_at`, " +
+      "but cannot create keys or tokens (403). If the key that created it is revoked, the token stops working within " +
+      "10 seconds.",
     response: tokenSchema,
     run: (controlPlane, principal, request, options) =>
       withoutFields(request, () => controlPlane.issueToken(principal, options)),

@@ -11,7 +11,7 @@ import {
 import { forbidden } from "../../../core/errors.ts";
 import { errAsync } from "../../../core/result.ts";
 import { get, post, withoutFields } from "../endpoint.ts";
-import { sessionCookie } from "./visit.ts";
+import { sessionCookie } from "./client-context.ts";
 
 const NEEDS_TLS = forbidden(
   "Sign-in needs HTTPS, because the connection leaves this machine. Put a proxy with TLS in front of the API and set " +
@@ -23,8 +23,8 @@ export const sessionEndpoints = [
     operation: "createConsoleLink",
     summary: "Create a link that signs in to the console.",
     description:
-      "The link works once, within 60 seconds. It needs an API key or a token: a session of the console must not create " +
-      "links (403). The session has the rights of the credential and ends with it.",
+      "The link works once, within 60 seconds. It needs an API key or a token: a session of the console cannot " +
+      "create links (403). The session has the rights of the credential and ends with it.",
     response: consoleLinkSchema,
     run: (controlPlane, principal, request, { signal }) =>
       withoutFields(request, () => controlPlane.createConsoleLink(principal, { signal })),
@@ -49,13 +49,13 @@ export const sessionEndpoints = [
     response: signInSchema,
     isPublic: true,
     headers: { "Set-Cookie": "The cookie of the session: HttpOnly, SameSite=Strict, and Secure over HTTPS." },
-    run: (controlPlane, _nobody, request, { signal, visit }) =>
-      visit.isEncrypted || visit.isLoopback
-        ? controlPlane.signIn(request, visit.address, { signal, replaces: visit.session })
+    run: (controlPlane, _nobody, request, { signal, client }) =>
+      client.isEncrypted || client.isLoopback
+        ? controlPlane.signIn(request, client.address, { signal, replaces: client.session })
         : errAsync(NEEDS_TLS),
-    render: (result, visit) => {
+    render: (result, client) => {
       const { cookie, lifeMs, ...body } = result as SignedIn;
-      return { body, headers: { "set-cookie": sessionCookie(visit, cookie, lifeMs), "cache-control": "no-store" } };
+      return { body, headers: { "set-cookie": sessionCookie(client, cookie, lifeMs), "cache-control": "no-store" } };
     },
   }),
   post("/v1/console/sign-out", {
@@ -66,18 +66,18 @@ export const sessionEndpoints = [
     headers: { "Set-Cookie": "Removes the cookie of the session." },
     run: (controlPlane, principal, request, { signal }) =>
       withoutFields(request, () => controlPlane.signOut(principal, { signal })),
-    render: (body, visit) => ({ body, headers: { "set-cookie": sessionCookie(visit, "", 0) } }),
+    render: (body, client) => ({ body, headers: { "set-cookie": sessionCookie(client, "", 0) } }),
   }),
   get("/v1/console/sessions", {
     operation: "listSessions",
-    summary: "List the console's sessions of your account.",
+    summary: "List the console sessions of your account.",
     description: "Returns each session with the credential that started it, oldest first.",
     response: sessionListSchema,
     run: (controlPlane, principal, _request, { signal }) => controlPlane.listSessions(principal, { signal }),
   }),
   post("/v1/console/revoke", {
     operation: "revokeSession",
-    summary: "End one of your account's sessions of the console.",
+    summary: "End one of your account's console sessions.",
     description:
       "The session and its open streams end within 10 seconds on every server of the platform. Fails with 404 if the " +
       "session has ended already.",

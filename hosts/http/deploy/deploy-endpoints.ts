@@ -16,9 +16,9 @@ export const deployEndpoints = [
     summary: "Deploy from source and stream the deploy's records.",
     description:
       "A deploy is a complete declaration: its mounts and its schedule replace the previous ones. Send " +
-      "`source_archive` or `source_object`. The server sends the first record immediately, repeats the record of a " +
-      "long step every 15 seconds, and ends with either `DONE` and the URL, or `ERROR` and a reason. Disconnecting does not " +
-      "cancel the deploy.",
+      "`source_archive` or `source_object`. The server sends the first record immediately, and repeats the record of " +
+      "a long step every 15 seconds. The last record is either `DONE` with the URL, or `ERROR` with a reason. " +
+      "Disconnecting does not cancel the deploy.",
     fields: deployFields,
     response: deployEventSchema,
   },
@@ -36,8 +36,9 @@ export const deployEndpoints = [
     operation: "listDeploys",
     summary: "List recent and running deploys, newest first.",
     description:
-      "Contains deploys, rollbacks and the other deploys without a build. Portside reads them from the log of the " +
-      "deployment, so old deploys disappear when their entries expire. Follow or cancel a running deploy with its `deploy_id`, on the server that runs it.",
+      "Contains deploys, rollbacks and other redeploys. Portside reads them from the log of the deployment, so old " +
+      "deploys disappear when their entries expire. Follow or cancel a running deploy with its `deploy_id`, on the " +
+      "server that runs it.",
     fields: listDeploysFields,
     response: deployListSchema,
     run: (controlPlane, principal, request, options) => controlPlane.listDeploys(principal, request, options),

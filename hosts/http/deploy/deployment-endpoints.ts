@@ -30,8 +30,8 @@ export const deploymentEndpoints = [
     operation: "getDeployment",
     summary: "Read a deployment with its instances, its last deploy and its schedule.",
     description:
-      "Has the fields of the list, and in addition the release that serves, the instances with their states, the " +
-      "outcome of the last deploy in words, and the next times of the schedule.",
+      "In addition to the fields of the list, returns the serving release, the instances with their states, the " +
+      "outcome of the last deploy in words, and the next runs of the schedule.",
     fields: getDeploymentFields,
     response: deploymentDetailsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),
@@ -40,10 +40,10 @@ export const deploymentEndpoints = [
     operation: "fireSchedule",
     summary: "Run a deployment's schedule now.",
     description:
-      "Sends `POST /cron` with the current time as the scheduled time, and retries it like a scheduled call. The " +
-      "response has a `fire_id` and does not wait for the outcome, which is in `cron.last` of " +
-      "`GET /v1/deployment/get` and in the log, with the same id. Fails with 409 if the deployment has no schedule, and " +
-      "with 503 if too many requested runs have not ended.",
+      "Sends `POST /cron` with the current time as the scheduled time, and retries it like a scheduled call. Does " +
+      "not wait for the outcome. `cron.last` of `GET /v1/deployment/get` and the log show it with the `fire_id` of " +
+      "the response. Fails with 409 if the deployment has no schedule, and with 503 if too many requested runs have " +
+      "not ended.",
     fields: fireFields,
     response: fireSchema,
     run: (controlPlane, principal, request, options) => controlPlane.fireSchedule(principal, request, options),

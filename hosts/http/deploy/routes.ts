@@ -99,7 +99,7 @@ export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError):
   async function handle(request, reply, principal) {
     const query = request.query as Record<string, unknown>;
     const { deploy_id } = request.params as { deploy_id: string };
-    // The control plane validates the text.
+    // The control plane validates the value.
     const after = Object.hasOwn(query, "after") ? { after: query["after"] as number } : {};
     const found = await controlPlane.resumeDeploy(principal, { deploy_id, ...after });
     if (found.isErr()) return sendError(reply, found.error);

@@ -10,9 +10,10 @@ export const domainEndpoints = [
     operation: "addDomain",
     summary: "Add a domain to a deployment.",
     description:
-      "Returns the DNS records that the domain needs. Create them at your DNS provider, then call `/v1/domain/check`. " +
-      "If your account has the domain, moves it to the deployment. Fails with 409 if another account has it. The " +
-      "message of the 409 contains the TXT record that a new owner must create to take over the domain.",
+      "Returns the DNS records that the domain needs. Create them at your DNS provider, then call " +
+      "`/v1/domain/check`. If your account owns the domain already, moves it to the deployment. Fails with 409 if " +
+      "another account owns it. The message of the 409 contains the TXT record that a new owner must create to take " +
+      "over the domain.",
     fields: addDomainFields,
     response: domainSchema,
     run: (controlPlane, principal, request, options) => controlPlane.addDomain(principal, request, options),

@@ -31,8 +31,8 @@ export const logEndpoints = [
     headers: {
       "X-Logs-Partial": "`true` if the search ended early, at its time or size limit. Continue from the cursor.",
       "X-Poll-After":
-        "The seconds, such as `2.4`, to wait before reading the next page. The reason is the read quota of a cloud, or too " +
-        "many requests of the account that wait for an entry.",
+        "Seconds to wait before reading the next page, such as `2.4`. The reason is the read quota of a cloud, or " +
+        "too many requests of your account that wait for an entry.",
     },
   }),
   post("/v1/logs/histogram", {

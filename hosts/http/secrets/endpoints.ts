@@ -10,9 +10,10 @@ export const secretEndpoints = [
     operation: "setSecret",
     summary: "Create a secret, or give it a new value.",
     description:
-      "Stores the value as a new version. If the newest version has the same value, creates none. By default, each " +
-      "deployment that uses the secret without a fixed version, and has an older version, gets a new release without " +
-      "a build. The releases are rolled out one after another. Follow them with `GET /v1/deploy/{deploy_id}`.",
+      "Stores the value as a new version. If the newest version already has this value, creates no version. By " +
+      "default, each deployment that uses the secret without a fixed version, and has an older version, gets a new " +
+      "release without a build. The releases are rolled out one after another. Follow them with `GET " +
+      "/v1/deploy/{deploy_id}`.",
     fields: setSecretFields,
     response: setSecretSchema,
     run: (controlPlane, principal, request, options) => controlPlane.setSecret(principal, request, options),

@@ -59,7 +59,7 @@ const sendParseError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   );
 };
 
-/** A stopping server returns 503 to new requests and lets running requests end. */
+/** Responds with 503 to new requests while the server stops, and lets running requests finish. */
 const stopGracefully = (app: FastifyInstance, listeners: Listeners, controlPlane: ControlPlane): void => {
   let stopping = false;
   app.addHook("onRequest", (request, reply, done) => {
@@ -139,7 +139,7 @@ export const createServer = async ({
   });
   stopGracefully(app, listeners, controlPlane);
   app.addHook("onRequest", ({ raw }, reply, done) => {
-    // HTTP/2 has no such header.
+    // HTTP/2 has no `Connection` header.
     if (isDraining(raw.socket) && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
     if (hstsSeconds > 0 && (raw.socket as Partial<TLSSocket>).encrypted === true)
       reply.header("strict-transport-security", `max-age=${hstsSeconds}`);

@@ -41,7 +41,7 @@ test("each operation has the name of a method of the control plane, which the en
       },
     });
     const { signal } = new AbortController();
-    const visit = {
+    const client = {
       address: "::1",
       base: "",
       isEncrypted: true,
@@ -50,7 +50,7 @@ test("each operation has the name of a method of the control plane, which the en
       console: { supported: true, sign_in: [] },
     };
     const run = (): unknown => {
-      if (endpoint.kind === "json") return endpoint.run(spy, {} as never, {}, { signal, visit });
+      if (endpoint.kind === "json") return endpoint.run(spy, {} as never, {}, { signal, client });
       return endpoint.kind === "redeploy" ? endpoint.start(spy, {} as never, {}) : called.push(endpoint.operation);
     };
     run();

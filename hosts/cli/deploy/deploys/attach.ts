@@ -9,7 +9,7 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["attach k3zq0b9fw2m7c1t8x5ya"],
   notes: [
-    "Prints all records of a deploy that is running or ended within the last hour. 'portside deploys' lists the ids. Ctrl-C",
+    "Prints all records of a deploy that is running or ended within the last hour. 'portside deploys' lists the IDs. Ctrl-C",
     "detaches, and the deploy continues.",
   ],
   run: async (input, io) => {

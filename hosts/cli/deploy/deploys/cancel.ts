@@ -7,7 +7,7 @@ export const command: Command = {
   options: clientOptions,
   positionals: { min: 1, max: 1 },
   examples: ["cancel k3zq0b9fw2m7c1t8x5ya"],
-  notes: ["A deploy whose traffic has moved can no longer be cancelled. 'portside deploys' lists the ids."],
+  notes: ["A deploy whose traffic has moved can no longer be cancelled. 'portside deploys' lists the IDs."],
   run: async (input, io) => {
     const answer = await clientFor(input, io).cancelDeploy({ deploy_id: input.positionals[0] ?? "" });
     return printResult(input, io, answer, answer.detail);

@@ -26,10 +26,10 @@ export const command: Command = {
   examples: ["deploys", "deploys hello -n 5"],
   run: async (input, io) => {
     const [name] = input.positionals;
-    // The platform validates the text.
+    // The platform validates the value.
     const limit = input.text("limit") as number | undefined;
     const { deploys, partial } = await clientFor(input, io).listDeploys({ name, limit });
-    if (partial) warn(io, "The search of the logs ended at its time limit. Older deploys may be missing.");
+    if (partial) warn(io, "The search of the logs reached its time limit. Older deploys may be missing.");
     return printList(input, io, deploys, {
       head: ["DEPLOY", "NAME", "STATUS", "BEGAN", "TOOK", "MESSAGE"],
       row: (one) => [

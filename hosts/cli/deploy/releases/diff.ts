@@ -21,7 +21,7 @@ export const command: Command = {
   notes: ["TO defaults to the newest release, and FROM to the release before TO."],
   run: async (input, io) => {
     const [name = "", from = "", to = ""] = input.positionals;
-    // The platform validates the text.
+    // The platform validates the value.
     const request = { name, from: from as unknown as number, to: to as unknown as number };
     const diff = await clientFor(input, io).compareReleases(request);
     return printResult(input, io, diff, diffLines(diff).join("\n"));

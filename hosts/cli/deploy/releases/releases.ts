@@ -28,7 +28,7 @@ export const command: Command = {
   notes: ["The newest release is first. A rollback can restore any release that has not been pruned."],
   run: async (input, io) => {
     const [name = ""] = input.positionals;
-    // The platform validates the text.
+    // The platform validates the value.
     const limit = input.text("limit") as number | undefined;
     const { releases } = await clientFor(input, io).listReleases({ name, limit });
     return printList(input, io, releases, {

@@ -8,7 +8,7 @@ export const command: Command = {
   options: clientOptions,
   positionals: { min: 1, max: 1 },
   examples: ["restart hello"],
-  notes: ["Redeploys the serving release without a build, and no request fails. The result is a new release."],
+  notes: ["Redeploys the serving release without a build or downtime, as a new release."],
   run: async (input, io) => {
     const [name = ""] = input.positionals;
     const client = clientFor(input, io);

@@ -18,7 +18,7 @@ export const command: Command = {
     const [name = "", release] = input.positionals;
     const client = clientFor(input, io);
     const json = input.flag("json");
-    // The platform validates the text.
+    // The platform validates the value.
     const request = { name, release: release as number | undefined };
     if (input.flag("plan")) {
       return showPlan(io, await client.planRollback(request), json);

@@ -78,7 +78,7 @@ const handOver = async (
   // The new process keeps connections to the API waiting until its server is ready.
   for (const one of api.servers) await next.ask({ kind: "api" }, one);
   api.close();
-  // The TLS port receives further connections until the new process has it. They wait for the new server.
+  // This process still accepts connections on the TLS port until the new process has it. Hold them for the new server.
   api.hold(HOLD_MS);
   await sleep(ARRIVE_MS);
   await server.stop(STOP_MS);

@@ -21,7 +21,7 @@ export interface Sink {
 
 export interface Listener {
   /** Called with the object's size and the number of bytes that the sink already has. */
-  onBegin(total: number | undefined, there: number): void;
+  onBegin(total: number | undefined, offset: number): void;
   onBytes(bytes: number): void;
 }
 
@@ -54,7 +54,7 @@ const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
 /**
- * Returns false if the download must restart without a range: the response contains another range or object, or the
+ * Returns false if the download must restart without a range: the response contains a different range or object, or the
  * range does not exist (416). Other responses, including errors, need no restart.
  */
 const isUsable = (response: Response, sink: Sink): boolean =>

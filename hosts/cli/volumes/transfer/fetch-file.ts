@@ -11,10 +11,10 @@ import type { ProgressBar } from "./progress-bar.ts";
 export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] = () => {}): Listener => {
   let shown = 0;
   return {
-    onBegin: (total, there) => {
-      onBegin(total, there);
-      bar.skip(there - shown);
-      shown = there;
+    onBegin: (total, offset) => {
+      onBegin(total, offset);
+      bar.skip(offset - shown);
+      shown = offset;
     },
     onBytes: (bytes) => {
       shown += bytes;
@@ -42,12 +42,12 @@ export const fetchFile = async (
   if (!force && existsSync(path)) throw new CommandError(`'${path}' already exists. Replace it with --force.`);
   const part = await PartFile.open(path);
   let resumed = part.at;
-  const onBegin: Listener["onBegin"] = (total, there) => {
-    if (there < resumed) {
+  const onBegin: Listener["onBegin"] = (total, offset) => {
+    if (offset < resumed) {
       resumed = 0;
       onChanged();
     }
-    on.onBegin(total, there);
+    on.onBegin(total, offset);
   };
   try {
     const modified = await downloadObject(client, address, part, signal, { ...on, onBegin });

@@ -13,7 +13,7 @@ import { openedSource } from "./folder-files.ts";
 import { formatSize } from "./format.ts";
 import type { SizedSource, Source } from "./source.ts";
 
-export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
+export const needsKnownSize = async (client: Client, signal: AbortSignal): Promise<boolean> => {
   const { volumes } = await client.capabilities({ signal });
   // Earlier versions of the platform do not report this capability, but accept uploads of unknown size.
   return volumes.unsized_uploads?.supported === false;
@@ -24,9 +24,9 @@ const RESERVED = 64 * 1024 ** 2;
 /** Bytes between two checks of the free disk space. */
 const CHECK_INTERVAL = 16 * 1024 ** 2;
 
-export type RoomIn = (folder: string) => Promise<number>;
+export type FreeBytesIn = (folder: string) => Promise<number>;
 
-const roomOnDisk: RoomIn = async (folder) => {
+const freeBytesOnDisk: FreeBytesIn = async (folder) => {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 };
@@ -47,15 +47,15 @@ export interface SpooledSource extends AsyncDisposable {
 export interface SpoolOptions {
   readonly signal: AbortSignal;
   readonly onSpooled: (bytes: number) => void;
-  /** Tests replace `folder` and `roomIn`. */
+  /** Tests replace `folder` and `freeBytesIn`. */
   readonly folder?: string;
-  readonly roomIn?: RoomIn;
+  readonly freeBytesIn?: FreeBytesIn;
 }
 
 /** Reads the source to its end. Throws `CommandError` if reading fails or the disk has too little space. */
 export const spoolSource = async (
   { name, open: opened }: Source,
-  { signal, onSpooled, folder = tmpdir(), roomIn = roomOnDisk }: SpoolOptions,
+  { signal, onSpooled, folder = tmpdir(), freeBytesIn = freeBytesOnDisk }: SpoolOptions,
 ): Promise<SpooledSource> => {
   const handle = await unnamedFile(folder);
   let size = 0;
@@ -69,7 +69,7 @@ export const spoolSource = async (
       const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
       if (size + bytes.length - checkedAt >= CHECK_INTERVAL) {
         checkedAt = size;
-        if ((await roomIn(folder)) < RESERVED + CHECK_INTERVAL) throw full();
+        if ((await freeBytesIn(folder)) < RESERVED + CHECK_INTERVAL) throw full();
       }
       await handle.appendFile(bytes);
       size += bytes.length;

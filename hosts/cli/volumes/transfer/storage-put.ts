@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as plain } from "node:http";
 import { request as encrypted } from "node:https";
 import { text } from "node:stream/consumers";
-import { broken } from "../../../client/storage/storage-error.ts";
+import { brokenConnection } from "../../../client/storage/storage-error.ts";
 
 /** The timeout of a connection without activity. */
 const SILENCE_MS = 300_000;
@@ -49,7 +49,7 @@ export const putToStorage = async (url: string, { headers, body, signal }: Put):
       feed(request, body, over.signal).catch(reject);
     });
   } catch (error) {
-    throw signal.aborted ? error : broken(error);
+    throw signal.aborted ? error : brokenConnection(error);
   } finally {
     over.abort();
     // After an error or an early response, the rest of the body is not needed.

@@ -38,14 +38,14 @@ export const targetsOf = (folder: string, prefix: string, objects: readonly List
 };
 
 /**
- * Returns whether the size and modification time of the file are those of the object. Storage services report the time
- * in seconds. Returns undefined if there is no file.
+ * Returns whether the file has the object's size and modification time, compared in whole seconds. Returns undefined if
+ * there is no file.
  */
 const isDownloaded = ({ object, path }: Target): boolean | undefined => {
-  const present = statSync(path, { throwIfNoEntry: false });
-  if (present === undefined) return undefined;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
   const updated = Math.floor(Date.parse(object.updated) / 1000);
-  return present.isFile() && present.size === object.size && Math.floor(present.mtimeMs / 1000) === updated;
+  return stats.isFile() && stats.size === object.size && Math.floor(stats.mtimeMs / 1000) === updated;
 };
 
 /** Returns the targets to download. Throws if a file with different content exists, unless `force` is set. */

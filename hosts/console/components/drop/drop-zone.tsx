@@ -1,4 +1,4 @@
-/** An area on which the user drops files and folders. */
+/** A drop area for files and folders. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { type DroppedItem, hasFiles, itemsOf } from "./dropped-items.ts";

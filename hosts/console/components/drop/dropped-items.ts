@@ -1,6 +1,6 @@
 /** The files and folders of a drop. */
 
-/** A file or a folder of a drop, and the file if the browser gives it directly. */
+/** A dropped file or folder. `entry` is null if the browser provides only the file. */
 export interface DroppedItem {
   readonly entry: FileSystemEntry | null;
   readonly file: File | null;

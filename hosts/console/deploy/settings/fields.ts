@@ -1,6 +1,6 @@
-/** The values of a deploy's form: from a deployment or the defaults of the schema, and to the fields of a request. */
+/** Converts a deployment or the schema's defaults to the values of a deploy's form, and these values to a request. */
 
-/** The part of JSON Schema from which the page makes a form. */
+/** The subset of JSON Schema that the form supports. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -43,8 +43,8 @@ export const labelOf = (name: string): string => {
 };
 
 /**
- * Returns the description of a field without the sentences about the format of a request, which the form writes itself:
- * those with `null`, with an object, or about omitting the field.
+ * Returns the description of a field. Omits sentences about `null`, objects and omitted fields, because users of the
+ * form do not write the request.
  */
 export const helpOf = ({ description = "" }: Schema): string =>
   description
@@ -52,14 +52,14 @@ export const helpOf = ({ description = "" }: Schema): string =>
     .filter((sentence) => !/`null`|[{}]|^Omit the field|^They replace/.test(sentence))
     .join(" ");
 
-/** Returns whether the schema describes an object with any keys, which the form shows as rows. */
+/** Returns whether the schema describes an object with arbitrary keys, which the form shows as rows. */
 export const isMap = ({ additionalProperties: values }: Schema): boolean => typeof values === "object";
 
 export const typeOf = ({ type }: Schema): string => (typeof type === "string" ? type : (type?.[0] ?? "string"));
 
 const rowsOf = (value: unknown): Rows => Object.entries((value ?? {}) as object);
 
-/** Mounts as in the list of deployments. */
+/** Returns a mount in its long form, as in the list of deployments. */
 const readMount = (value: unknown): unknown => (typeof value === "string" ? { name: value } : value);
 
 const initialValue = (name: string, schema: Schema, value: unknown): unknown => {
@@ -82,7 +82,7 @@ export const valuesOf = (properties: Properties, given: Values, before: Values =
     }),
   );
 
-/** Returns the values of a new object, such as a health check. */
+/** Returns the initial values of a new object, such as a health check. */
 export const defaultsOf = ({ properties = {}, required = [] }: Schema): Values =>
   Object.fromEntries(
     Object.entries(properties)
@@ -116,7 +116,7 @@ export const repeatedKeys = (rows: Rows): readonly string[] => [
   ...new Set(rows.map(([key]) => key).filter((key, at, all) => all.indexOf(key) !== at)),
 ];
 
-/** Returns the problems that a request cannot contain: an object has each key once. */
+/** Returns a problem for each repeated key. The API cannot report these, because an object has each key once. */
 export const repetitions = (values: Values): readonly { readonly field: string; readonly message: string }[] =>
   Object.entries(values).flatMap(([field, value]) =>
     Array.isArray(value)
@@ -135,8 +135,8 @@ const requestValue = (value: unknown): unknown =>
     : withoutEmpty(value);
 
 /**
- * Returns the fields of a request, except the name and the source. Omits empty fields, so that the API uses their
- * default, and an absent schedule. An absent health check or idle mode is `null`, which removes the current one.
+ * Returns the fields of a request, except the name and the source. Omits an absent schedule and empty fields, so that
+ * the API uses the defaults. An absent health check or idle mode is `null`, which removes the current one.
  */
 export const fieldsOf = (values: Values): Values =>
   Object.fromEntries(

@@ -260,14 +260,14 @@ const Row = ({ row: [key, value], words, text, object, change, remove }: RowProp
   );
 };
 
-/** An object with any keys, such as variables or mounts: one row per key. */
+/** An object with arbitrary keys, such as variables or mounts: one row per key. */
 const MapField = ({ name, schema, value, problems, change }: FieldProps) => {
   const id = useId();
   const rows = value as Rows;
   const words = rowWords[name] as RowWords;
   const variants = variantsOf(schema);
   const object = variants.find((one) => typeOf(one) === "object") ?? {};
-  // A mount is always an object, because a string is only its short form.
+  // The form always sends a mount as an object: a string is only a short form.
   const text = name === "env" ? variants.find((one) => typeOf(one) === "string") : undefined;
   return (
     <fieldset class="map" aria-describedby={`${id}-help ${id}-problem`}>

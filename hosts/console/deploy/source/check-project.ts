@@ -10,7 +10,7 @@ type PlanRequest = Parameters<typeof client.plan>[0];
 export const checkProject = async (project: Readonly<Record<string, unknown>>): Promise<void> => {
   const { $schema: _schema, source: _source, name, ...fields } = project;
   try {
-    // A project file without volumes declares none. A request must state them.
+    // A project file may omit volumes if the service mounts none. A request must state them.
     await client.plan({ volumes: {}, ...fields, function_name: String(name) } as unknown as PlanRequest);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -32,7 +32,7 @@ export const sourceOfDrop = (items: readonly DroppedItem[]): ChosenSource => {
   const [first] = entries;
   const file = items[0]?.file;
   if (items.length === 1 && file && first?.isDirectory !== true) return archiveOf(file);
-  if (first === undefined) throw new PackError("The drop has no files. Drop a folder or a tar.gz.");
+  if (first === undefined) throw new PackError("The dropped items contain no files. Drop a folder or a tar.gz.");
   return entries.length === 1
     ? { kind: "folder", name: first.name, tree: treeOfEntries(first as FileSystemDirectoryEntry) }
     : { kind: "folder", name: "", tree: treeOfEntries(entries) };

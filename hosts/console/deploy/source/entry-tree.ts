@@ -9,7 +9,7 @@ export const contentOfFile = (file: File): FileContent => ({
 });
 
 /**
- * Finds an entry by its path. Reads each folder once.
+ * Returns a source whose files are read on demand. Reads each folder once.
  * @param root the source folder, or the entries of the source folder
  */
 export const treeOfEntries = (root: FileSystemDirectoryEntry | readonly FileSystemEntry[]): SourceTree => {

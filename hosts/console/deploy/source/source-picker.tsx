@@ -16,17 +16,17 @@ import {
 import { dropped } from "./dropped.ts";
 
 /** A source that the page has examined. */
-export type Examined = SourceFacts & { readonly source: ChosenSource };
+export type ExaminedSource = SourceFacts & { readonly source: ChosenSource };
 
 interface PickerProps {
-  readonly chosen: Signal<Examined | undefined>;
+  readonly chosen: Signal<ExaminedSource | undefined>;
   /** Called with each source that the user chooses. */
-  readonly choose: (examined: Examined) => void;
-  /** Offers the example, and chooses it if the URL asks for it. */
+  readonly choose: (examined: ExaminedSource) => void;
+  /** Whether to offer the example, or to choose it because the URL says so. */
   readonly example: "offered" | "chosen" | "none";
 }
 
-const describe = ({ source, files }: Examined): string => {
+const describe = ({ source, files }: ExaminedSource): string => {
   if (source.kind === "archive") return source.file.name;
   const name = source.name === "" ? "Dropped files" : source.name;
   return `${name}, ${files} ${files === 1 ? "file" : "files"}`;
@@ -44,7 +44,7 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
     chosen.value = undefined;
     error.value = undefined;
     isReading.value = true;
-    const read = async (): Promise<Examined> => {
+    const read = async (): Promise<ExaminedSource> => {
       const examined = await examine(find());
       if (examined.project !== undefined) await checkProject(examined.project);
       return examined;
@@ -60,7 +60,7 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
     if (found !== undefined) choose(found);
   };
   useEffect(() => {
-    // Preact has no attribute for it.
+    // Preact does not know the attribute.
     folder.current?.setAttribute("webkitdirectory", "");
     const items = dropped.value;
     dropped.value = undefined;
@@ -69,7 +69,7 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
   }, []);
   const takeFiles = (input: HTMLInputElement, find: (files: readonly File[]) => ChosenSource): void => {
     const files = [...(input.files ?? [])];
-    // The same folder can be chosen again, after a change to its files.
+    // Let the user choose the same folder again after a change to its files.
     input.value = "";
     void take(() => find(files));
   };
@@ -117,9 +117,9 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
         />
       </DropZone>
       <p class="help">
-        Files that match <code>.gitignore</code> or <code>.portsideignore</code>, <code>node_modules</code>,{" "}
-        <code>.git</code> and <code>.env</code> files are not deployed. A <code>portside.json</code> in the folder fills
-        in the settings.
+        A deploy omits <code>node_modules</code>, <code>.git</code>, <code>.env</code> files, and files that match{" "}
+        <code>.gitignore</code> or <code>.portsideignore</code>. A <code>portside.json</code> in the folder fills in the
+        settings.
       </p>
     </section>
   );

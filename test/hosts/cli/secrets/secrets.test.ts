@@ -117,7 +117,7 @@ test.each<[string, RunOptions, string]>([
   expect(again.json).toMatchObject({ version: 1 });
 });
 
-const oneLine = "The prompt takes one line. For a value of several lines, run 'portside secret set KEY < FILE'.";
+const oneLine = "The prompt takes one line. For a multi-line value, run 'portside secret set KEY < FILE'.";
 const notUtf8 = "The value is not valid UTF-8. Encode it as base64";
 const latin1 = Buffer.from("p\u00e4ss hunter2\n", "latin1");
 
@@ -156,7 +156,7 @@ test("errors name the problem and not the value", async () => {
   expect(await run(`deploy ${folder.path} --secret TOKEN`)).toMatchObject({ code: 2 });
   expect(await run(`deploy ${folder.path} --secret TOKEN=KEY:new`)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("does not have the form VAR=NAME:VERSION"),
+    stderr: expect.stringContaining("does not have the form VAR=NAME or VAR=NAME:VERSION"),
   });
 });
 

@@ -149,7 +149,7 @@ describe("a spooled source", () => {
       signal,
       onSpooled: () => undefined,
       folder: folder.path,
-      roomIn: async () => rooms.shift() ?? 0,
+      freeBytesIn: async () => rooms.shift() ?? 0,
     });
     await expect(kept).rejects.toThrow(
       /^The disk of '.*' has too little free space after 30 MiB of 'standard input'\. .* Set TMPDIR .* Nothing was uploaded\.$/,

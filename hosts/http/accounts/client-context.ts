@@ -5,7 +5,7 @@ import type { ControlPlane } from "../../../core/control-plane.ts";
 import { isLoopbackHost } from "../../../core/domain/accounts/safe-origin.ts";
 import type { consoleSchema } from "../../../core/domain/wire/responses.ts";
 
-export interface Visit {
+export interface ClientContext {
   /** The network address of the client. Behind a proxy that the server does not trust, the address of the proxy. */
   readonly address: string;
   /** The origin and the path prefix under which a browser reaches the API, without a trailing slash. */
@@ -20,10 +20,10 @@ export interface Visit {
   readonly console: z.output<typeof consoleSchema>;
 }
 
-export interface VisitOptions {
+export interface ClientContextOptions {
   readonly prefix: string;
   readonly origins: ReadonlySet<string>;
-  readonly console: Visit["console"];
+  readonly console: ClientContext["console"];
 }
 
 /** The two secrets of a session. */
@@ -39,12 +39,12 @@ const ENCRYPTED_COOKIE = `__Host-${PLAIN_COOKIE}`;
 const originHost = (origin: string | undefined): readonly string[] =>
   origin !== undefined && URL.canParse(origin) ? [new URL(origin).hostname] : [];
 
-export const visitOf = (
+export const clientContextOf = (
   { protocol, host, hostname, ip, headers }: FastifyRequest,
-  { prefix, origins, console }: VisitOptions,
-): Visit => {
+  { prefix, origins, console }: ClientContextOptions,
+): ClientContext => {
   const [configured] = origins;
-  // Behind a proxy that terminates TLS, the configured origin of the page is the evidence for TLS.
+  // Behind a proxy that terminates TLS, only the page's configured origin shows that the browser uses TLS.
   const isOwnPage = headers.origin !== undefined && origins.has(headers.origin);
   return {
     address: ip,
@@ -73,7 +73,7 @@ export const sessionSecretsOf = (headers: FastifyRequest["headers"]): SessionSec
 };
 
 /** @param value empty to remove the cookie */
-export const sessionCookie = ({ isEncrypted }: Visit, value: string, lifeMs: number): string =>
+export const sessionCookie = ({ isEncrypted }: ClientContext, value: string, lifeMs: number): string =>
   [
     `${isEncrypted ? ENCRYPTED_COOKIE : PLAIN_COOKIE}=${value}`,
     "Path=/",
