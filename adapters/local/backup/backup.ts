@@ -198,7 +198,7 @@ class DataFolderBackup {
     }
   }
 
-  /** Copies the key that fits the copy of the state. After an interrupted rekey, that key may be in another file. */
+  /** Copies the key that matches the copied state. After an interrupted rekey, that key may be in another file. */
   async #copyKey(): Promise<void> {
     const check = keyCheckOf(join(this.#deps.work, COPY));
     if (check === undefined) return;

@@ -260,7 +260,7 @@ export class LocalPlatform implements ServicePlatform {
 
   instances(...[service]: Parameters<Instances>): ReturnType<Instances> {
     const message =
-      "The engine does not list the instances. If it is older than this server, run 'portside upgrade'; otherwise try again.";
+      "The engine did not list the instances. If it is older than this server, run 'portside upgrade'; otherwise try again.";
     if (this.#deps.rows.get(service.name)?.owner !== service.owner) return okAsync([]);
     return ResultAsync.fromPromise(this.#deps.engine.instances(service), (cause) => unavailable(message, 5, cause));
   }

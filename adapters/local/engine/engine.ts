@@ -36,8 +36,8 @@ import { type ReportedInstance, reportInstances } from "./instance-report.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
 /**
- * Maximum number of instances that start concurrently for minimums, and of services that start an instance concurrently
- * when this engine takes over from another one.
+ * The maximum number of concurrent starts for `min_instances`. Also limits how many services start an instance
+ * concurrently when this engine takes over from another one.
  */
 const STARTS_AT_ONCE = 4;
 
@@ -76,7 +76,7 @@ export interface Engine {
   end(candidate: Candidate): Promise<void>;
   /** Resolves when routes and schedules match the state. */
   apply(): Promise<AppliedState>;
-  /** Returns the instances of the account's service, which include those of a running rollout. */
+  /** Returns the service's instances, including those of a running rollout. */
   instances(service: ReleasedService): Promise<readonly InstanceStatus[]>;
   /** Starts a fire of a schedule now. Resolves to false if the service has no schedule. */
   fire(service: ScheduledService, fireId: string): Promise<boolean>;
@@ -109,7 +109,7 @@ export class LocalEngine implements Engine {
   /** By account, the pending stop of a frozen instance, which frees a place in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
-  /** Permits starts for minimums. One permit is left for other accounts, because a start may take a minute. */
+  /** Permits starts for `min_instances`. One account cannot take all permits, because a start may take a minute. */
   readonly #turns = new FairSemaphore(STARTS_AT_ONCE, STARTS_AT_ONCE - 1);
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;

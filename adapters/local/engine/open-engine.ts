@@ -98,7 +98,7 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
    * hands over the lease, the caller must first apply the state.
    */
   takeLease(handover?: Handover): Promise<void>;
-  /** Reverses `takeLease`. From then on, this engine does not check the state. Returns the data for the next holder. */
+  /** Reverses `takeLease`. Afterwards, this engine no longer checks the state. Returns the data for the next holder. */
   releaseLease(): Promise<Handover>;
   /** Ends the instances of a successor that was killed. Does nothing while an earlier engine finishes requests. */
   endOthers(): Promise<void>;

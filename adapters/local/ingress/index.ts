@@ -70,7 +70,7 @@ export interface TlsConfig {
   readonly certificates: Pick<Certificates, "find" | "fallback" | "covers">;
   readonly connections: Pick<ConnectionLimiter, "admit">;
   readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
-  /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
+  /** The seconds for which browsers must use HTTPS for a host; 0 omits the header. */
   readonly hstsSeconds: number;
   /** The host of the API; undefined if the port does not serve the API. */
   readonly api?: ApiHost | undefined;
@@ -470,7 +470,7 @@ export class Ingress {
       },
       request: (req, res) => {
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-        // A connection for the API's host has left this port after its handshake.
+        // `take` has handed over all connections for the API's host, so this connection is for a different host.
         if (isApis(plainHost(req.headers.host ?? ""))) refuse(req, res, MISDIRECTED, this.#config.ids.id());
         else handlers.request(req, res);
       },

@@ -40,7 +40,7 @@ export interface InstanceDeps {
   readonly runDir: string;
   /** Holds the caches of builds, such as virtual environments. */
   readonly cacheDir: string;
-  /** The prefix of the ids of this engine's jobs, up to a dot. */
+  /** The ids of this engine's jobs start with this mark and a dot. */
   readonly mark: string;
   readonly ids: Ids;
   readonly log: (entry: NewLogEntry) => Promise<void> | undefined;

@@ -7,7 +7,7 @@ import { DataFolderError } from "../data-folder/data-folder-error.ts";
 import type { SecretRows } from "../state/secrets.ts";
 import type { PrivateKeyId, SecretCipher } from "./secret-cipher.ts";
 
-/** Linux permits 2 MiB for arguments and environment together, unless the limit of the stack is low. */
+/** Linux permits 2 MiB for arguments and environment together, unless the stack limit is low. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Values by the name of their variable. */

@@ -85,7 +85,7 @@ export class SecretCipher {
     return seal(this.#encryptionKey, associated(id), value);
   }
 
-  /** Returns the value, or undefined if this key has not sealed the bytes for this version. */
+  /** Returns the value, or undefined if this key did not seal the bytes for this version. */
   open(id: SecretId, sealed: Uint8Array): string | undefined {
     return open(this.#encryptionKey, associated(id), sealed);
   }
@@ -95,7 +95,7 @@ export class SecretCipher {
     return seal(this.#privateKeysKey, associatedKey(id), pem);
   }
 
-  /** Returns the private key in PEM, or undefined if this key has not sealed the bytes for this private key. */
+  /** Returns the private key in PEM, or undefined if this key did not seal the bytes for this private key. */
   openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
     return open(this.#privateKeysKey, associatedKey(id), sealed);
   }

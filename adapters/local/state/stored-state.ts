@@ -97,7 +97,9 @@ export class StoredState implements Disposable {
     return rows.map((row) => ({ ...jobOf(row), createdAt: row.createdAt }));
   }
 
-  /** Empty until the server has updated the state of an earlier version, which an upgrade may not have done yet. */
+  /**
+   * Empty until the server has migrated the state of an earlier version. During an upgrade, the engine may start first.
+   */
   hosts(): ServedHosts {
     if (!hasTable(this.#db, "challenges")) return { routes: [], certificates: [], challenges: [] };
     const [domains, certificates] = [new DomainRows(this.#db), new CertificateRows(this.#db)];

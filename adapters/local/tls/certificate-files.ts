@@ -10,7 +10,9 @@ export interface CertificatePaths {
   readonly key: string;
 }
 
-/** How often Portside checks the files. Polling also sees links that are replaced, as Certbot and Kubernetes do. */
+/**
+ * How often Portside checks the files. Polling also detects replaced symbolic links, which Certbot and Kubernetes use.
+ */
 const CHECK_MS = 1000;
 
 const read = (path: string, setting: string): string => {

@@ -39,7 +39,7 @@ export const handshakeSettings = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const satisfies SecureContextOptions;
 
-/** Throws if the chain or the key is invalid, or if the key belongs to another certificate. */
+/** Throws if the chain or the key is invalid, or if the key belongs to a different certificate. */
 export const contextOf = ({ chain, key }: Certificate): SecureContext =>
   createSecureContext({ ...handshakeSettings, cert: chain, key: key() });
 

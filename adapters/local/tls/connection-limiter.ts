@@ -78,7 +78,10 @@ export class ConnectionLimiter {
     };
   }
 
-  /** Returns the client with its present tokens. Forgets the client that has been silent longest if there are too many. */
+  /**
+   * Returns the client with its current tokens. If there are too many clients, forgets the one that connected least
+   * recently.
+   */
   #touch(key: string): Client {
     const now = this.#now();
     const client = this.#clients.get(key) ?? { tokens: this.#max, countedAt: now, handshakes: 0 };

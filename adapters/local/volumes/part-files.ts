@@ -81,7 +81,7 @@ export class PartFiles {
   }
 
   /**
-   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not exist or has another entity tag.
+   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not exist or has a different entity tag.
    * @param id an upload that exists
    */
   async *read(id: string, parts: readonly ListedPart[]): AsyncGenerator<Buffer> {
