@@ -39,7 +39,7 @@ import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
  * The maximum number of concurrent starts for `min_instances`. Also limits how many services start an instance
  * concurrently when this engine takes over from another one.
  */
-const STARTS_AT_ONCE = 4;
+const MAX_CONCURRENT_STARTS = 4;
 
 const idleMessages: Readonly<Record<StopReason, string>> = {
   idle: "Stopping an idle instance",
@@ -52,7 +52,7 @@ interface FrozenInstance extends Sleeper {
 }
 
 /** How often the engine checks the state for changes that it missed, in milliseconds. */
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 const keyOf = ({ createdAt, revision }: Candidate): string => `${createdAt} ${revision}`;
 
@@ -110,10 +110,10 @@ export class LocalEngine implements Engine {
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
   /** Permits starts for `min_instances`. One account cannot take all permits, because a start may take a minute. */
-  readonly #turns = new FairSemaphore(STARTS_AT_ONCE, STARTS_AT_ONCE - 1);
+  readonly #turns = new FairSemaphore(MAX_CONCURRENT_STARTS, MAX_CONCURRENT_STARTS - 1);
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;
-  #looks: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -270,7 +270,7 @@ export class LocalEngine implements Engine {
     const warm = async (name: DeploymentName) => {
       if (!(await this.#warmOne(name))) failed.push(name);
     };
-    const turns = new FairSemaphore(STARTS_AT_ONCE);
+    const turns = new FairSemaphore(MAX_CONCURRENT_STARTS);
     await Promise.all(services.map((name) => turns.take(name, undefined, () => warm(name))));
     if (services.length > 0 && failed.length === services.length)
       throw new Error(`No service could start an instance: ${failed.slice(0, 10).join(", ")}.`);
@@ -309,15 +309,15 @@ export class LocalEngine implements Engine {
 
   /** Stops checking the state. Another engine applies later changes. */
   unwatch(): void {
-    clearInterval(this.#looks);
+    clearInterval(this.#pollTimer);
   }
 
   /** Checks the state once a second until `unwatch` or `close`. Applies new changes, and retries after a failure. */
   watch(): void {
-    this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#pollTimer = setInterval(() => void this.#checkState(), POLL_MS).unref();
   }
 
-  async #look(): Promise<void> {
+  async #checkState(): Promise<void> {
     try {
       if (this.#deps.state.hasChanged() || this.#hasFailed) await this.apply();
     } catch (cause) {

@@ -133,8 +133,8 @@ export class Instance {
   }
 
   /** @param open whether any program accepts connections on the instance's port */
-  look(open: boolean): Promise<ListenState> {
-    return this.#running.look(this.port, open);
+  listenState(open: boolean): Promise<ListenState> {
+    return this.#running.listenState(this.port, open);
   }
 
   /** Pauses the instance, which keeps its memory and is metered without CPU. Rejects if it cannot be paused. */

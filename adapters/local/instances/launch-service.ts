@@ -151,7 +151,7 @@ const launchImage = (launch: Launch, image: string): Running => {
   );
 };
 
-export interface LaunchPlace {
+export interface LaunchResources {
   /** The id of the instance. */
   readonly id: string;
   /** A free port of this machine; unused if the runner gives services separate networks. */
@@ -166,7 +166,7 @@ export interface LaunchPlace {
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
-  { id, hostPort, mounts, secrets, busySocket }: LaunchPlace,
+  { id, hostPort, mounts, secrets, busySocket }: LaunchResources,
 ): Instance => {
   const { template, image, revision } = spec;
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;

@@ -51,14 +51,14 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, undefined, signal);
   }
 
-  after(...[scope, place, query, options]: Parameters<LogStore["after"]>): ReturnType<LogStore["after"]> {
-    return this.#read(scope, query, place, options?.signal);
+  after(...[scope, position, query, options]: Parameters<LogStore["after"]>): ReturnType<LogStore["after"]> {
+    return this.#read(scope, query, position, options?.signal);
   }
 
   before(
-    ...[scope, place, query, options]: Parameters<NonNullable<LogStore["before"]>>
+    ...[scope, position, query, options]: Parameters<NonNullable<LogStore["before"]>>
   ): ReturnType<NonNullable<LogStore["before"]>> {
-    return this.#read(scope, query, place, options?.signal, true);
+    return this.#read(scope, query, position, options?.signal, true);
   }
 
   count(
@@ -109,7 +109,7 @@ export class LocalLogs implements LogStore {
   #read(
     scope: LogScope,
     query: LogQuery,
-    place: LogPosition | undefined,
+    position: LogPosition | undefined,
     signal: AbortSignal | undefined,
     backwards = false,
   ): ReturnType<LogStore["newest"]> {
@@ -117,7 +117,7 @@ export class LocalLogs implements LogStore {
       path: this.pathOf(scope.owner),
       scope,
       query,
-      ...(place === undefined ? {} : { place, backwards }),
+      ...(position === undefined ? {} : { position, backwards }),
     };
     return this.#readFile<LogFindings>(scope.owner, { entries: [], partial: false }, signal, (id) =>
       this.#find(search, id, signal),
@@ -152,13 +152,13 @@ export class LocalLogs implements LogStore {
    * Reads a page without a filter in this thread, because one index seek is faster than a message to another thread.
    */
   async #find(search: LogSearch, id: string, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
-    const { path, scope, query, place, backwards } = search;
+    const { path, scope, query, position, backwards } = search;
     if (!isEverything(query.filter)) return this.#searches.run(search, signal);
     const { limit, until } = query;
     return unlessDamaged(() => {
       const pages = this.#pages(path, id);
-      if (place === undefined) return pages.newest(scope, limit, until);
-      return backwards ? pages.before(scope, place, limit, until) : pages.after(scope, place, limit, until);
+      if (position === undefined) return pages.newest(scope, limit, until);
+      return backwards ? pages.before(scope, position, limit, until) : pages.after(scope, position, limit, until);
     });
   }
 

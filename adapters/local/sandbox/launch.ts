@@ -213,7 +213,7 @@ class Launched implements Running {
     return this.#network?.address;
   }
 
-  async look(port: number, open: boolean): Promise<ListenState> {
+  async listenState(port: number, open: boolean): Promise<ListenState> {
     if (this.#launch.network !== undefined) return this.#lookInside();
     return listenStateOf(this.processes(), port, open);
   }

@@ -49,7 +49,7 @@ export class StoredState implements Disposable {
   readonly #serving: StatementSync;
   readonly #dataVersion: StatementSync;
   readonly #settings: SettingRows;
-  readonly volumes: Pick<VolumeRows, "lives" | "ownerOf">;
+  readonly volumes: Pick<VolumeRows, "isLive" | "ownerOf">;
   readonly secrets: Pick<SecretRows, "sealed">;
   readonly users: Pick<AccountUserRows, "uidOf">;
   /** The services of the last read, so that only changed rows are parsed. */

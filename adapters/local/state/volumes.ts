@@ -29,7 +29,7 @@ export class VolumeRows {
     this.#db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
 
-  lives(id: string): boolean {
+  isLive(id: string): boolean {
     return this.#living.get(id) !== undefined;
   }
 

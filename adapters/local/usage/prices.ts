@@ -31,7 +31,7 @@ export type PriceList = z.output<typeof listSchema>;
  * Programs cannot read the pricing page, so the prices are from several copies of it. On the date below, all copies
  * showed the same prices.
  */
-export const shippedPrices: PriceList = {
+export const builtInPrices: PriceList = {
   currency: "USD",
   source: "https://cloud.google.com/run/pricing",
   date: "2026-11-21",
@@ -63,7 +63,7 @@ const readList = (path: string): PriceList => {
  * the file is invalid.
  */
 export const loadPrices = (path: string | undefined): Prices =>
-  pricesOf(path === undefined ? shippedPrices : readList(path));
+  pricesOf(path === undefined ? builtInPrices : readList(path));
 
 /**
  * Returns the prices for the plan of a deploy, or undefined if the operator has set no list: the built-in list contains
