@@ -41,7 +41,7 @@ export interface PlatformDeps {
   /** Returns the public URL of a service. @param port the service's own port */
   readonly urlOf: (name: DeploymentName, port: number) => string;
   readonly images: ImageStore;
-  /** The number of releases of a deployment whose images are kept. */
+  /** The number of releases per deployment for which the sweep keeps the images. */
   readonly releasesKept: number;
   /** The secret key for the digests of environment variables. */
   readonly digestKey: string;

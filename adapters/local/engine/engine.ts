@@ -193,7 +193,7 @@ export class LocalEngine implements Engine {
     return this.#deps.timers.request(service, fireId);
   }
 
-  /** Calls run one after another, so that each one starts from the result of the previous one. */
+  /** Serializes calls, so each one starts from the result of the previous one. */
   apply(): Promise<AppliedState> {
     const work = this.#applied.then(() => this.#apply());
     // The next call or check retries after a failure.
@@ -279,7 +279,7 @@ export class LocalEngine implements Engine {
 
   async #warmOne(name: DeploymentName): Promise<boolean> {
     const admission = await this.#deps.ingress.route(name)?.admit(undefined, new AbortController().signal);
-    // A service that was removed meanwhile needs no instance.
+    // A service that was removed in the meantime needs no instance.
     if (admission === undefined || !("slot" in admission)) return admission?.kind !== "did_not_start";
     admission.slot.release();
     return true;

@@ -478,7 +478,7 @@ export class Ingress {
         stream.on("error", () => undefined);
         const authority = String(received[constants.HTTP2_HEADER_AUTHORITY] ?? "");
         const route = this.#routeOf(authority);
-        // Browsers use a connection for every host in its certificate, and open another one after a 421.
+        // Browsers reuse a connection for every host in its certificate, and open a new one after a 421.
         const isMisdirected =
           !isCovered(plainHost(authority), connection as TLSSocket) ||
           isApis(plainHost(authority)) ||

@@ -311,7 +311,9 @@ export class Pool {
     pooled.thawing = undefined;
   }
 
-  /** Freezes the instance, or stops it if the freeze fails. A request that arrives meanwhile waits for the thaw. */
+  /**
+   * Freezes the instance, or stops it if the freeze fails. A request that arrives during the freeze waits for the thaw.
+   */
   async #freeze(pooled: PooledInstance): Promise<void> {
     pooled.frozen = true;
     // The service closes connections whose keep-alive time ends during the pause, possibly just after a request.

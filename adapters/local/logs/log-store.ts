@@ -135,7 +135,8 @@ export class LocalLogs implements LogStore {
     const read = async (): Promise<T> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
-      // Get the id before the read. If another file replaces the damaged file meanwhile, `repair` then changes nothing.
+      // Get the id before the read. If another file replaces the damaged file in the meantime, `repair` changes
+      // nothing.
       for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
         signal?.throwIfAborted();
         const found = await find(id);

@@ -58,8 +58,8 @@ export const timerChanges = (
 const MAX_SLEEP_MS = 15_000;
 
 /**
- * If the clock goes back by more than this, the timer computes its next fire again. Time synchronization makes smaller
- * changes.
+ * If the clock is set back by more than this, the timer computes its next fire again. Time synchronization makes
+ * smaller changes.
  */
 const SET_BACK_MS = 60_000;
 

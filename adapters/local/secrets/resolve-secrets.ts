@@ -36,8 +36,8 @@ export class SecretResolver {
   }
 
   /**
-   * Returns the values of the versions that the template pins, or a failure if the key cannot be read, or a version
-   * does not exist or was damaged.
+   * Returns the values of the versions that the template pins. Fails if the key cannot be read, or if a version is
+   * missing or damaged.
    */
   resolve({ owner, secrets }: Pick<ServiceTemplate, "owner" | "secrets">): Result<SecretValues, DeployFailure> {
     if (secrets === undefined) return ok({});

@@ -1,8 +1,7 @@
 /**
- * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. The account, the name and the
- * version of a secret are authenticated, and so is the owner of a private key. Therefore, one ciphertext cannot replace
- * another. Each purpose has its own
- * key, derived with HKDF.
+ * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. Authenticates the account, name
+ * and version of a secret, and the owner of a private key, so one ciphertext cannot replace another. Each purpose has
+ * its own key, derived with HKDF.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -134,7 +134,7 @@ export class CertificateRows {
     return selectAll<ServedCertificate>(this.#db, issued).map((row) => ({ ...row }));
   }
 
-  /** Returns the row of a host. Returns an empty row if the host has none. */
+  /** Returns the row of a host, or an empty row if the host has none. */
   of(host: DomainName): CertificateRow {
     const row = selectFirst<CertificateRow>(this.#db, `SELECT ${SELECTED} FROM certificates WHERE host = ?`, host);
     return row === undefined ? emptyRow(host) : { ...row };

@@ -54,7 +54,7 @@ export class CertificateFiles implements Disposable {
   readonly #logger: Logger;
   readonly #timer: NodeJS.Timeout;
   #current: Certificate;
-  /** The fingerprints of the files, from before the last read, so that no change during the read is lost. */
+  /** The fingerprints of the files before the last read, so that no change during the read is lost. */
   #version: string;
 
   /** @throws an `Error` that names the file if the pair cannot be used */

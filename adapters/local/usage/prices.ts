@@ -66,8 +66,8 @@ export const loadPrices = (path: string | undefined): Prices =>
   pricesOf(path === undefined ? builtInPrices : readList(path));
 
 /**
- * Returns the prices for the plan of a deploy, or undefined if the operator has set no list: the built-in list contains
- * the prices of another platform.
+ * Returns the operator's prices, for the plan of a deploy. Returns undefined if the operator has set no list, because
+ * the built-in list contains the prices of a different platform.
  */
 export const instancePricesOf = (path: string | undefined): InstancePrices | undefined => {
   if (path === undefined) return undefined;
