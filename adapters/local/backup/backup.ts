@@ -75,8 +75,8 @@ const contentOf = (path: string) => {
 };
 
 /**
- * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has neither
- * secrets nor private keys, and an empty string if it has some but no check value.
+ * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has no secrets
+ * and no private keys, and an empty string if it has such values but no check value.
  */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);

@@ -57,7 +57,7 @@ const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 
 const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
 
-/** The columns of a host after a success. */
+/** The column values of a host after a successful order. */
 const noFailures = { failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null } as const;
 
 interface StoredPlan {

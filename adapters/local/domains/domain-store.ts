@@ -15,7 +15,7 @@ import { DomainRows } from "../state/domains.ts";
 export interface DomainStoreDeps {
   readonly db: StateDatabase;
   readonly engine: Pick<Engine, "apply">;
-  /** The key of the proofs. A new key invalidates all proofs. */
+  /** The key for proofs of ownership. A new key invalidates all proofs. */
   readonly proofKey: string;
   readonly ids: Ids;
 }

@@ -140,8 +140,8 @@ const exchange = (
     });
     stream.on("trailers", (trailers) => client.trailers(trailers));
     stream.on("end", () => {
-      // Node.js also emits `end` for a stream that was reset or lost its session, sometimes without an error code. Such
-      // a stream is destroyed.
+      // Node.js also emits `end` for a stream that was reset or lost its session, sometimes without an error code.
+      // Such a stream has `destroyed` set.
       if (over || stream.destroyed) return;
       over = true;
       client.sink.end();

@@ -38,7 +38,7 @@ export interface IngressConfig extends ProxyDeps {
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0; undefined for any free port. */
   readonly previousSharedPort: number | undefined;
-  /** Returns the service of an account's own domain, or undefined if the host is no such domain. */
+  /** Returns the service of a custom domain, or undefined if the host is not a custom domain. */
   readonly serviceOfDomain: (host: string) => string | undefined;
   /** HTTPS; undefined if Portside does not terminate TLS. */
   readonly tls?: TlsConfig | undefined;
@@ -76,7 +76,7 @@ export interface TlsConfig {
   readonly api?: ApiHost | undefined;
 }
 
-/** A host whose connections another server serves. */
+/** A host whose connections a different server serves. */
 export interface ApiHost {
   readonly host: string;
   /** Receives each connection for the host after the handshake. */
@@ -416,7 +416,7 @@ export class Ingress {
     if (servicePort?.route === undefined) return;
     this.#services.delete(service);
     const { route } = servicePort;
-    // A port that is not adopted yet may become the port of a new service with the same name.
+    // A port that has not been adopted yet may become the port of a new service with the same name.
     const isInherited = servicePort.listener.servers.length === 0;
     const keeps = (this.#config.sparePorts > 0 || isInherited) && !this.#closing;
     const closeOthers = keeps ? servicePort.listener.release() : () => servicePort.listener.close();

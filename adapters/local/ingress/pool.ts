@@ -59,7 +59,7 @@ export type Refusal =
   | { readonly kind: "full" }
   | { readonly kind: "waited_too_long" }
   | { readonly kind: "did_not_start"; readonly failure: DeployFailure }
-  /** Another revision has taken over. The caller must try its pool. */
+  /** Another revision has taken over. The caller must try that revision's pool. */
   | { readonly kind: "retired" }
   | { readonly kind: "client_gone" };
 
@@ -316,7 +316,8 @@ export class Pool {
    */
   async #freeze(pooled: PooledInstance): Promise<void> {
     pooled.frozen = true;
-    // The service closes connections whose keep-alive time ends during the pause, possibly just after a request.
+    // The service closes connections whose keep-alive time ends during the pause, possibly just after it receives a
+    // request.
     pooled.closeConnections();
     try {
       await pooled.instance.freeze();

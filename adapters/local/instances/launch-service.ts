@@ -113,8 +113,8 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
-      // Mount the build output last. Otherwise the sandbox would create mount points for programs inside it, and
-      // symbolic links in the build output could redirect these mounts.
+      // Mount the build output last. Otherwise the sandbox would create mount points for programs inside it, where
+      // symbolic links could redirect the mounts.
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },

@@ -36,7 +36,7 @@ export interface StartOptions {
 const EAGER_TRY_MS = 4;
 const EAGER_FOR_MS = 500;
 const PATIENT_TRY_MS = 50;
-/** The interval of the health checks of a start. The interval of the service applies later. */
+/** The interval between health checks during a start. Afterwards, the service's own interval applies. */
 const HEALTH_TRY_MS = 250;
 const POLL_MS = 500;
 

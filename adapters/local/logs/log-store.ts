@@ -71,9 +71,7 @@ export class LocalLogs implements LogStore {
     );
   }
 
-  /**
-   * If the call fails, waits for the signal: an earlier version of the engine lacks the call, or the engine has ended.
-   */
+  /** If the call fails, waits for the signal, because the engine has ended or is too old for the call. */
   async nextEntry(...[scope, { signal }]: Parameters<NonNullable<LogStore["nextEntry"]>>): Promise<void> {
     try {
       await this.writer.nextEntry(scope, signal);

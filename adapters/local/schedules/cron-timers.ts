@@ -95,8 +95,8 @@ export class CronTimers {
 
   /**
    * Starts the timers. Before this call, and after `stop`, another engine fires the schedules.
-   * @param since when the other engine stopped its timers. Fires that have been due since then start now, unless they
-   * are too late. This applies only to schedules that `apply` has received before this call.
+   * @param since when the other engine stopped its timers. Fires that became due since then start now, unless they are
+   * too late. This applies only to schedules that `apply` has received before this call.
    */
   start(lastFires: LastFires, since: Instant = this.#deps.clock.now()): void {
     this.#run = { lastFires, stop: new AbortController() };
@@ -212,7 +212,7 @@ export class CronTimers {
     this.#continue(job, { scheduled, attempts: 0, at: scheduled });
   }
 
-  /** Does not wait for the fire, because a fire may take longer than the time until the next fire of the schedule. */
+  /** Does not wait for the fire, because the fire may still run when the schedule's next fire is due. */
   #continue(job: StoredJob, fire: PendingFire): void {
     const attempts = fire.fireId === undefined ? this.#attempts(job, fire) : this.#counted(job, fire);
     this.#fires.add(attempts, "a fire stopped because of an error");

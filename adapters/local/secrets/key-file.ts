@@ -1,6 +1,6 @@
 /**
- * The secrets key, in a separate file, so that a copy of the state alone reveals no value. The state stores a check of
- * the key, to detect a wrong key at startup.
+ * The secrets key, in a separate file, so that a copy of the state alone reveals no value. The state stores a check
+ * value of the key, to detect a wrong key at startup.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -25,10 +25,10 @@ import { SettingRows } from "../state/settings.ts";
 import { selectFirst } from "../state/sql.ts";
 import { KEY_BYTES, SecretCipher } from "./secret-cipher.ts";
 
-/** The setting that stores the check of the key. */
+/** The setting that stores the check value of the key. */
 export const KEY_CHECK = "secrets_key_check";
 
-/** The new key during a rekey. The rekey renames it when the state contains the values under the new key. */
+/** The new key during a rekey. The rekey renames it once the state contains the re-encrypted values. */
 const pendingOf = (path: string): string => `${path}.new`;
 
 /** A copy of the key file. A rekey first renames it over the key file, to test whether the file can be replaced. */
@@ -109,7 +109,7 @@ const renamePending = (path: string): void => {
   syncFolder(dirname(path));
 };
 
-/** Completes a rekey that ended between its commit and its rename. */
+/** Completes a rekey that was interrupted between its commit and its rename. */
 const completeRekey = (
   path: string,
   check: string | undefined,

@@ -22,7 +22,7 @@ export interface SecretResolverDeps {
   readonly rows: Pick<SecretRows, "sealed">;
   /** Returns the setting `KEY_CHECK`. */
   readonly check: () => string | undefined;
-  /** Reads the key with the check. Throws a `DataFolderError` if the key is missing or wrong. */
+  /** Reads the key that matches the check. Throws a `DataFolderError` if the key is missing or wrong. */
   readonly load: (check: string | undefined) => SecretCipher;
   readonly logger: Logger;
 }
@@ -58,7 +58,7 @@ export class SecretResolver {
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
   }
 
-  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or a different key. */
+  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or wrong. */
   openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
     return this.#currentCipher()?.openPrivateKey(id, sealed);
   }

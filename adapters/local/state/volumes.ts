@@ -9,7 +9,7 @@ import { insert, selectAll, selectFirst } from "./sql.ts";
 
 /** The properties of a volume in the state and in its record. */
 export interface VolumeRecord extends StoredVolume {
-  /** The time when the volume was moved to the trash, or null. */
+  /** The time at which the volume was moved to the trash, or null. */
   readonly deletedAt: Timestamp | null;
 }
 

@@ -11,8 +11,8 @@ const MAX_CLIENTS = 10_000;
 const REPORT_MS = 60_000;
 
 /**
- * Returns the client of an address. The addresses of an IPv6 network with 64 bits count as one client, because a client
- * usually owns a whole network: https://www.rfc-editor.org/rfc/rfc6177
+ * Returns the client of an address. The addresses of an IPv6 /64 network count as one client, because a client usually
+ * owns a whole network: https://www.rfc-editor.org/rfc/rfc6177
  */
 export const clientOf = (address: string): string => {
   if (!address.includes(":")) return address;
