@@ -101,7 +101,7 @@ export const localCapabilities = (
   busy_leases: offered("through the socket in PORTSIDE_BUSY_SOCKET"),
   concurrency_cap: offered(),
   request_timeout: offered(),
-  session_affinity: offered("by cookie; another instance serves if the instance is full or has ended"),
+  session_affinity: offered("by cookie; another instance serves the request if that instance is full or has stopped"),
   http2: offered(),
   memory_limit: memoryLimit(chosen),
   cpu_limit: cpuLimit(chosen),

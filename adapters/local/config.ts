@@ -54,7 +54,7 @@ export const localConfigSchema = z
       .min(1)
       .optional()
       .describe(
-        "Address to listen on for --tls-port and --http-port, such as 0.0.0.0, while --host keeps the ports without TLS on the loopback addresses (default: the address of --host)",
+        "Address to listen on for --tls-port and --http-port, such as 0.0.0.0, if the ports without TLS must stay on the loopback addresses (default: the address of --host)",
       ),
     tlsCert: z
       .string()
@@ -76,7 +76,7 @@ export const localConfigSchema = z
       .min(0)
       .default(0)
       .describe(
-        "Seconds for which browsers must use HTTPS for a host that they have visited (HSTS); 0 sends no HSTS header",
+        "Seconds for which browsers must use HTTPS for a host that they have visited (HSTS); 0 omits the header",
       ),
     ...domainSettings,
     runner: z
@@ -116,7 +116,7 @@ export const localConfigSchema = z
       .describe(
         "What happens to idle instances of services that do not declare `idle`: `freeze` pauses them until the next request, `stop` stops them",
       ),
-    idleSeconds: seconds(300, "Idle time after which an instance is frozen, or stops"),
+    idleSeconds: seconds(300, "Idle time after which an instance is frozen or stopped"),
     stopAfterSeconds: seconds(1800, "Idle time after which a frozen instance stops"),
     frozenMemory: z
       .int()

@@ -153,7 +153,7 @@ const publicPort = async (what: string, setting: string, host: string, port: num
   }
 };
 
-/** How long before the end of a certificate the check warns, in milliseconds. */
+/** How long before a certificate expires the check warns, in milliseconds. */
 const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 const RENEW = "Renew the certificate, and replace the files of --tls-cert and --tls-key; the server reloads them";
@@ -170,7 +170,7 @@ const operatorCertificate = (examined: Examined, cert: string, key: string): Fin
     const domain = examined.domain === undefined ? undefined : readDomain(examined.domain);
     if (domain === undefined || domain.proxy !== undefined || hasApiCertificate(examined, domain, certificate))
       return pass(what, message);
-    const problem = `it does not contain ${domain.name}, so the TLS port does not serve the API and the console`;
+    const problem = `does not contain ${domain.name}, so the TLS port does not serve the API and the console`;
     return warn(what, problem, `Add ${domain.name} to the names of the certificate`);
   } catch (error) {
     return fail(what, (error as Error).message);

@@ -12,7 +12,7 @@ import { createAuthoritativeDns } from "../shared/domains/authoritative-dns.ts";
 import { registeredDomain } from "../shared/domains/public-suffixes.ts";
 import { compileRe2 } from "../shared/logs/re2.ts";
 import { noBilling } from "../shared/usage/none.ts";
-import { keptSigningKey } from "./accounts/identity.ts";
+import { storedSigningKey } from "./accounts/identity.ts";
 import { SessionsFile } from "./accounts/sessions-file.ts";
 import { ImageStore } from "./builds/image-store.ts";
 import { createLocalBuilder } from "./builds/index.ts";
@@ -248,7 +248,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const identity = createIdentity({
     records: keys,
     sessionRecords: sessions,
-    loadSigningKey: keptSigningKey(settings),
+    loadSigningKey: storedSigningKey(settings),
     issuers,
     clock,
     ids,

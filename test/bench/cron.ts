@@ -47,10 +47,10 @@ export const cronLateness: Bench = {
         clock,
         logger,
         log: quiet,
-        left: quiet,
+        onPending: quiet,
         urlOf: () => url,
         drainMillis: 0,
-        noted: (service, fire) => timers.note(service, fire),
+        onAttempt: (service, fire) => timers.note(service, fire),
       });
       timers.start(new LastFires(file));
       timers.apply(

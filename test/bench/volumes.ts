@@ -35,7 +35,7 @@ export const volumePage: Bench = {
   goals: [{ at: "most", bound: 50 }],
   prepare: async ({ small }) => {
     const root = mkdtempSync(join(tmpdir(), "portside-bench-volumes-"));
-    const volumes = { lives: () => true, ownerOf: () => undefined };
+    const volumes = { isLive: () => true, ownerOf: () => undefined };
     const logger = silentLogger;
     const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds, logger });
     await objects.open();

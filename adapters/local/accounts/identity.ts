@@ -14,7 +14,7 @@ import { SessionsFile } from "./sessions-file.ts";
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Returns a function that loads the key for signing tokens. If the state contains no key, the function creates one. */
-export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
+export const storedSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
   JSON.parse(await settings.getOrCreate("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 
 export interface FolderIdentity {
@@ -44,7 +44,7 @@ export const createLocalIdentity = (
   const identity = createIdentity({
     records: keys,
     sessionRecords: sessions,
-    loadSigningKey: keptSigningKey(new SettingRows(db)),
+    loadSigningKey: storedSigningKey(new SettingRows(db)),
     issuers,
     clock: createSystemClock(),
     ids: randomIds,

@@ -63,7 +63,7 @@ export class SessionsFile implements SessionRecords {
       dataDir: this.#dataDir,
       name: SESSIONS_FILE,
       schema,
-      whenReplaced: "set aside the damaged file of the console's sessions; all users must sign in again",
+      whenReplaced: "set aside the console's damaged session file; all users must sign in again",
       logger: this.#logger,
     });
     return this.#file.use(work);

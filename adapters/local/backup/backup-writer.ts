@@ -35,7 +35,7 @@ export class BackupWriter implements AsyncDisposable {
   readonly #hash = createHash("sha256");
   readonly #onProgress: (bytes: number) => unknown;
   #failure: unknown;
-  /** Resolves the promise of a write that waits until the compressor accepts more bytes. */
+  /** Resumes a write that waits for the compressor to accept more bytes. */
   #resume: () => void = () => undefined;
   #entries = 0;
   /** The number of bytes that the caller must still write to complete the content of the last entry. */

@@ -75,8 +75,8 @@ const contentOf = (path: string) => {
 };
 
 /**
- * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has neither
- * secrets nor private keys, and an empty string if it has some but no check value.
+ * Returns the check value of the secrets key from a copy of the state. Returns undefined if the state has no secrets
+ * and no private keys, and an empty string if it has such values but no check value.
  */
 const keyCheckOf = (path: string): string | undefined => {
   using db = openImmutable(path);
@@ -198,7 +198,7 @@ class DataFolderBackup {
     }
   }
 
-  /** Copies the key that fits the copy of the state. After an interrupted rekey, that key may be in another file. */
+  /** Copies the key that matches the copied state. After an interrupted rekey, that key may be in another file. */
   async #copyKey(): Promise<void> {
     const check = keyCheckOf(join(this.#deps.work, COPY));
     if (check === undefined) return;

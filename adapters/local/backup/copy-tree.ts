@@ -31,7 +31,7 @@ const isUnreadable = (error: unknown): boolean => ["EACCES", "EPERM", "EIO"].inc
 
 /**
  * Returns the names in the folder. Some file systems may omit a file from a listing while a rename replaces the file.
- * Therefore lists the folder again if it has changed in the meantime, and returns the names from all listings.
+ * If the folder has changed in the meantime, lists it again and returns the names from all listings.
  */
 const namesIn = async (folder: Folder): Promise<string[]> => {
   const names = new Set<string>();

@@ -100,7 +100,7 @@ class Restore {
   }
 
   /**
-   * Locks an existing data folder. Throws if a server uses the folder, or if the restore must not or cannot replace it.
+   * Locks an existing data folder. Throws if a server uses the folder, or if the restore cannot or must not replace it.
    */
   #claimTarget(): Lock | undefined {
     const [target, named] = [this.#target, this.#named];

@@ -99,7 +99,7 @@ const aboutFiles = /^(-[a-z]|--(requirement|constraint|editable|find-links)|\.)|
  * Returns true if requirements.txt refers to files of the source through an option, a path, or the name of an archive.
  * https://pip.pypa.io/en/stable/reference/requirements-file-format/
  */
-export const namesFiles = (requirements: string): boolean =>
+export const refersToSourceFiles = (requirements: string): boolean =>
   requirements.split("\n").some((line) => aboutFiles.test(line.replace(/(^|\s)#.*/, "").trim()));
 
 /** Returns true if pip would install nothing. */
@@ -113,7 +113,7 @@ const installsNothing = ({ file, project, requirements }: PythonInstall): boolea
 const inputsOf = (context: BuildContext, install: PythonInstall): string => {
   if (install.file !== "requirements.txt") return JSON.stringify([install, install.project ? context.app : ""]);
   const text = readText(join(context.app, install.file));
-  return JSON.stringify([text, namesFiles(text) ? context.app : ""]);
+  return JSON.stringify([text, refersToSourceFiles(text) ? context.app : ""]);
 };
 
 /** Returns the folder with the environment; undefined if the source has no dependencies. */

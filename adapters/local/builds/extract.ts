@@ -108,7 +108,7 @@ const unpackInProcess = (source: Source, folder: string): Unpacking => {
   return {
     problem: Promise.race([walkAll(source, walk), stopped.promise]),
     stop: async () => {
-      stop(new Error("The unpacking was stopped."));
+      stop(new Error("Unpacking was stopped."));
       walk.close();
     },
   };

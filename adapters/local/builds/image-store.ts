@@ -189,7 +189,7 @@ export class ImageStore {
    * more than `MAX_UNUSED_MS` ago. When the server starts, also removes unfinished images.
    * @param used the references of the images that services and their kept releases use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
-   * @param pruned the references of the images of older releases, which are not kept for later builds
+   * @param pruned the references of older releases' images, which the sweep does not keep for later builds
    * @returns the host folders that the remaining images need
    */
   async sweep(

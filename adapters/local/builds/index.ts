@@ -39,7 +39,7 @@ export interface BuilderConfig {
   readonly network: Readonly<Record<string, string>>;
   /** Contains one folder per account, which the account's builds share. */
   readonly cacheDir: string;
-  /** The prefix of the ids of this server's builds, up to a dot. */
+  /** The ids of this server's builds start with this mark and a dot. */
   readonly mark: string;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -96,9 +96,7 @@ const platformFailureOf = (error: unknown): DeployFailure => {
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
-/**
- * Limits the share of this process's time that the output of a build takes, and yields to the event loop between lines.
- */
+/** Limits the share of this process's time that a build's output takes, and yields to the event loop between lines. */
 const pacePrint = (say: EmitProgress<string>): EmitProgress<string> => {
   const allowance = new Allowance();
   const rest = async (taken: Promise<void>): Promise<void> => {

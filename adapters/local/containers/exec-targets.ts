@@ -92,9 +92,8 @@ const FILTER = USERS + 1;
 const ARGUMENTS = FILTER + 1;
 
 /**
- * Root joins the control groups and namespaces of the process. Root has a minimal environment meanwhile, because the
- * service's variables could make root load the service's libraries. bubblewrap then drops every right that the process
- * lacks.
+ * Root joins the control groups and namespaces of the process with a minimal environment, because the service's
+ * variables could make root load the service's libraries. bubblewrap then drops every right that the process lacks.
  * https://man7.org/linux/man-pages/man1/nsenter.1.html
  */
 const sandboxTarget = (pid: number, env: Readonly<Record<string, string>>): ExecTarget => {

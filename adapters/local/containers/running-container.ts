@@ -13,7 +13,7 @@ import type { Exit, OnOutput, ResourceUse, Running } from "../sandbox/runner.ts"
 import { ContainerLog } from "./container-log.ts";
 import { type ContainerJob, createOptions } from "./create-options.ts";
 import type { ContainerEngine } from "./engine.ts";
-import { refusedStart } from "./refused-start.ts";
+import { startFailureOf } from "./start-failure.ts";
 import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
 
 /** A container's settings, and a function to call after the container has been removed. */
@@ -72,7 +72,7 @@ export class RunningContainer implements Running {
     return this.#pid === 0 ? [] : [this.#pid];
   }
 
-  async look(port: number, open: boolean): Promise<ListenState> {
+  async listenState(port: number, open: boolean): Promise<ListenState> {
     if (this.#pid === 0) return { kind: "nothing" };
     const inside = this.#inside ?? port;
     if (this.#engine.sharesKernel) return judgeListeners(await listenersIn(this.#pid), inside, true);
@@ -142,7 +142,7 @@ export class RunningContainer implements Running {
       prepared = await prepare();
       return await this.#run(prepared.job, onOutput);
     } catch (error) {
-      return refusedStart(this.#engine, error);
+      return startFailureOf(this.#engine, error);
     } finally {
       this.#pid = 0;
       if (this.#container !== undefined) await remove(this.#container);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 
 /**
- * Removes all entries of a folder, one after the other. Skips entries that cannot be removed.
+ * Removes all entries of a folder, one at a time. Skips entries that cannot be removed.
  * @param failed called for each entry that cannot be removed
  * @param isOver called between entries; returns true to end the removal
  */

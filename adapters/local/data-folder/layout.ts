@@ -121,12 +121,12 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   [KEY_FILE]: "secrets key",
   [`${KEY_FILE}.new`]: "left out",
   [`${KEY_FILE}.copy`]: "left out",
-  // Valid only in this folder at this time. A restore recreates the first file, and the server recreates the others.
+  // A restore recreates the first file, and the server recreates the others.
   "state.check": "left out",
   "state.copy.sqlite": "left out",
   "state.copy.sqlite.new": "left out",
   "state.sqlite.new": "left out",
-  // A restored folder has no sessions, so that a backup cannot bring back a session that has ended.
+  // A backup must not bring back a session that has ended.
   "sessions.sqlite": "left out",
   "lock.sqlite": "left out",
   "start-lock.sqlite": "left out",
@@ -242,9 +242,7 @@ const targetOf = (path: string): string => {
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;
 };
 
-/**
- * If a restore is killed between its two renames, no data folder exists. The server must not create an empty one then.
- */
+/** If a restore was killed between its two renames, no data folder exists. The server must not create an empty one. */
 const refuseInterruptedRestore = (dataDir: string): void => {
   if (existsSync(dataDir)) return;
   const target = targetOf(dataDir);

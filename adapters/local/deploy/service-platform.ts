@@ -41,7 +41,7 @@ export interface PlatformDeps {
   /** Returns the public URL of a service. @param port the service's own port */
   readonly urlOf: (name: DeploymentName, port: number) => string;
   readonly images: ImageStore;
-  /** The number of releases of a deployment whose images are kept. */
+  /** The number of releases per deployment for which the sweep keeps the images. */
   readonly releasesKept: number;
   /** The secret key for the digests of environment variables. */
   readonly digestKey: string;
@@ -260,7 +260,7 @@ export class LocalPlatform implements ServicePlatform {
 
   instances(...[service]: Parameters<Instances>): ReturnType<Instances> {
     const message =
-      "The engine does not list the instances. If it is older than this server, run 'portside upgrade'; otherwise try again.";
+      "The engine did not list the instances. If it is older than this server, run 'portside upgrade'; otherwise try again.";
     if (this.#deps.rows.get(service.name)?.owner !== service.owner) return okAsync([]);
     return ResultAsync.fromPromise(this.#deps.engine.instances(service), (cause) => unavailable(message, 5, cause));
   }

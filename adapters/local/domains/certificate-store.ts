@@ -37,9 +37,7 @@ export interface CertificateStoreDeps {
   readonly services: Pick<ServiceRows, "all" | "get">;
   readonly engine: Pick<Engine, "apply">;
   readonly cipher: SecretCipher;
-  /**
-   * The domain of the platform, if each deployment below it has its own certificate, and so has the host of signed URLs.
-   */
+  /** The platform's domain, if each deployment below it and the host of signed URLs have their own certificates. */
   readonly hostsBelow: string | undefined;
   /** True if the domain itself also has a certificate, because the TLS port serves the API at it. */
   readonly servesApi: boolean;
@@ -47,7 +45,7 @@ export interface CertificateStoreDeps {
   readonly challengeTypes: ChallengeResponder["types"];
 }
 
-/** The account of the platform in the budget of orders. */
+/** The account that the order limits use for the platform's own hosts. */
 const PLATFORM = accountOf("portside:platform");
 
 /** The label of the host of signed URLs. */
@@ -59,11 +57,11 @@ const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 
 const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
 
-/** The columns of a host after a success. */
+/** The column values of a host after a successful order. */
 const noFailures = { failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null } as const;
 
 interface StoredPlan {
-  /** Null without a window. */
+  /** Null if the authority suggests no window. */
   readonly start: Timestamp | null;
   readonly end: Timestamp | null;
   readonly askAgainAt: Timestamp;
@@ -101,7 +99,7 @@ const certificateOf = (row: CertificateState): HostCertificate => ({
  */
 export const discardLostKeys = (rows: CertificateRows, cipher: SecretCipher, logger: Logger): void => {
   const warn = (of: Readonly<Record<string, unknown>>) =>
-    logger.warn("discards a private key that the secrets key cannot decrypt; the server creates a new one", of);
+    logger.warn("discarded a private key that the secrets key cannot decrypt; the server creates a new one", of);
   for (const { host, key, nextKey } of rows.all()) {
     const isLost = (sealed: Uint8Array | null) =>
       sealed !== null && cipher.openPrivateKey(keyId(host), sealed) === undefined;

@@ -1,4 +1,4 @@
-/** The local DomainStore. Each change that affects routes ends when the engine has applied it. */
+/** The local DomainStore. A change that affects routes completes when the engine has applied it. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { CustomDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
@@ -15,7 +15,7 @@ import { DomainRows } from "../state/domains.ts";
 export interface DomainStoreDeps {
   readonly db: StateDatabase;
   readonly engine: Pick<Engine, "apply">;
-  /** The key of the proofs. A new key invalidates all proofs. */
+  /** The key for proofs of ownership. A new key invalidates all proofs. */
   readonly proofKey: string;
   readonly ids: Ids;
 }

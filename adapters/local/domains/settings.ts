@@ -65,7 +65,7 @@ const caaNames: Readonly<Record<string, string>> = {
   "api.buypass.com": "buypass.com",
 };
 
-/** Returns the authorities for CAA checks. If the name of one is not known, that authority checks CAA records itself. */
+/** Returns the authorities' names for CAA checks. Empty, which skips the checks, if one of the names is unknown. */
 const authoritiesOf = (directories: readonly string[]): readonly string[] => {
   const names = directories.map((directory) => caaNames[new URL(directory).hostname]);
   const known = names.filter((name) => name !== undefined);
@@ -75,8 +75,8 @@ const authoritiesOf = (directories: readonly string[]): readonly string[] => {
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Returns the public addresses of the machine at which clients reach a port on `host`. A loopback address listens only
- * on this machine, but a program may forward both families to it.
+ * Returns the public addresses of the machine at which clients reach a port on `host`. If `host` is a loopback address,
+ * a program may forward both IPv4 and IPv6 connections to it.
  */
 const ownAddresses = (host: string, interfaces: Interfaces): readonly string[] => {
   const found = Object.values(interfaces)
@@ -87,7 +87,7 @@ const ownAddresses = (host: string, interfaces: Interfaces): readonly string[] =
   return host === "0.0.0.0" ? found.filter((address) => isIP(address) === 4) : found;
 };
 
-/** Returns where custom domains must point. The addresses are empty if they are not known. */
+/** Returns where custom domains must point. `addresses` is empty if the addresses are unknown. */
 export const localTarget = (
   settings: DomainSettings & { readonly host: string; readonly tlsHost?: string | undefined },
   domain: Domain | undefined,
@@ -132,13 +132,13 @@ export const hasApiCertificate = (
 };
 
 /**
- * Describes why no certificate can be ordered though `--acme-email` is set, or returns undefined. The machines of most
- * clouds have only private addresses.
+ * Returns the reason why Portside cannot order certificates although `--acme-email` is set; undefined if it can. The
+ * machines of most clouds have only private addresses.
  */
 export const addressProblem = ({ acmeEmail }: DomainSettings, { addresses }: DomainTarget): string | undefined =>
   acmeEmail === undefined || addresses.length > 0
     ? undefined
-    : "this machine has no public IP address with the ports open, which an authority requires; start the server with --public-address ADDRESS, the address that the DNS records contain";
+    : "this machine has no public IP address at which a certificate authority can reach its ports; start the server with --public-address ADDRESS, the address in the DNS records";
 
 export const domainsFeature = (settings: DomainSettings, target: DomainTarget): Feature => {
   if (settings.acmeEmail === undefined)

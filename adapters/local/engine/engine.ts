@@ -36,10 +36,10 @@ import { type ReportedInstance, reportInstances } from "./instance-report.ts";
 import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
 /**
- * Maximum number of instances that start concurrently for minimums, and of services that start an instance concurrently
- * when this engine takes over from another one.
+ * The maximum number of concurrent starts for `min_instances`. Also limits how many services start an instance
+ * concurrently when this engine takes over from another one.
  */
-const STARTS_AT_ONCE = 4;
+const MAX_CONCURRENT_STARTS = 4;
 
 const idleMessages: Readonly<Record<StopReason, string>> = {
   idle: "Stopping an idle instance",
@@ -52,7 +52,7 @@ interface FrozenInstance extends Sleeper {
 }
 
 /** How often the engine checks the state for changes that it missed, in milliseconds. */
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 const keyOf = ({ createdAt, revision }: Candidate): string => `${createdAt} ${revision}`;
 
@@ -76,7 +76,7 @@ export interface Engine {
   end(candidate: Candidate): Promise<void>;
   /** Resolves when routes and schedules match the state. */
   apply(): Promise<AppliedState>;
-  /** Returns the instances of the account's service, which include those of a running rollout. */
+  /** Returns the service's instances, including those of a running rollout. */
   instances(service: ReleasedService): Promise<readonly InstanceStatus[]>;
   /** Starts a fire of a schedule now. Resolves to false if the service has no schedule. */
   fire(service: ScheduledService, fireId: string): Promise<boolean>;
@@ -109,11 +109,11 @@ export class LocalEngine implements Engine {
   /** By account, the pending stop of a frozen instance, which frees a place in the account's quota. */
   readonly #yielding = new Map<AccountId, Promise<void>>();
   readonly #drains: BackgroundTasks;
-  /** Permits starts for minimums. One permit is left for other accounts, because a start may take a minute. */
-  readonly #turns = new FairSemaphore(STARTS_AT_ONCE, STARTS_AT_ONCE - 1);
+  /** Permits starts for `min_instances`. One account cannot take all permits, because a start may take a minute. */
+  readonly #turns = new FairSemaphore(MAX_CONCURRENT_STARTS, MAX_CONCURRENT_STARTS - 1);
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;
-  #looks: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -193,7 +193,7 @@ export class LocalEngine implements Engine {
     return this.#deps.timers.request(service, fireId);
   }
 
-  /** Calls run one after another, so that each one starts from the result of the previous one. */
+  /** Serializes calls, so each one starts from the result of the previous one. */
   apply(): Promise<AppliedState> {
     const work = this.#applied.then(() => this.#apply());
     // The next call or check retries after a failure.
@@ -270,7 +270,7 @@ export class LocalEngine implements Engine {
     const warm = async (name: DeploymentName) => {
       if (!(await this.#warmOne(name))) failed.push(name);
     };
-    const turns = new FairSemaphore(STARTS_AT_ONCE);
+    const turns = new FairSemaphore(MAX_CONCURRENT_STARTS);
     await Promise.all(services.map((name) => turns.take(name, undefined, () => warm(name))));
     if (services.length > 0 && failed.length === services.length)
       throw new Error(`No service could start an instance: ${failed.slice(0, 10).join(", ")}.`);
@@ -279,7 +279,7 @@ export class LocalEngine implements Engine {
 
   async #warmOne(name: DeploymentName): Promise<boolean> {
     const admission = await this.#deps.ingress.route(name)?.admit(undefined, new AbortController().signal);
-    // A service that was removed meanwhile needs no instance.
+    // A service that was removed in the meantime needs no instance.
     if (admission === undefined || !("slot" in admission)) return admission?.kind !== "did_not_start";
     admission.slot.release();
     return true;
@@ -309,15 +309,15 @@ export class LocalEngine implements Engine {
 
   /** Stops checking the state. Another engine applies later changes. */
   unwatch(): void {
-    clearInterval(this.#looks);
+    clearInterval(this.#pollTimer);
   }
 
   /** Checks the state once a second until `unwatch` or `close`. Applies new changes, and retries after a failure. */
   watch(): void {
-    this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#pollTimer = setInterval(() => void this.#checkState(), POLL_MS).unref();
   }
 
-  async #look(): Promise<void> {
+  async #checkState(): Promise<void> {
     try {
       if (this.#deps.state.hasChanged() || this.#hasFailed) await this.apply();
     } catch (cause) {

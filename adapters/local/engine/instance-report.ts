@@ -32,7 +32,7 @@ const sample = async (instances: readonly ReportedInstance[]): Promise<Sample[]>
 export const cpuPercentOf = (first: Sample, second: Sample): number | null => {
   const millis = second.at - first.at;
   if (first.use === undefined || second.use === undefined || millis <= 0) return null;
-  // The time of a process that has ended is missing in the second sample.
+  // The second sample lacks the CPU time of processes that have ended.
   const used = Math.max(0, second.use.cpuMillis - first.use.cpuMillis);
   return Math.round((used / millis) * 1000) / 10;
 };

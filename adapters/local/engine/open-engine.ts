@@ -97,7 +97,7 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
    * hands over the lease, the caller must first apply the state.
    */
   takeLease(handover?: Handover): Promise<void>;
-  /** Reverses `takeLease`. From then on, this engine does not check the state. Returns the data for the next holder. */
+  /** Reverses `takeLease`. Afterwards, this engine no longer checks the state. Returns the data for the next holder. */
   releaseLease(): Promise<Handover>;
   /** Ends the instances of a successor that was killed. Does nothing while an earlier engine finishes requests. */
   endOthers(): Promise<void>;
@@ -137,8 +137,8 @@ const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, sta
   return { scope, storageKey };
 };
 
-/** An engine's hold on the data folder and on the scope of its instances. */
-interface Place {
+/** An engine's claim to the data folder and to the scope of its instances. */
+interface DataFolderClaim {
   readonly scope: string;
   readonly storageKey: string;
   /** Locks the data folder, for the engine with the lease. */
@@ -156,7 +156,7 @@ interface Place {
  * Keeps the lock of the data folder until `unlock`, or until the stack is disposed.
  * @param take locks the data folder and returns the lock. Receives the lock that this process holds, if any.
  */
-const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | undefined) => Promise<Lock>) => {
+const holdLock = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | undefined) => Promise<Lock>) => {
   let held: Lock | undefined = first;
   const unlock = () => {
     held?.release();
@@ -173,9 +173,9 @@ const lockIn = (stack: AsyncDisposableStack, first: Lock, take: (held: Lock | un
 const LOCK_MS = 10_000;
 
 /** Locks a data folder that no other engine uses, and creates or updates its state and layout. */
-const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
+const claimUnusedFolder = async (options: EngineOptions, stack: AsyncDisposableStack): Promise<DataFolderClaim> => {
   const { dataDir, logger } = options;
-  const { isHeld, ...lock } = lockIn(
+  const { isHeld, ...lock } = holdLock(
     stack,
     lockDataDir(dataDir, logger),
     async (held) => held ?? relockDataDir(dataDir, LOCK_MS, logger),
@@ -186,9 +186,12 @@ const takePlace = async (options: EngineOptions, stack: AsyncDisposableStack): P
 };
 
 /** Reserves the right to take over the data folder from the engine that uses it. Does not change the state. */
-const joinPlace = async ({ dataDir, logger }: EngineOptions, stack: AsyncDisposableStack): Promise<Place> => {
+const claimAsSuccessor = async (
+  { dataDir, logger }: EngineOptions,
+  stack: AsyncDisposableStack,
+): Promise<DataFolderClaim> => {
   const takeover = await beginTakeover(dataDir, logger);
-  const { isHeld, ...lock } = lockIn(stack, takeover, async (held) =>
+  const { isHeld, ...lock } = holdLock(stack, takeover, async (held) =>
     held === takeover ? takeover.lockDataDir(LOCK_MS) : (held ?? relockDataDir(dataDir, LOCK_MS, logger)),
   );
   using state = new StoredState(dataDir);
@@ -240,7 +243,10 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
-  const { scope, storageKey, ...place } = await (replaces === undefined ? takePlace : joinPlace)(options, stack);
+  const { scope, storageKey, ...claim } = await (replaces === undefined ? claimUnusedFolder : claimAsSuccessor)(
+    options,
+    stack,
+  );
   const state = stack.use(new StoredState(dataDir));
   const { logRetentionDays, logMaxBytes } = config;
   const { logsInThread = false } = options;
@@ -268,7 +274,7 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     environment,
     logger,
     allowedPorts: config.allowHostPort,
-    ownsScope: place.ownsScope,
+    ownsScope: claim.ownsScope,
   });
   stack.defer(() => chosen.close());
   const { containers } = chosen;
@@ -367,8 +373,8 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     logger,
     drainMillis,
     log: (entry) => void lease.log(entry),
-    noted: (service, fire) => lease.noted(service, fire),
-    left: (service, fire) => lease.left(service, fire),
+    onAttempt: (service, fire) => lease.storeFire(service, fire),
+    onPending: (service, fire) => lease.forwardFire(service, fire),
     urlOf: ({ name }) => {
       const port = ingress.portOf(name);
       return port === undefined ? undefined : `http://${loopbackOf(config.host)}:${port}`;
@@ -404,19 +410,19 @@ export const openWithoutLease = async (options: EngineOptions, replaces?: Runnin
     },
     lease,
     takeLease: async (handover) => {
-      await place.lock();
+      await claim.lock();
       lease.take(timers, handover);
       engine.watch();
-      place.whenAlone(endOthers);
+      claim.whenAlone(endOthers);
     },
     releaseLease: async () => {
       engine.unwatch();
       const handover = await lease.release();
-      place.unlock();
+      claim.unlock();
       return handover;
     },
     endOthers: async () => {
-      if (place.isAlone()) await endOthers();
+      if (claim.isAlone()) await endOthers();
     },
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,

@@ -13,9 +13,9 @@ const HOP_BY_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  // Handled by this server.
+  // The listener handles this header.
   "expect",
-  // Set below.
+  // `requestHeaders` sets these.
   "x-request-id",
   "x-forwarded-for",
   "x-forwarded-proto",

@@ -37,7 +37,7 @@ export class HealthWatch {
     const begun = Date.now();
     const result = isPaused() ? undefined : await check(this.#stopped.signal);
     if (this.#stopped.signal.aborted) return;
-    // A pause may make a check fail. A failure during a pause is therefore ignored, and the count starts again at 0.
+    // A pause may make a check fail, so ignore the failure and restart the count at 0.
     const failed = result?.healthy === false && !isPaused();
     this.#failures = failed ? this.#failures + 1 : 0;
     if (failed && this.#failures >= failures) {

@@ -120,7 +120,7 @@ const exchange = (
     stream.on("response", (headers, flags) => {
       if (over) return;
       status = Number(headers[HTTP2_HEADER_STATUS]);
-      // The head may be the whole response, as for a failed gRPC call. The client must not get trailers then.
+      // The head may be the whole response, as for a failed gRPC call. In that case, the client must not get trailers.
       const whole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       try {
         client.respond(
@@ -140,8 +140,8 @@ const exchange = (
     });
     stream.on("trailers", (trailers) => client.trailers(trailers));
     stream.on("end", () => {
-      // Node.js also emits `end` for a stream that was reset or lost its session, sometimes without an error code. Such
-      // a stream is destroyed.
+      // Node.js also emits `end` for a stream that was reset or lost its session, sometimes without an error code.
+      // Such a stream has `destroyed` set.
       if (over || stream.destroyed) return;
       over = true;
       client.sink.end();

@@ -39,7 +39,7 @@ export interface IngressConfig extends ProxyDeps {
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0; undefined for any free port. */
   readonly previousSharedPort: number | undefined;
-  /** Returns the service of an account's own domain, or undefined if the host is no such domain. */
+  /** Returns the service of a custom domain, or undefined if the host is not a custom domain. */
   readonly serviceOfDomain: (host: string) => string | undefined;
   /** HTTPS; undefined if Portside does not terminate TLS. */
   readonly tls?: TlsConfig | undefined;
@@ -72,13 +72,13 @@ export interface TlsConfig {
   readonly connections: Pick<ConnectionLimiter, "admit">;
   readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
   readonly logger: Logger;
-  /** The seconds for which browsers must use HTTPS for a host; 0 for no such header. */
+  /** The seconds for which browsers must use HTTPS for a host; 0 omits the header. */
   readonly hstsSeconds: number;
   /** The host of the API; undefined if the port does not serve the API. */
   readonly api?: ApiHost | undefined;
 }
 
-/** A host whose connections another server serves. */
+/** A host whose connections a different server serves. */
 export interface ApiHost {
   readonly host: string;
   /** Receives each connection for the host after the handshake. */
@@ -418,7 +418,7 @@ export class Ingress {
     if (servicePort?.route === undefined) return;
     this.#services.delete(service);
     const { route } = servicePort;
-    // A port that is not adopted yet may become the port of a new service with the same name.
+    // A port that has not been adopted yet may become the port of a new service with the same name.
     const isInherited = servicePort.listener.servers.length === 0;
     const keeps = (this.#config.sparePorts > 0 || isInherited) && !this.#closing;
     const closeOthers = keeps ? servicePort.listener.release() : () => servicePort.listener.close();
@@ -473,7 +473,7 @@ export class Ingress {
       },
       request: (req, res) => {
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-        // A connection for the API's host has left this port after its handshake.
+        // `take` has handed over all connections for the API's host, so this connection is for a different host.
         if (isApis(plainHost(req.headers.host ?? ""))) refuse(req, res, MISDIRECTED, this.#config.ids.id());
         else handlers.request(req, res);
       },
@@ -481,7 +481,7 @@ export class Ingress {
         stream.on("error", () => undefined);
         const authority = String(received[constants.HTTP2_HEADER_AUTHORITY] ?? "");
         const route = this.#routeOf(authority);
-        // Browsers use a connection for every host in its certificate, and open another one after a 421.
+        // Browsers reuse a connection for every host in its certificate, and open a new one after a 421.
         const isMisdirected =
           !isCovered(plainHost(authority), connection as TLSSocket) ||
           isApis(plainHost(authority)) ||

@@ -29,7 +29,7 @@ export interface Handlers {
   /** Whether an upgrade request goes to `upgrade` instead of `request`. */
   mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
-  /** @param connection the client's connection, whose TLS socket Node does not reveal */
+  /** @param connection the client's connection, because Node does not expose its TLS socket */
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Socket): void;
   /** Takes over a connection after its TLS handshake. If it returns false, the port serves the connection itself. */
   take?(socket: TLSSocket): boolean;

@@ -39,7 +39,7 @@ export interface PoolConfig extends IdleRules {
   /** Milliseconds that a request may wait for a slot. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
-  /** Starts an instance of the minimum in its turn, because few of all services may start concurrently. */
+  /** Runs a start for `minInstances` in its turn, because the engine limits how many run concurrently. */
   readonly inTurn: (start: () => Promise<boolean>) => Promise<boolean>;
   /** Takes one instance from the account's budget; returns false if none is left. */
   readonly acquireBudget: () => boolean;
@@ -59,7 +59,7 @@ export type Refusal =
   | { readonly kind: "full" }
   | { readonly kind: "waited_too_long" }
   | { readonly kind: "did_not_start"; readonly failure: DeployFailure }
-  /** Another revision has taken over. The caller must try its pool. */
+  /** Another revision has taken over. The caller must try that revision's pool. */
   | { readonly kind: "retired" }
   | { readonly kind: "client_gone" };
 
@@ -135,7 +135,7 @@ export class Pool {
   #lastFailure: DeployFailure | undefined;
   /** Consecutive instances that exited soon after their start. */
   #quickExits = NO_FAILURES;
-  /** Whether the pool starts instances of the minimum, or waits for its turn. */
+  /** Whether the pool is starting an instance for `minInstances`, or is waiting for its turn. */
   #isFilling = false;
   #idleTimer: NodeJS.Timeout | undefined;
   /** When the idle timer expires, in milliseconds since the epoch. */
@@ -178,8 +178,8 @@ export class Pool {
   }
 
   /**
-   * Starts missing instances, for waiting requests and for the minimum number. The caller must call this method when
-   * the pool begins to serve, and may call it when the account's budget has room again.
+   * Starts missing instances, for waiting requests and for `minInstances`. The caller must call this method when the
+   * pool begins to serve, and may call it when the account's budget has room again.
    */
   startMissing(): void {
     this.#scale();
@@ -311,10 +311,13 @@ export class Pool {
     pooled.thawing = undefined;
   }
 
-  /** Freezes the instance, or stops it if the freeze fails. A request that arrives meanwhile waits for the thaw. */
+  /**
+   * Freezes the instance, or stops it if the freeze fails. A request that arrives during the freeze waits for the thaw.
+   */
   async #freeze(pooled: PooledInstance): Promise<void> {
     pooled.frozen = true;
-    // The service closes connections whose keep-alive time ends during the pause, possibly just after a request.
+    // The service closes connections whose keep-alive time ends during the pause, possibly just after it receives a
+    // request.
     pooled.closeConnections();
     try {
       await pooled.instance.freeze();
@@ -360,13 +363,13 @@ export class Pool {
     this.#scale();
   }
 
-  /** The number of instances that are missing for the minimum. A frozen instance counts when it thaws. */
+  /** The number of awake instances that the pool lacks for `minInstances`. Thawing instances count as awake. */
   get #missing(): number {
     const isAwake = ({ leaving, frozen, thawing }: PooledInstance) => !leaving && (!frozen || thawing !== undefined);
     return this.#config.minInstances - this.#starting - this.#instances.filter(isAwake).length;
   }
 
-  /** Thaws and starts the instances that are missing for the minimum. */
+  /** Thaws and starts instances until `minInstances` are awake. */
   #keepMinimum(): void {
     for (const pooled of this.#instances)
       if (this.#missing > 0 && pooled.frozen && !pooled.leaving) pooled.thawing ??= this.#thaw(pooled);
@@ -385,7 +388,9 @@ export class Pool {
       });
   }
 
-  /** Starts one instance, if the minimum still lacks one. Resolves to false if the pool must not try again now. */
+  /**
+   * Starts one instance if fewer than `minInstances` are awake. Resolves to false if the pool must not try again now.
+   */
   async #startMissing(): Promise<boolean> {
     if (this.#retired || this.#missing <= 0 || this.size >= this.#config.maxInstances) return false;
     const start = this.#startOne();
@@ -479,7 +484,7 @@ export class Pool {
     void pooled.instance.exited.then(() => watch.stop());
   }
 
-  /** Starts another instance, and stops this one when its requests have ended, but at most after `drainMillis`. */
+  /** Starts a replacement, and stops the instance when its requests have ended or `drainMillis` have passed. */
   async #replace(pooled: PooledInstance, drainMillis: number): Promise<void> {
     pooled.leaving = true;
     // The instance counts until it has stopped, because a service may rely on having at most `maxInstances` instances.
@@ -525,8 +530,8 @@ export class Pool {
   /** Scales to zero. The pool has one timer, which expires at the next step of an idle instance. */
   #watchIdle(): void {
     if (this.#retired) return;
-    // No instance that becomes idle now takes a step before this time. Return early if the timer expires first, because
-    // this method runs after every request.
+    // An instance that becomes idle now takes no step before this time. Return early if the timer expires first,
+    // because this method runs after every request.
     const soonest = Date.now() + nextSleepStep(false, this.#config).afterMillis;
     if (this.#idleTimer !== undefined && this.#idleTimerAt <= soonest) return;
     clearTimeout(this.#idleTimer);

@@ -128,7 +128,7 @@ class ProxiedRequest {
   #timedOut(): void {
     // If the response has begun, aborting the exchange truncates it.
     this.#answer(TIMED_OUT);
-    this.#exchange?.abort(new Error("the request passed its timeout"));
+    this.#exchange?.abort(new Error("the request exceeded its timeout"));
   }
 
   /** True if a response has begun or the client has closed the connection. */

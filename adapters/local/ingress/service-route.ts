@@ -55,7 +55,7 @@ export class ServiceRoute {
     return serving === undefined || slot === undefined ? undefined : { slot, serving };
   }
 
-  /** Waits for a slot in the serving revision, even if another revision takes over meanwhile. */
+  /** Waits for a slot in the serving revision, even if another revision takes over in the meantime. */
   async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | RouteRefusal> {
     for (;;) {
       const serving = this.#serving;

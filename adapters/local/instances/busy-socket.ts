@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { instantOfMillis, millisOf, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import { parseStrictJson } from "../../../core/domain/wire/strict-json.ts";
 import { drainBody } from "../../shared/calls/drain-body.ts";
-import { placeSocket, type SocketPlace } from "../engine/socket/socket-path.ts";
+import { locateSocket, type SocketLocation } from "../engine/socket/socket-path.ts";
 
 /** The maximum size of a request's body in bytes. */
 const MAX_BODY = 1024;
@@ -81,14 +81,14 @@ export class BusySocket {
   readonly path: string;
   readonly #maxMillis: number;
   readonly #server: Server;
-  readonly #place: SocketPlace;
+  readonly #location: SocketLocation;
   #until = 0;
   #isStopping = false;
   #onLease: () => void = () => undefined;
 
-  private constructor(place: SocketPlace, maxMillis: number) {
-    this.path = place.path;
-    this.#place = place;
+  private constructor(location: SocketLocation, maxMillis: number) {
+    this.path = location.path;
+    this.#location = location;
     this.#maxMillis = maxMillis;
     const limits = { maxHeaderSize: MAX_HEADERS, requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
     this.#server = createServer(limits, (request, response) => void this.#answer(request, response));
@@ -97,7 +97,7 @@ export class BusySocket {
 
   /** Listens on the path. Rejects if the socket cannot be created. */
   static async open({ path: wanted, user, maxMillis }: BusySocketConfig): Promise<BusySocket> {
-    const socket = new BusySocket(await placeSocket(wanted), maxMillis);
+    const socket = new BusySocket(await locateSocket(wanted), maxMillis);
     const { path } = socket;
     try {
       await socket.#listen();
@@ -129,7 +129,7 @@ export class BusySocket {
   async close(): Promise<void> {
     this.#server.close();
     this.#server.closeAllConnections();
-    await this.#place.remove();
+    await this.#location.remove();
   }
 
   #listen(): Promise<void> {

@@ -26,7 +26,7 @@ const USER_AGENT = "portside-health";
 /** Handles errors that can follow the end of a check, for example because the signal aborts. */
 const ignore = (): void => undefined;
 
-/** Reads more than the result contains, so that the redactor sees the whole of a value that crosses the cut. */
+/** Reads more than the result contains, so that the redactor sees all of a secret that the truncation splits. */
 const readBeginning = async (body: AsyncIterable<Buffer>, redactor: Redactor): Promise<string> => {
   const limit = BODY_CHARS * BYTES_PER_CHAR + redactor.longestBytes;
   const chunks: Buffer[] = [];

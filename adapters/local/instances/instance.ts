@@ -40,7 +40,7 @@ export interface InstanceDeps {
   readonly runDir: string;
   /** Holds the caches of builds, such as virtual environments. */
   readonly cacheDir: string;
-  /** The prefix of the ids of this engine's jobs, up to a dot. */
+  /** The ids of this engine's jobs start with this mark and a dot. */
   readonly mark: string;
   readonly ids: Ids;
   readonly log: (entry: NewLogEntry) => Promise<void> | undefined;
@@ -133,8 +133,8 @@ export class Instance {
   }
 
   /** @param open whether any program accepts connections on the instance's port */
-  look(open: boolean): Promise<ListenState> {
-    return this.#running.look(this.port, open);
+  listenState(open: boolean): Promise<ListenState> {
+    return this.#running.listenState(this.port, open);
   }
 
   /** Pauses the instance, which keeps its memory and is metered without CPU. Rejects if it cannot be paused. */

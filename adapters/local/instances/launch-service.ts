@@ -113,8 +113,8 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
-      // Mount the build output last. Otherwise the sandbox would create mount points for programs inside it, and
-      // symbolic links in the build output could redirect these mounts.
+      // Mount the build output last. Otherwise the sandbox would create mount points for programs inside it, where
+      // symbolic links could redirect the mounts.
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },
@@ -151,7 +151,7 @@ const launchImage = (launch: Launch, image: string): Running => {
   );
 };
 
-export interface LaunchPlace {
+export interface LaunchResources {
   /** The id of the instance. */
   readonly id: string;
   /** A free port of this machine; unused if the runner gives services separate networks. */
@@ -166,7 +166,7 @@ export interface LaunchPlace {
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
-  { id, hostPort, mounts, secrets, busySocket }: LaunchPlace,
+  { id, hostPort, mounts, secrets, busySocket }: LaunchResources,
 ): Instance => {
   const { template, image, revision } = spec;
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;

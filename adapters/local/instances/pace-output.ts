@@ -1,6 +1,6 @@
 /**
- * Paces the reading of output. This process also serves requests, so one writer may take at most 15 percent of its
- * time. Reading a pipe slowly blocks its writer. A `Brake` stops writers that do not write to a pipe.
+ * Limits how fast this process reads output. This process also serves requests, so one writer may take at most 15
+ * percent of its time. Reading a pipe slowly blocks its writer. A `Brake` stops writers that do not write to a pipe.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 

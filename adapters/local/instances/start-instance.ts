@@ -36,9 +36,9 @@ export interface StartOptions {
 const EAGER_TRY_MS = 4;
 const EAGER_FOR_MS = 500;
 const PATIENT_TRY_MS = 50;
-/** The interval of the health checks of a start. The interval of the service applies later. */
+/** The interval between health checks during a start. Afterwards, the service's own interval applies. */
 const HEALTH_TRY_MS = 250;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 type Outcome =
   | { readonly kind: "ready" }
@@ -67,7 +67,7 @@ const verifiedState = async (
   { template }: InstanceSpec,
   { verifies = false }: StartOptions,
 ): Promise<ListenState> => {
-  const state = await instance.look(open);
+  const state = await instance.listenState(open);
   if (!open || state.kind !== "right" || !verifies) return state;
   if (!(await instance.connects()))
     return { kind: "elsewhere", message: "it does not accept connections over IPv4; listen on 0.0.0.0" };
@@ -85,7 +85,7 @@ const trackListening = (deps: InstanceDeps, spec: InstanceSpec, instance: Instan
      * Returns undefined if the instance may still become ready.
      * @param open whether any program accepts connections on the instance's port
      */
-    look: async (open: boolean): Promise<Outcome | undefined> => {
+    poll: async (open: boolean): Promise<Outcome | undefined> => {
       const state = await verifiedState(instance, open, spec, options);
       if (open && state.kind === "right") {
         if (state.warning !== undefined) options.say(state.warning);
@@ -119,7 +119,7 @@ const awaitListening = async (
   void instance.exited.then((exit) => {
     ended = exit;
   });
-  let lookedAt = begun;
+  let polledAt = begun;
   for (;;) {
     if (options.signal.aborted) return cancelled;
     const open = await instance.accepts();
@@ -128,9 +128,9 @@ const awaitListening = async (
       if (ended.lostPort === true || (open && ended.failure === undefined)) return { kind: "lost_port" };
       return { kind: "failed", failure: describeExit(ended, spec.template.memory, instance.tail) };
     }
-    if (open || Date.now() - lookedAt >= LOOK_MS) {
-      lookedAt = Date.now();
-      const outcome = await tracker.look(open);
+    if (open || Date.now() - polledAt >= POLL_MS) {
+      polledAt = Date.now();
+      const outcome = await tracker.poll(open);
       if (outcome !== undefined) return outcome;
     }
     const waited = Date.now() - begun;

@@ -56,8 +56,8 @@ export class LogPages implements Disposable {
   }
 
   /** Returns the first entries after a position. */
-  after(scope: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogFindings {
-    const { ns, ord } = keyOf(place);
+  after(scope: LogScope, position: LogPosition, limit: number, until: bigint = LAST_NS): LogFindings {
+    const { ns, ord } = keyOf(position);
     const rows = this.#after.iterate(scope.service, ns, ord, columnTime(until), limit);
     const { entries, partial } = page(rows, scope);
     const last = entries.at(-1);
@@ -65,8 +65,8 @@ export class LogPages implements Disposable {
   }
 
   /** Returns the last entries up to a position, oldest first. */
-  before(scope: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): EarlierFindings {
-    const { ns, ord } = keyOf(place);
+  before(scope: LogScope, position: LogPosition, limit: number, until: bigint = LAST_NS): EarlierFindings {
+    const { ns, ord } = keyOf(position);
     const rows = this.#before.iterate(scope.service, ns, ord, columnTime(until), limit);
     const { entries, partial } = page(rows, scope);
     const oldest = partial || entries.length === limit ? entries.at(-1) : undefined;

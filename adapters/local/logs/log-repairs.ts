@@ -27,8 +27,8 @@ const DAMAGED = ".damaged-";
 const endings = ["", "-wal", "-shm", "-journal"];
 
 /**
- * Renames the damaged file. The file stays in the folder of logs, because it contains an account's log and retention
- * applies to it.
+ * Renames the damaged file. The file stays in the log folder, because it contains an account's log, to which retention
+ * applies.
  */
 const keep = (path: string, kept: string): void => {
   for (const ending of endings) if (existsSync(path + ending)) renameSync(path + ending, kept + ending);

@@ -51,14 +51,14 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, undefined, signal);
   }
 
-  after(...[scope, place, query, options]: Parameters<LogStore["after"]>): ReturnType<LogStore["after"]> {
-    return this.#read(scope, query, place, options?.signal);
+  after(...[scope, position, query, options]: Parameters<LogStore["after"]>): ReturnType<LogStore["after"]> {
+    return this.#read(scope, query, position, options?.signal);
   }
 
   before(
-    ...[scope, place, query, options]: Parameters<NonNullable<LogStore["before"]>>
+    ...[scope, position, query, options]: Parameters<NonNullable<LogStore["before"]>>
   ): ReturnType<NonNullable<LogStore["before"]>> {
-    return this.#read(scope, query, place, options?.signal, true);
+    return this.#read(scope, query, position, options?.signal, true);
   }
 
   count(
@@ -71,9 +71,7 @@ export class LocalLogs implements LogStore {
     );
   }
 
-  /**
-   * If the call fails, waits for the signal: an earlier version of the engine lacks the call, or the engine has ended.
-   */
+  /** If the call fails, waits for the signal, because the engine has ended or is too old for the call. */
   async nextEntry(...[scope, { signal }]: Parameters<NonNullable<LogStore["nextEntry"]>>): Promise<void> {
     try {
       await this.writer.nextEntry(scope, signal);
@@ -109,7 +107,7 @@ export class LocalLogs implements LogStore {
   #read(
     scope: LogScope,
     query: LogQuery,
-    place: LogPosition | undefined,
+    position: LogPosition | undefined,
     signal: AbortSignal | undefined,
     backwards = false,
   ): ReturnType<LogStore["newest"]> {
@@ -117,7 +115,7 @@ export class LocalLogs implements LogStore {
       path: this.pathOf(scope.owner),
       scope,
       query,
-      ...(place === undefined ? {} : { place, backwards }),
+      ...(position === undefined ? {} : { position, backwards }),
     };
     return this.#readFile<LogFindings>(scope.owner, { entries: [], partial: false }, signal, (id) =>
       this.#find(search, id, signal),
@@ -135,7 +133,8 @@ export class LocalLogs implements LogStore {
     const read = async (): Promise<T> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
-      // Get the id before the read. If another file replaces the damaged file meanwhile, `repair` then changes nothing.
+      // Get the id before the read. If another file replaces the damaged file in the meantime, `repair` changes
+      // nothing.
       for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
         signal?.throwIfAborted();
         const found = await find(id);
@@ -152,13 +151,13 @@ export class LocalLogs implements LogStore {
    * Reads a page without a filter in this thread, because one index seek is faster than a message to another thread.
    */
   async #find(search: LogSearch, id: string, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
-    const { path, scope, query, place, backwards } = search;
+    const { path, scope, query, position, backwards } = search;
     if (!isEverything(query.filter)) return this.#searches.run(search, signal);
     const { limit, until } = query;
     return unlessDamaged(() => {
       const pages = this.#pages(path, id);
-      if (place === undefined) return pages.newest(scope, limit, until);
-      return backwards ? pages.before(scope, place, limit, until) : pages.after(scope, place, limit, until);
+      if (position === undefined) return pages.newest(scope, limit, until);
+      return backwards ? pages.before(scope, position, limit, until) : pages.after(scope, position, limit, until);
     });
   }
 

@@ -227,10 +227,10 @@ export class LogWriter implements EngineLogs {
     }
     try {
       const last = account.last.get(entry.service) ?? this.#lastOf(account, entry);
-      const place = nextPosition(last, now);
+      const position = nextPosition(last, now);
       // Convert the entry now, so that an invalid entry cannot fail its whole batch.
-      const row = rowOf({ ...entry, ...place });
-      account.last.set(entry.service, place);
+      const row = rowOf({ ...entry, ...position });
+      account.last.set(entry.service, position);
       addRow(account.waiting, row, this.#pace.batch);
       this.#backlog.add(charsOf(row));
     } catch (cause) {

@@ -119,7 +119,7 @@ class Cursor {
   }
 
   take(length: number): Buffer {
-    if (this.at + length > this.#bytes.length) throw new RangeError("the row is cut");
+    if (this.at + length > this.#bytes.length) throw new RangeError("the row is truncated");
     this.at += length;
     return this.#bytes.subarray(this.at - length, this.at);
   }

@@ -35,8 +35,8 @@ export interface LogSearch {
   readonly scope: LogScope;
   readonly query: LogQuery;
   /** The position from which to search; undefined to search backwards from the newest entry. */
-  readonly place?: LogPosition;
-  /** True to search backwards from `place`. */
+  readonly position?: LogPosition;
+  /** True to search backwards from `position`. */
   readonly backwards?: boolean;
 }
 
@@ -80,24 +80,27 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, deadline: Deadli
  * Returns the key at which the search starts, and the last key that it examines. Skips entries that are older than the
  * filter's lower bound.
  */
-const reach = ({ query, place, backwards }: LogSearch): { readonly from: Key; readonly end: Key } => {
+const rangeOf = ({ query, position, backwards }: LogSearch): { readonly from: Key; readonly end: Key } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
   const newest = { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) };
-  if (place === undefined || backwards) {
-    const from = place === undefined || columnTime(place.instant) > until ? newest : keyAfter(keyOf(place));
+  if (position === undefined || backwards) {
+    const from = position === undefined || columnTime(position.instant) > until ? newest : keyAfter(keyOf(position));
     return { from, end: { ns: columnTime(earliest?.instant ?? FIRST_NS), ord: 0n } };
   }
-  return { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: newest };
+  return {
+    from: keyOf(earliest !== undefined && earliest.instant > position.instant ? earliest : position),
+    end: newest,
+  };
 };
 
 /** Examines the log window by window until a limit or the end of the log ends the search. */
 const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
   const deadline = searchDeadline(search.query.timeoutMs);
   const collect = collector(search, where.exact, deadline, found);
-  const forwards = search.place !== undefined && search.backwards !== true;
+  const forwards = search.position !== undefined && search.backwards !== true;
   const windows = new Windows(db, search.scope.service, forwards, where);
-  const { end, from: start } = reach(search);
+  const { end, from: start } = rangeOf(search);
   for (let from = start; ; ) {
     const { rows, border } = windows.next(from, end);
     const ended = collect(rows);
@@ -109,7 +112,7 @@ const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: Lo
 };
 
 const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
-  const { scope, query, place, backwards } = search;
+  const { scope, query, position, backwards } = search;
   const newestRow = newestKey(db, scope.service, columnTime(query.until ?? LAST_NS));
   if (newestRow === undefined) return { entries: [], partial: false };
   const newest = positionOf(newestRow);
@@ -120,9 +123,9 @@ const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
     const seen = why === "end" ? undefined : last && justBefore(positionOf(last));
     return { entries: found.reverse(), partial, ...(seen === undefined ? {} : { seen }) };
   }
-  if (place === undefined) return { entries: found.reverse(), seen: newest, partial };
+  if (position === undefined) return { entries: found.reverse(), seen: newest, partial };
   const seen = last === undefined ? newest : positionOf(last);
-  return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };
+  return { entries: found, partial, ...(comparePositions(seen, position) > 0 ? { seen } : {}) };
 };
 
 /** Reads a snapshot of the file, so concurrent writes do not affect the result. */

@@ -13,8 +13,8 @@ export interface ServiceOutput extends Pick<NewLogEntry, "owner" | "service" | "
 }
 
 /**
- * Splits output into entries and their times. The entries are a nanosecond apart. A client that truncates its cursor to
- * nanoseconds could not read past entries with the same time.
+ * Splits output into entries and their times. The entries are a nanosecond apart, because a client that truncates its
+ * cursor to nanoseconds could not read past entries with the same time.
  * @param at when the platform received the output
  */
 export const entriesIn = ({ lines, ...source }: ServiceOutput, at: Instant): [NewLogEntry, Instant][] =>

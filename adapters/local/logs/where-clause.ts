@@ -129,7 +129,8 @@ const ofText = ({ op, literal }: Compare): WhereClause => {
 };
 
 /**
- * Selects rows whose JSON contains every name on the path. If the text is not a number, the JSON must also contain it.
+ * Selects rows whose JSON contains every name on the path. If `wanted` is not a number, the JSON must also contain
+ * `wanted`.
  */
 const ofPayload = (path: readonly string[], wanted: string | undefined): WhereClause => {
   const names = [...new Set(path.slice(1))].map((name) =>

@@ -25,7 +25,7 @@ export interface ChosenRunner {
   readonly networks: Networks | string | undefined;
   /** The reason why `auto` did not choose bubblewrap; undefined in all other cases. */
   readonly reason: string | undefined;
-  /** The prefix of the ids of the runner's jobs, up to a dot. Jobs with other ids outlive `close`. */
+  /** The ids of the runner's jobs start with this mark and a dot. Jobs with other ids outlive `close`. */
   readonly mark: string;
   /**
    * Ends and removes everything in the scope that this runner has not started. The caller must ensure that no other

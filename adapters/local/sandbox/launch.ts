@@ -80,7 +80,7 @@ function* markedPids(isMark: (entry: string) => boolean): Generator<number> {
   for (const pid of allPids().toReversed()) if (environmentOf(pid).some(isMark)) yield pid;
 }
 
-/** The maximum number of rounds of `stopAll`, which a fork bomb could otherwise keep busy without end. */
+/** The maximum number of rounds of `stopAll`, which a fork bomb could otherwise keep busy forever. */
 const MAX_ROUNDS = 20;
 
 /**
@@ -213,7 +213,7 @@ class Launched implements Running {
     return this.#network?.address;
   }
 
-  async look(port: number, open: boolean): Promise<ListenState> {
+  async listenState(port: number, open: boolean): Promise<ListenState> {
     if (this.#launch.network !== undefined) return this.#lookInside();
     return listenStateOf(this.processes(), port, open);
   }

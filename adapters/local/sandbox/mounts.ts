@@ -12,7 +12,7 @@ import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import { APP } from "../builds/run-command.ts";
 import { chownTree } from "../tenant-files/chown-tree.ts";
-import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
+import { descend, type Folder, NotAFolder, openRoot } from "../tenant-files/folder.ts";
 import { hostFolders } from "./host-files.ts";
 import type { OpenBind } from "./runner.ts";
 
@@ -98,7 +98,7 @@ const unavailable = (mount: BoundMount, why: string): DeployFailure => ({
 });
 
 const mountProblem = (error: unknown): string =>
-  error instanceof Blocked ? `'${error.at}' exists and is not a folder` : "its folder cannot be opened";
+  error instanceof NotAFolder ? `'${error.at}' exists and is not a folder` : "its folder cannot be opened";
 
 interface Link {
   /** The folder that contains the link. It stays open because its path may lead elsewhere when the link is removed. */

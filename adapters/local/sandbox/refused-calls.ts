@@ -160,7 +160,8 @@ interface RefusedArgument {
   readonly argument: number;
   readonly reason: string;
   /**
-   * Blocks arguments that have one of these bits (`hasBit`), equal one of these values (`is`) or equal none (`isNot`).
+   * Blocks arguments that have one of these bits (`hasBit`), equal one of these values (`is`) or equal none of these
+   * values (`isNot`).
    */
   readonly when:
     | { readonly hasBit: number }

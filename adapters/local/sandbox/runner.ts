@@ -119,7 +119,7 @@ export interface Running {
    * @param port the host's port on which the command must listen
    * @param open whether any program accepts connections on the port
    */
-  look(port: number, open: boolean): Promise<ListenState>;
+  listenState(port: number, open: boolean): Promise<ListenState>;
   /**
    * Pauses every process of the command, which keeps its memory. Rejects if the platform cannot pause them. `kill`
    * also ends a frozen command.

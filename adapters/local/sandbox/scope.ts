@@ -89,7 +89,7 @@ const holdWhenUnused = async (name: string, dataDir: string): Promise<Server | u
   for (const ends = performance.now() + END_MS; ; await sleep(POLL_MS)) {
     const held = await holdUnused(name, dataDir);
     if (held !== undefined) return held;
-    // The engine may have ended meanwhile.
+    // The engine may have ended in the meantime.
     if (!(await isHeldFor(name, dataDir))) return holdUnused(name, dataDir);
     if (performance.now() >= ends)
       throw new DataFolderError(

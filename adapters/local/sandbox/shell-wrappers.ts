@@ -12,10 +12,9 @@ import type { Job } from "./runner.ts";
  */
 const DATA_SLACK = 1024 ** 3;
 /**
- * The factor by which RLIMIT_NPROC exceeds the job's limit of processes. The kernel compares RLIMIT_NPROC with the
- * number of processes of the whole user. With a lower factor, one command that forks would stop the user's other
- * commands from forking. The watchdog enforces the job's limit; RLIMIT_NPROC only bounds the growth between two of its
- * polls.
+ * The factor by which RLIMIT_NPROC exceeds the job's process limit. The kernel compares RLIMIT_NPROC with the number of
+ * processes of the whole user. With a lower factor, one command that forks would stop the user's other commands from
+ * forking. The watchdog enforces the job's limit; RLIMIT_NPROC only bounds the growth between two of its polls.
  */
 const PROCESS_SLACK = 8;
 

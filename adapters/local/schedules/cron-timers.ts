@@ -14,7 +14,7 @@ import type { ScheduledService } from "../../../core/ports/scheduler.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
-import { type Attempt, attempt, type PendingFire } from "./fire.ts";
+import { type Attempt, attemptFire, type PendingFire } from "./fire.ts";
 import type { FiredService, LastFires } from "./last-fires.ts";
 import { TooManyFires } from "./too-many-fires.ts";
 
@@ -30,12 +30,12 @@ export interface TimerDeps {
   readonly urlOf: (service: ScheduledService) => string | undefined;
   readonly log: (entry: NewLogEntry) => void;
   /** Called with the result of each attempt. Must pass the result to `note` in the engine that holds the lease. */
-  readonly noted: (service: FiredService, fire: LastFire) => void;
+  readonly onAttempt: (service: FiredService, fire: LastFire) => void;
   /**
    * Called with each fire that waits for its next attempt while the timers are stopped. Must pass the fire to `resume`
    * in the engine that holds the lease.
    */
-  readonly left: (service: FiredService, fire: PendingFire) => void;
+  readonly onPending: (service: FiredService, fire: PendingFire) => void;
   /** How long `close` waits for fires that were running at `stop`, in milliseconds. */
   readonly drainMillis: number;
 }
@@ -58,8 +58,8 @@ export const timerChanges = (
 const MAX_SLEEP_MS = 15_000;
 
 /**
- * If the clock goes back by more than this, the timer computes its next fire again. Time synchronization makes smaller
- * changes.
+ * If the clock is set back by more than this, the timer computes its next fire again. Time synchronization makes
+ * smaller changes.
  */
 const SET_BACK_MS = 60_000;
 
@@ -95,8 +95,8 @@ export class CronTimers {
 
   /**
    * Starts the timers. Before this call, and after `stop`, another engine fires the schedules.
-   * @param since when the other engine stopped its timers. Fires that have been due since then start now, unless they
-   * are too late. This applies only to schedules that `apply` has received before this call.
+   * @param since when the other engine stopped its timers. Fires that became due since then start now, unless they are
+   * too late. This applies only to schedules that `apply` has received before this call.
    */
   start(lastFires: LastFires, since: Instant = this.#deps.clock.now()): void {
     this.#run = { lastFires, stop: new AbortController() };
@@ -106,7 +106,7 @@ export class CronTimers {
   }
 
   /**
-   * Stops the timers. Returns the time up to which they have fired. Passes fires that wait for a retry to `left`.
+   * Stops the timers. Returns the time up to which they have fired. Passes fires that wait for a retry to `onPending`.
    * Running attempts continue.
    */
   stop(): Instant {
@@ -152,7 +152,7 @@ export class CronTimers {
     return true;
   }
 
-  /** Continues a fire that another engine's timers passed to `left`, unless the schedule was deleted. */
+  /** Continues a fire that another engine's timers passed to `onPending`, unless the schedule was deleted. */
   resume(service: FiredService, fire: PendingFire): void {
     const job = this.#jobOf(service);
     if (job !== undefined) this.#continue(job, fire);
@@ -212,7 +212,7 @@ export class CronTimers {
     this.#continue(job, { scheduled, attempts: 0, at: scheduled });
   }
 
-  /** Does not wait for the fire, because a fire may take longer than the time until the next fire of the schedule. */
+  /** Does not wait for the fire, because the fire may still run when the schedule's next fire is due. */
   #continue(job: StoredJob, fire: PendingFire): void {
     const attempts = fire.fireId === undefined ? this.#attempts(job, fire) : this.#counted(job, fire);
     this.#fires.add(attempts, "a fire stopped because of an error");
@@ -233,19 +233,19 @@ export class CronTimers {
 
   /** Makes attempts until the fire ends, the schedule is deleted, or the timers stop. */
   async #attempts(job: StoredJob, first: PendingFire): Promise<void> {
-    const { clock, urlOf, log, noted, left } = this.#deps;
+    const { clock, urlOf, log, onAttempt, onPending } = this.#deps;
     for (let next: PendingFire | undefined = first; next !== undefined; ) {
       const run = this.#run;
       const millis = millisOf(next.at) - millisOf(clock.now());
       if (run !== undefined && millis > 0) await clock.sleep(millis, run.stop.signal);
       if (this.#isDiscarding) return;
-      if (run === undefined || run.stop.signal.aborted) return left(job, next);
+      if (run === undefined || run.stop.signal.aborted) return onPending(job, next);
       const url = this.#jobOf(job) === undefined ? undefined : urlOf(job);
       if (url === undefined) return;
-      const { entry, fire, retry }: Attempt = await attempt(clock, url, job, next, this.#end.signal);
+      const { entry, fire, retry }: Attempt = await attemptFire(clock, url, job, next, this.#end.signal);
       if (this.#isDiscarding) return;
       log(entry);
-      noted(job, fire);
+      onAttempt(job, fire);
       next = retry;
     }
   }

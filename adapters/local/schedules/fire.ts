@@ -52,7 +52,7 @@ const post = async (
 };
 
 /** Makes the next attempt of a fire. If `ended` aborts, the attempt counts as an attempt without a response. */
-export const attempt = async (
+export const attemptFire = async (
   { now }: Pick<Clock, "now">,
   url: string,
   job: CronJob,

@@ -1,6 +1,6 @@
 /**
- * The secrets key, in a separate file, so that a copy of the state alone reveals no value. The state stores a
- * check of the key, to detect a wrong key at the start.
+ * The secrets key, in a separate file, so that a copy of the state alone reveals no value. The state stores a check
+ * value of the key, to detect a wrong key at startup.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -25,10 +25,10 @@ import { SettingRows } from "../state/settings.ts";
 import { selectFirst } from "../state/sql.ts";
 import { KEY_BYTES, SecretCipher } from "./secret-cipher.ts";
 
-/** The setting that stores the check of the key. */
+/** The setting that stores the check value of the key. */
 export const KEY_CHECK = "secrets_key_check";
 
-/** The new key during a rekey. The rekey renames it when the state contains the values under the new key. */
+/** The new key during a rekey. The rekey renames it once the state contains the re-encrypted values. */
 const pendingOf = (path: string): string => `${path}.new`;
 
 /** A copy of the key file. A rekey first renames it over the key file, to test whether the file can be replaced. */
@@ -85,7 +85,7 @@ const wrongKey = (path: string, fact: string): DataFolderError =>
   new DataFolderError(
     "secrets_key",
     path,
-    `The key file of the secrets, ${path}, ${fact}. Put the right key there, or name its file with --secrets-key-file or PORTSIDE_SECRETS_KEY_FILE. If the key is lost, 'portside secret rekey --discard' deletes all secrets and creates a new key.`,
+    `The secrets key file ${path} ${fact}. Put the right key there, or name its file with --secrets-key-file or PORTSIDE_SECRETS_KEY_FILE. If the key is lost, 'portside secret rekey --discard' deletes all secrets and creates a new key.`,
   );
 
 const cipherAt = (path: string): SecretCipher | undefined => {
@@ -109,7 +109,7 @@ const renamePending = (path: string): void => {
   syncFolder(dirname(path));
 };
 
-/** Completes a rekey that ended between its commit and its rename. */
+/** Completes a rekey that was interrupted between its commit and its rename. */
 const completeRekey = (
   path: string,
   check: string | undefined,
@@ -121,7 +121,7 @@ const completeRekey = (
     renamePending(path);
   } catch (cause) {
     // The key in use must not depend on whether its file can be renamed.
-    logger?.warn("uses the new key of an interrupted rekey, because the key file cannot be replaced", {
+    logger?.warn("using the new key of an interrupted rekey, because the key file cannot be replaced", {
       keyFile: path,
       newKeyFile: pendingOf(path),
       cause,
@@ -132,7 +132,7 @@ const completeRekey = (
 
 /**
  * Returns the cipher of the key in the file, or of the new key of an interrupted rekey. Throws a `DataFolderError` of
- * kind `secrets_key` if neither is the key with this check.
+ * kind `secrets_key` if neither matches the check.
  * @param check the setting `KEY_CHECK`
  */
 export const loadCipher = (path: string, check: string | undefined): SecretCipher => {
@@ -146,8 +146,8 @@ export const loadCipher = (path: string, check: string | undefined): SecretCiphe
 };
 
 /**
- * Returns the content of the file with the key that has this check: the key file, or the new key of an interrupted
- * rekey. Throws a `DataFolderError` of kind `secrets_key` if neither has it.
+ * Returns the content of the file whose key matches the check: the key file, or the new key of an interrupted rekey.
+ * Throws a `DataFolderError` of kind `secrets_key` if neither matches.
  * @param check the setting `KEY_CHECK`
  */
 export const readMatchingKey = (path: string, check: string): string => {
@@ -175,7 +175,7 @@ const checkMode = (path: string, logger: Logger | undefined): void => {
 };
 
 /**
- * Ensures that the key file fits the stored secrets. Creates the key of a folder without secrets. Throws a
+ * Ensures that the key file matches the stored secrets. Creates the key of a folder without secrets. Throws a
  * `DataFolderError` of kind `secrets_key` if the key is missing or wrong. Only one process may use the state.
  * @param configured the setting `secretsKeyFile`
  */
@@ -189,7 +189,7 @@ export const prepareKey = (
   const settings = new SettingRows(db);
   const check = settings.get(KEY_CHECK);
   if (configured !== undefined) checkMode(path, logger);
-  // Nothing depends on a damaged key. A file outside of the data folder may be another file of the operator.
+  // Nothing depends on a damaged key. A file outside of the data folder may be an unrelated file of the operator.
   if (configured === undefined && !hasSecrets(db) && readKey(path) === "damaged") rmSync(path);
   const cipher = cipherAt(path);
   if (check !== undefined && cipher?.matches(check) === true) {
@@ -221,7 +221,7 @@ const proveReplaceable = (path: string): void => {
     throw new DataFolderError(
       "secrets_key",
       path,
-      `The key file of the secrets, ${path}, cannot be replaced (${(error as Error).message}). It may be a mount point or in a read-only folder. Nothing was changed. Copy the file to a folder that Portside can write to, name the copy with --secrets-key-file or PORTSIDE_SECRETS_KEY_FILE, then run the command again.`,
+      `The secrets key file ${path} cannot be replaced (${(error as Error).message}). It may be a mount point or in a read-only folder. Nothing was changed. Copy the file to a folder that Portside can write to, name the copy with --secrets-key-file or PORTSIDE_SECRETS_KEY_FILE, then run the command again.`,
       error,
     );
   }
@@ -229,8 +229,8 @@ const proveReplaceable = (path: string): void => {
 
 /**
  * Creates a new key, and lets `commit` change the state. If the process ends in between, the next start uses the key
- * that fits the state. Throws a `DataFolderError` of kind `secrets_key`, and changes nothing, if the key file cannot be
- * replaced.
+ * that matches the state. Throws a `DataFolderError` of kind `secrets_key`, and changes nothing, if the key file cannot
+ * be replaced.
  * @param check the setting `KEY_CHECK`
  */
 export const replaceKey = (path: string, check: string | undefined, commit: (cipher: SecretCipher) => void): void => {

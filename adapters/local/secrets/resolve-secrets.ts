@@ -7,7 +7,7 @@ import { DataFolderError } from "../data-folder/data-folder-error.ts";
 import type { SecretRows } from "../state/secrets.ts";
 import type { PrivateKeyId, SecretCipher } from "./secret-cipher.ts";
 
-/** Linux permits 2 MiB for arguments and environment together, unless the limit of the stack is low. */
+/** Linux permits 2 MiB for arguments and environment together, unless the stack limit is low. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Values by the name of their variable. */
@@ -22,7 +22,7 @@ export interface SecretResolverDeps {
   readonly rows: Pick<SecretRows, "sealed">;
   /** Returns the setting `KEY_CHECK`. */
   readonly check: () => string | undefined;
-  /** Reads the key with the check. Throws a `DataFolderError` if the key is missing or wrong. */
+  /** Reads the key that matches the check. Throws a `DataFolderError` if the key is missing or wrong. */
   readonly load: (check: string | undefined) => SecretCipher;
   readonly logger: Logger;
 }
@@ -36,8 +36,8 @@ export class SecretResolver {
   }
 
   /**
-   * Returns the values of the versions that the template pins, or a failure if the key cannot be read, or a version
-   * does not exist or was damaged.
+   * Returns the values of the versions that the template pins. Fails if the key cannot be read, or if a version is
+   * missing or damaged.
    */
   resolve({ owner, secrets }: Pick<ServiceTemplate, "owner" | "secrets">): Result<SecretValues, DeployFailure> {
     if (secrets === undefined) return ok({});
@@ -58,7 +58,7 @@ export class SecretResolver {
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
   }
 
-  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or a different key. */
+  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or wrong. */
   openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
     return this.#currentCipher()?.openPrivateKey(id, sealed);
   }

@@ -1,8 +1,7 @@
 /**
- * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. The account, the name and the
- * version of a secret are authenticated, and so is the owner of a private key. Therefore, one ciphertext cannot replace
- * another. Each purpose has its own
- * key, derived with HKDF.
+ * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. Authenticates the account, name
+ * and version of a secret, and the owner of a private key, so one ciphertext cannot replace another. Each purpose has
+ * its own key, derived with HKDF.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -85,7 +84,7 @@ export class SecretCipher {
     return seal(this.#encryptionKey, associated(id), value);
   }
 
-  /** Returns the value, or undefined if this key has not sealed the bytes for this version. */
+  /** Returns the value, or undefined if this key did not seal the bytes for this version. */
   open(id: SecretId, sealed: Uint8Array): string | undefined {
     return open(this.#encryptionKey, associated(id), sealed);
   }
@@ -95,7 +94,7 @@ export class SecretCipher {
     return seal(this.#privateKeysKey, associatedKey(id), pem);
   }
 
-  /** Returns the private key in PEM, or undefined if this key has not sealed the bytes for this private key. */
+  /** Returns the private key in PEM, or undefined if this key did not seal the bytes for this private key. */
   openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
     return open(this.#privateKeysKey, associatedKey(id), sealed);
   }

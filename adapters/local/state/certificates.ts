@@ -42,7 +42,7 @@ export interface CertificateRow {
   readonly nextAuthority: string | null;
   /** The consecutive failed attempts. */
   readonly failures: number;
-  /** The reason of the last failed attempt. */
+  /** The reason for the last failure. */
   readonly reason: string | null;
   readonly nextAttemptAt: Timestamp | null;
   /** The authority permits no earlier attempt. */
@@ -134,7 +134,7 @@ export class CertificateRows {
     return selectAll<ServedCertificate>(this.#db, issued).map((row) => ({ ...row }));
   }
 
-  /** Returns the row of a host. Returns an empty row if the host has none. */
+  /** Returns the row of a host, or an empty row if the host has none. */
   of(host: DomainName): CertificateRow {
     const row = selectFirst<CertificateRow>(this.#db, `SELECT ${SELECTED} FROM certificates WHERE host = ?`, host);
     return row === undefined ? emptyRow(host) : { ...row };
@@ -192,7 +192,7 @@ export class CertificateRows {
     return selectAll<OrderRow>(this.#db, orders).map((row) => ({ ...row, at: parseInstant(row.at) as Instant }));
   }
 
-  /** Stores the order of a host, and records it with the others unless `counted` is null, in one transaction. */
+  /** Stores a host's order. In the same transaction, records `counted` for the order limits, unless it is null. */
   startOrder(host: DomainName, { authority, url }: BegunOrder, counted: CertificateOrder | null): void {
     transaction(this.#db, () => {
       this.change(host, { nextOrder: url, nextAuthority: authority });
@@ -200,7 +200,7 @@ export class CertificateRows {
     });
   }
 
-  /** Records an order, and deletes the orders before its period. */
+  /** Records an order, and deletes the orders that no longer count towards the limits. */
   #addOrder({ account, registeredDomain, kind, at }: CertificateOrder): void {
     const keptSince = timestampOf(plusMillis(at, -orderLimits.windowMs));
     this.#db.prepare("DELETE FROM certificate_orders WHERE at < ?").run(keptSince);

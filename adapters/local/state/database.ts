@@ -301,7 +301,10 @@ export class StateDatabase extends DatabaseSync {
 }
 
 export interface OpenStateOptions {
-  /** Accept a state that is missing, empty, older than the folder's other data, or changed by another program. */
+  /**
+   * Whether to accept a state that is missing, empty, older than the folder's other data, or changed by another
+   * program.
+   */
   readonly acceptState?: boolean | undefined;
   readonly logger?: Logger | undefined;
 }

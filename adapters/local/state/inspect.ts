@@ -71,7 +71,7 @@ export const inspectState = (path: string, alone: boolean): InspectedState => {
   }
   try {
     using db = alone ? openImmutable(path) : new DatabaseSync(path, { readOnly: true, timeout: 5000 });
-    // Read one snapshot, because other processes may write meanwhile.
+    // Read one snapshot, because other processes may write in the meantime.
     db.exec("BEGIN");
     return inspectOpen(db);
   } catch (cause) {
@@ -107,8 +107,8 @@ const remainFolders: readonly (readonly [folder: string, description: string])[]
 
 /** Collects the evidence for `judgeState`. Throws a `DataFolderError` if a file cannot be opened. */
 export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly format: number } => {
-  // Read the state after the check file and the copy. If another process changes the state meanwhile, the state must
-  // not seem older than the other two.
+  // Read the state after the check file and the copy. If another process changes the state in the meantime, the state
+  // must not seem older than the other two.
   const checkPath = join(dataDir, CHECK_FILE);
   let check: StateEvidence["check"];
   try {

@@ -49,7 +49,7 @@ export class StoredState implements Disposable {
   readonly #serving: StatementSync;
   readonly #dataVersion: StatementSync;
   readonly #settings: SettingRows;
-  readonly volumes: Pick<VolumeRows, "lives" | "ownerOf">;
+  readonly volumes: Pick<VolumeRows, "isLive" | "ownerOf">;
   readonly secrets: Pick<SecretRows, "sealed">;
   readonly users: Pick<AccountUserRows, "uidOf">;
   /** The services of the last read, so that only changed rows are parsed. */
@@ -97,7 +97,9 @@ export class StoredState implements Disposable {
     return rows.map((row) => ({ ...jobOf(row), createdAt: row.createdAt }));
   }
 
-  /** Empty until the server has updated the state of an earlier version, which an upgrade may not have done yet. */
+  /**
+   * Empty until the server has migrated the state of an earlier version. During an upgrade, the engine may start first.
+   */
   hosts(): ServedHosts {
     if (!hasTable(this.#db, "challenges")) return { routes: [], certificates: [], challenges: [] };
     const [domains, certificates] = [new DomainRows(this.#db), new CertificateRows(this.#db)];

@@ -9,7 +9,7 @@ import { insert, selectAll, selectFirst } from "./sql.ts";
 
 /** The properties of a volume in the state and in its record. */
 export interface VolumeRecord extends StoredVolume {
-  /** The time when the volume was moved to the trash, or null. */
+  /** The time at which the volume was moved to the trash, or null. */
   readonly deletedAt: Timestamp | null;
 }
 
@@ -29,7 +29,7 @@ export class VolumeRows {
     this.#db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
 
-  lives(id: string): boolean {
+  isLive(id: string): boolean {
     return this.#living.get(id) !== undefined;
   }
 

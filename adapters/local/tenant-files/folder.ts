@@ -90,7 +90,7 @@ const make = async (folder: Folder, name: string): Promise<boolean> => {
 };
 
 /** Thrown if a path component exists and is not a folder. */
-export class Blocked extends Error {
+export class NotAFolder extends Error {
   /** The path of the component, relative to the root. */
   readonly at: string;
 
@@ -102,7 +102,7 @@ export class Blocked extends Error {
 
 /**
  * Opens one path component after the other. Creates missing folders if `creating` is set.
- * Rejects with `Blocked` if a component is not a folder, and with ENOENT if a component is missing.
+ * Rejects with `NotAFolder` if a component is not a folder, and with ENOENT if a component is missing.
  * @param user the owner of new folders; undefined for the user of this process
  */
 export const descend = async (
@@ -122,7 +122,7 @@ export const descend = async (
     } catch (error) {
       if (folder !== root) await folder.close();
       throw isPathMissing(error) && codeOf(error) !== "ENOENT"
-        ? new Blocked(parts.slice(0, index + 1).join("/"), error)
+        ? new NotAFolder(parts.slice(0, index + 1).join("/"), error)
         : error;
     }
   }

@@ -11,7 +11,9 @@ export interface CertificatePaths {
   readonly key: string;
 }
 
-/** How often Portside checks the files. Polling also sees links that are replaced, as Certbot and Kubernetes do. */
+/**
+ * How often Portside checks the files. Polling also detects replaced symbolic links, which Certbot and Kubernetes use.
+ */
 const CHECK_MS = 1000;
 
 const read = (path: string, setting: string): string => {
@@ -53,7 +55,7 @@ export class CertificateFiles implements Disposable {
   readonly #logger: Logger;
   readonly #timer: NodeJS.Timeout;
   #current: Certificate;
-  /** The fingerprints of the files, from before the last read, so that no change during the read is lost. */
+  /** The fingerprints of the files before the last read, so that no change during the read is lost. */
   #version: string;
 
   /** @throws an `Error` that names the file if the pair cannot be used */

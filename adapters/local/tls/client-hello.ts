@@ -10,7 +10,9 @@ export interface ClientHello {
   readonly protocols: readonly string[];
 }
 
-/** The maximum size of the records with the message. OpenSSL's own limit is larger; browsers send about 2 KiB. */
+/**
+ * The maximum size of the records that contain the message. OpenSSL's own limit is larger; browsers send about 2 KiB.
+ */
 export const MAX_HELLO_BYTES = 16 * 1024;
 
 const HANDSHAKE_RECORD = 22;

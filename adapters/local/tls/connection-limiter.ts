@@ -11,8 +11,8 @@ const MAX_CLIENTS = 10_000;
 const REPORT_MS = 60_000;
 
 /**
- * Returns the client of an address. The addresses of an IPv6 network with 64 bits count as one client, because a client
- * usually owns a whole network: https://www.rfc-editor.org/rfc/rfc6177
+ * Returns the client of an address. The addresses of an IPv6 /64 network count as one client, because a client usually
+ * owns a whole network: https://www.rfc-editor.org/rfc/rfc6177
  */
 export const clientOf = (address: string): string => {
   if (!address.includes(":")) return address;
@@ -78,7 +78,10 @@ export class ConnectionLimiter {
     };
   }
 
-  /** Returns the client with its present tokens. Forgets the client that has been silent longest if there are too many. */
+  /**
+   * Returns the client with its current tokens. If there are too many clients, forgets the one that connected least
+   * recently.
+   */
   #touch(key: string): Client {
     const now = this.#now();
     const client = this.#clients.get(key) ?? { tokens: this.#max, countedAt: now, handshakes: 0 };

@@ -18,7 +18,7 @@ export interface HttpPortDeps {
 
 /**
  * Redirects with 308, because browsers turn a POST into a GET after a 301. A host without a certificate gets a 404,
- * because a redirect would end in an error of the client.
+ * because a redirect would lead to a TLS error.
  */
 export const serveHttpPort = (deps: HttpPortDeps, req: IncomingMessage, res: ServerResponse): void => {
   const host = plainHost(req.headers.host ?? "");

@@ -75,8 +75,8 @@ export class TlsAcceptor {
   }
 
   /**
-   * Begins the handshake of a new connection. A client must send its first message, or close, within the time limit.
-   * Closes the connection with a reset, which costs least, if the client has opened too many.
+   * Begins the handshake of a new connection. A client must send its first message, or close, within the time limit. If
+   * the client has opened too many connections, resets this one, because a reset costs least.
    */
   accept(socket: Socket): void {
     const end = this.#deps.connections.admit(socket.remoteAddress ?? "");

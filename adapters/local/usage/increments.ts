@@ -2,18 +2,18 @@
 import type { Sku } from "./skus.ts";
 
 /** The key of an increment. */
-export interface Entry {
+export interface IncrementKey {
   readonly owner: string;
   readonly deployment: string;
   readonly day: string;
   readonly sku: Sku;
 }
 
-export interface Increment extends Entry {
+export interface Increment extends IncrementKey {
   readonly grains: bigint;
 }
 
-const keyOf = ({ owner, deployment, day, sku }: Entry): string => [owner, deployment, day, sku].join("\n");
+const keyOf = ({ owner, deployment, day, sku }: IncrementKey): string => [owner, deployment, day, sku].join("\n");
 
 /** Increments of usage, one for each key. */
 export class Increments {

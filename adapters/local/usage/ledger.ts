@@ -7,7 +7,7 @@ import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
 import { type Increment, Increments } from "./increments.ts";
 import type { Prices } from "./prices.ts";
-import { amountOf, writtenDecimal } from "./skus.ts";
+import { amountOf, parseStoredDecimal } from "./skus.ts";
 
 const COST = "SELECT cost FROM usage WHERE owner = ? AND day = ? AND deployment = ? AND sku = ? AND currency = ?";
 const ADD = `INSERT INTO usage (owner, day, deployment, sku, currency, grains, cost) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -82,7 +82,7 @@ export class Ledger {
       const key = [owner, day, deployment, sku, currency] as const;
       const present = costSoFar.get(...key) as { cost: string } | undefined;
       const added = times(amountOf(sku, grains), of[sku]);
-      const cost = decimalText(plus(present === undefined ? zero : writtenDecimal(present.cost), added));
+      const cost = decimalText(plus(present === undefined ? zero : parseStoredDecimal(present.cost), added));
       add.run(...key, grains, cost);
     }
   }

@@ -31,7 +31,7 @@ export type PriceList = z.output<typeof listSchema>;
  * Programs cannot read the pricing page, so the prices are from several copies of it. On the date below, all copies
  * showed the same prices.
  */
-export const shippedPrices: PriceList = {
+export const builtInPrices: PriceList = {
   currency: "USD",
   source: "https://cloud.google.com/run/pricing",
   date: "2026-11-21",
@@ -63,11 +63,11 @@ const readList = (path: string): PriceList => {
  * the file is invalid.
  */
 export const loadPrices = (path: string | undefined): Prices =>
-  pricesOf(path === undefined ? shippedPrices : readList(path));
+  pricesOf(path === undefined ? builtInPrices : readList(path));
 
 /**
- * Returns the prices for the plan of a deploy, or undefined if the operator has set no list: the built-in list contains
- * the prices of another platform.
+ * Returns the operator's prices, for the plan of a deploy. Returns undefined if the operator has set no list, because
+ * the built-in list contains the prices of a different platform.
  */
 export const instancePricesOf = (path: string | undefined): InstancePrices | undefined => {
   if (path === undefined) return undefined;

@@ -18,7 +18,7 @@ export const skuFacts: Readonly<Record<Sku, { description: string; unit: string;
 export const amountOf = (sku: Sku, grains: bigint): Decimal => times({ digits: grains, scale: 0 }, skuFacts[sku].grain);
 
 /** Parses a decimal of the billing file. Throws if the text is not a decimal. */
-export const writtenDecimal = (text: string): Decimal => {
+export const parseStoredDecimal = (text: string): Decimal => {
   const value = parseDecimal(text);
   if (value === undefined) throw new Error(`The billing file contains '${text}' instead of a decimal.`);
   return value;

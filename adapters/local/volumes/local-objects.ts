@@ -24,9 +24,9 @@ import {
   type WriteConditions,
 } from "../../shared/volumes/object-bytes.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
-import { Blocked, codeOf, descend, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
+import { codeOf, descend, type Folder, isPathMissing, NotAFolder, openRoot } from "../tenant-files/folder.ts";
 import { listFolder } from "./list-folder.ts";
-import { etagOf, PIECE, receive } from "./object-file.ts";
+import { CHUNK_BYTES, etagOf, receive } from "./object-file.ts";
 import { PartChanged, PartFiles } from "./part-files.ts";
 
 export interface ObjectsConfig {
@@ -34,7 +34,7 @@ export interface ObjectsConfig {
   readonly storage: string;
   readonly volumes: {
     /** Whether the bucket belongs to a live volume. */
-    lives(bucket: string): boolean;
+    isLive(bucket: string): boolean;
     ownerOf(bucket: string): AccountId | undefined;
   };
   readonly userOf: UserOf;
@@ -59,7 +59,7 @@ const COMMITS = 5;
 
 /** Returns undefined if the error means that no file exists at the path. Rethrows all other errors. */
 const orNothing = (error: unknown): undefined => {
-  if (isPathMissing(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
+  if (isPathMissing(error) || error instanceof NotAFolder || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
     return undefined;
   throw error;
 };
@@ -68,7 +68,7 @@ const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
   size: Number(stats.size),
   etag: etagOf(stats),
   modified: Number(stats.mtimeMs),
-  bytes: (start, end) => handle.createReadStream({ start, end, highWaterMark: PIECE }),
+  bytes: (start, end) => handle.createReadStream({ start, end, highWaterMark: CHUNK_BYTES }),
   close: () => handle.close(),
 });
 
@@ -124,7 +124,7 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined> {
-    if (!this.#config.volumes.lives(bucket)) return undefined;
+    if (!this.#config.volumes.isLive(bucket)) return undefined;
     const handle = await this.#open(bucket, path).catch(orNothing);
     if (handle === undefined) return undefined;
     const stats = await handle.stat({ bigint: true });
@@ -162,7 +162,7 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
-    if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
+    if (!this.#config.volumes.isLive(bucket)) return { kind: "no_volume" };
     // `#commit` checks again. This check avoids a useless upload.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const partial = join(this.#uploads, this.#config.ids.id());
@@ -206,7 +206,7 @@ export class LocalObjects implements ObjectBytes {
     const { signal } = new AbortController();
     await this.#parts.sweepRemoved();
     for (const { id, bucket, expiresAt } of await this.#parts.list())
-      if (expiresAt <= now || !this.#config.volumes.lives(bucket))
+      if (expiresAt <= now || !this.#config.volumes.isLive(bucket))
         await this.#completions.take(id, signal, () => this.#parts.remove(id));
   }
 
@@ -217,7 +217,7 @@ export class LocalObjects implements ObjectBytes {
     number: number,
     body: Readable,
   ): Promise<PartOutcome> {
-    if (!this.#config.volumes.lives(bucket)) return { kind: "no_upload" };
+    if (!this.#config.volumes.isLive(bucket)) return { kind: "no_upload" };
     const partial = join(this.#uploads, this.#config.ids.id());
     try {
       await receive(partial, body, undefined);
@@ -239,7 +239,7 @@ export class LocalObjects implements ObjectBytes {
     const signal = new AbortController().signal;
     // Concurrent calls wait for each other, so only the first one finds the upload.
     return this.#completions.take(upload, signal, async () => {
-      if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
+      if (!this.#config.volumes.isLive(bucket)) return { kind: "no_volume" };
       const stored = await this.#parts.stored(bucket, path, upload);
       if (stored === undefined) return { kind: "no_upload" };
       const parts = new Map(stored.map((part) => [part.number, part]));
@@ -312,7 +312,7 @@ export class LocalObjects implements ObjectBytes {
     path: ObjectPath,
     conditions: WriteConditions,
   ): Promise<PutOutcome> {
-    if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
+    if (!this.#config.volumes.isLive(bucket)) return { kind: "no_volume" };
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
@@ -329,7 +329,7 @@ export class LocalObjects implements ObjectBytes {
       await folder.sync();
       return { kind: "stored", etag, created: before === undefined || before.isDirectory() };
     } catch (error) {
-      if (error instanceof Blocked) return { kind: "in_the_way", other: error.at };
+      if (error instanceof NotAFolder) return { kind: "in_the_way", other: error.at };
       if (codeOf(error) === "EEXIST") return { kind: "condition_failed" };
       throw error;
     }

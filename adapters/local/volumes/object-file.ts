@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 /** Chunk size for reads and writes, in bytes. */
-export const PIECE = 1 << 20;
+export const CHUNK_BYTES = 1 << 20;
 
 /** Returns the entity tag of a file. A rename does not change it. */
 export const etagOf = ({ ino, mtimeNs, size }: BigIntStats): string =>
@@ -24,7 +24,7 @@ const giveFile = (file: WriteStream, fd: number, user: number): void => {
  * @param user the file's owner; undefined for this process's user
  */
 export const receive = async (path: string, body: Readable, user: number | undefined): Promise<void> => {
-  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
+  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: CHUNK_BYTES });
   if (user !== undefined) file.once("open", (fd) => giveFile(file, fd, user));
   try {
     await pipeline(body.iterator({ destroyOnReturn: false }), file);

@@ -11,7 +11,7 @@ import { type StoredPart, uploadExpiry } from "../../../core/domain/volumes/uplo
 import { type Instant, instantOfSeconds, secondsOf } from "../../../core/domain/wire/instant.ts";
 import type { ListedPart } from "../../shared/volumes/object-bytes.ts";
 import { isPathMissing } from "../tenant-files/folder.ts";
-import { etagOf, PIECE } from "./object-file.ts";
+import { CHUNK_BYTES, etagOf } from "./object-file.ts";
 
 /** The start in seconds, a unique part, a digest of the object, and the volume's id. */
 const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})-([\w-]+)$/;
@@ -81,14 +81,14 @@ export class PartFiles {
   }
 
   /**
-   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not exist or has another entity tag.
+   * Yields the bytes of the listed parts. Throws `PartChanged` if a part does not exist or has a different entity tag.
    * @param id an upload that exists
    */
   async *read(id: string, parts: readonly ListedPart[]): AsyncGenerator<Buffer> {
     for (const { number, etag } of parts) {
       await using file = await open(join(this.folder, id, String(number))).catch(orNothing);
       if (file === undefined || etagOf(await file.stat({ bigint: true })) !== etag) throw new PartChanged(number);
-      yield* file.createReadStream({ autoClose: false, highWaterMark: PIECE }) as AsyncIterable<Buffer>;
+      yield* file.createReadStream({ autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
     }
   }
 

@@ -209,7 +209,7 @@ export class LocalVolumes implements VolumeStore {
   }
 
   #living<T>(volume: StoredVolume, work: () => Promise<Result<T, NotFound>>): ResultAsync<T, NotFound | Unavailable> {
-    return this.#config.rows.lives(volume.id) ? this.#guarded(work) : errAsync(noVolume(volume));
+    return this.#config.rows.isLive(volume.id) ? this.#guarded(work) : errAsync(noVolume(volume));
   }
 
   #guarded<T, E = never>(work: () => Promise<Result<T, E>>): ResultAsync<T, E | Unavailable> {

@@ -40,8 +40,8 @@ export const openLeasedEngine = async ({ dataDir, number, clock, url, jobs = [] 
       entries.push(entry);
       void lease.log(entry);
     },
-    noted: (service, fire) => lease.noted(service, fire),
-    left: (service, fire) => lease.left(service, fire),
+    onAttempt: (service, fire) => lease.storeFire(service, fire),
+    onPending: (service, fire) => lease.forwardFire(service, fire),
     urlOf: () => {
       begun += 1;
       return url;

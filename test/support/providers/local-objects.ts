@@ -30,7 +30,7 @@ const BUCKET = "vol-test";
 const KEY = "key";
 
 export const serveObjects = async (root: string): Promise<TestStorage> => {
-  const volumes = { lives: (bucket: string) => bucket === BUCKET, ownerOf: () => undefined };
+  const volumes = { isLive: (bucket: string) => bucket === BUCKET, ownerOf: () => undefined };
   const complaints: unknown[] = [];
   const complain = (_message: string, fields?: object) => void complaints.push(fields);
   const logger = { debug: complain, info: complain, warn: complain, error: complain };

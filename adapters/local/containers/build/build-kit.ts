@@ -18,7 +18,7 @@ const MISSING = /buildx component is missing|unknown flag|unknown command/i;
 const missing = (need: DockerfileLine | undefined): BuildError => {
   const [what, instead] =
     need === undefined
-      ? ["This Docker builds only with BuildKit", ""]
+      ? ["This version of Docker builds only with BuildKit", ""]
       : [
           `Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`,
           ", or rewrite the line without BuildKit features",

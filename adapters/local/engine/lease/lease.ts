@@ -125,13 +125,13 @@ export class Lease {
   }
 
   /** Stores the result of a fire's latest attempt. */
-  noted(service: FiredService, fire: LastFire): void {
+  storeFire(service: FiredService, fire: LastFire): void {
     if (this.#held !== undefined) this.#held.timers.note(service, fire);
     else void this.#outbox.push({ kind: "fire", service: serviceOf(service), fire });
   }
 
   /** Passes a fire that waits for a retry to the engine with the lease. */
-  left(service: FiredService, { scheduled, at, ...rest }: PendingFire): void {
+  forwardFire(service: FiredService, { scheduled, at, ...rest }: PendingFire): void {
     const fire = { ...rest, scheduled: String(scheduled), at: String(at) };
     void this.#outbox.push({ kind: "retry", service: serviceOf(service), fire });
   }

@@ -12,7 +12,7 @@ import type { EngineReport } from "../socket/reports.ts";
 /** The maximum size of a batch. Even if each character takes several bytes, a batch is far smaller than `MAX_BODY`. */
 const BATCH: Amount = { entries: 500, chars: 512 * 1024 };
 const RETRY_MS = 50;
-/** How long `close` waits for the delivery. */
+/** How long `close` waits for delivery. */
 const CLOSE_MS = 10_000;
 
 type Batch = InputOf<"push">;

@@ -8,7 +8,7 @@ import { TooManyFires } from "../../schedules/too-many-fires.ts";
 import type { OpenedEngine } from "../open-engine.ts";
 import type { Candidate } from "../reconcile.ts";
 import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL, TOO_MANY_FIRES } from "./protocol.ts";
-import { placeSocket } from "./socket-path.ts";
+import { locateSocket } from "./socket-path.ts";
 
 /** How long a candidate may wait for the commit of its rollout after its server has disconnected. */
 const ABANDONED_MS = 10_000;
@@ -177,7 +177,7 @@ export interface EngineSocket extends AsyncDisposable {
  * the socket is created in a new temporary folder, and `wanted` becomes a symbolic link to it.
  */
 export const serveEngine = async (served: ServedEngine, wanted: string, logger: Logger): Promise<EngineSocket> => {
-  const { path, remove } = await placeSocket(wanted);
+  const { path, remove } = await locateSocket(wanted);
   const timers = new Set<NodeJS.Timeout>();
   const handlers = handlersOf(served, () => timers.add(abandonCandidates(served.engine, logger)));
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {

@@ -15,15 +15,15 @@ export const socketPath = (dataDir: string): string => join(dataDir, "engine", "
 
 const isTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_PATH;
 
-/** A path for a socket. */
-export interface SocketPlace {
+/** A path at which a server can create a socket. */
+export interface SocketLocation {
   readonly path: string;
   /** Removes the temporary folder of the socket, if it has one. */
   remove(): Promise<void>;
 }
 
 /** Returns `wanted`, or a path in a new temporary folder of this user if `wanted` is too long for a socket. */
-export const placeSocket = async (wanted: string): Promise<SocketPlace> => {
+export const locateSocket = async (wanted: string): Promise<SocketLocation> => {
   if (!isTooLong(wanted)) return { path: wanted, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), "portside-"));
   return { path: join(folder, "socket"), remove: () => rm(folder, { recursive: true, force: true }) };

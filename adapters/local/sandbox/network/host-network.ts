@@ -53,7 +53,7 @@ export interface HostNetwork {
     /** The text of resolv.conf. */
     readonly settings: string;
     /**
-     * Whether pasta forwards DNS queries. pasta then rewrites the sender of every DNS reply, so programs that query
+     * Whether pasta forwards DNS queries. If so, pasta rewrites the sender of every DNS reply, so programs that query
      * another name server directly reject the replies.
      */
     readonly isForwarded: boolean;

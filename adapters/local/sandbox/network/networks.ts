@@ -54,7 +54,7 @@ export class Networks {
   #closed = false;
 
   /**
-   * @param mark the prefix of the ids of the networks
+   * @param mark the prefix of the networks' ids
    * @param allowed ports of this machine's loopback address that every service may call
    */
   constructor(mark: string, allowed: readonly number[], logger: Logger) {

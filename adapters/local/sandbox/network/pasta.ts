@@ -62,8 +62,8 @@ const TAP = "eth0";
 
 /**
  * Forbids the subnets, lets services listen on ports below 1024 as in containers, and keeps the namespace open until
- * the server closes its end of the pipe or dies. A program that sends multicast can choose the interface and thereby
- * bypass all routes. On kernels with XFRM support, a policy therefore blocks multicast.
+ * the server closes its end of the pipe or dies. A program that sends multicast can choose the interface, which
+ * bypasses all routes. On kernels with XFRM support, a policy therefore blocks multicast.
  */
 const HOLD = `printf '%s\\n' "$@" | ip -batch - || exit 1
 ip xfrm policy add src 0.0.0.0/0 dst 224.0.0.0/4 dir out action block 2>/dev/null

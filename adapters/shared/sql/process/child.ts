@@ -67,7 +67,7 @@ const memoryOf = (pid: number | undefined): { readonly resident: number; readonl
   }
 };
 
-const isWorn = (pid: number | undefined): boolean => {
+const exceedsReuseLimits = (pid: number | undefined): boolean => {
   const { resident, data } = memoryOf(pid);
   return resident > MAX_REUSED_BYTES || data > MAX_REUSED_DATA_BYTES;
 };
@@ -148,7 +148,7 @@ export class SqlChild {
     } finally {
       clearInterval(look);
       this.#rest();
-      if (!this.#over && isWorn(this.#child.pid)) this.kill();
+      if (!this.#over && exceedsReuseLimits(this.#child.pid)) this.kill();
     }
   }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { namesFiles } from "../../../../adapters/local/builds/build-python.ts";
+import { refersToSourceFiles } from "../../../../adapters/local/builds/build-python.ts";
 import { bytesOf, sourceOf, tarGz } from "../../../support/archives/archives.ts";
 import { type PythonIndex, serveIndex, wheelOf } from "../../../support/archives/python-index.ts";
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -142,7 +142,7 @@ test.each([
   ["greeter @ file:///opt/greeter", true],
   ["greeter@https://example.com/greeter.tar.gz", true],
 ])("requirements %j depend on more than their text: %s", (text, answer) => {
-  expect(namesFiles(text)).toBe(answer);
+  expect(refersToSourceFiles(text)).toBe(answer);
 });
 
 test("fails with pip's message, and leaves no partial environment", async (context) => {

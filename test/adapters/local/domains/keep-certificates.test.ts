@@ -434,7 +434,7 @@ test("after the loss of the secrets key, orders another certificate", async () =
   rows.change(DOMAIN as DomainName, { key: foreign.sealPrivateKey({ kind: "host", name: DOMAIN }, pem) });
   discardLostKeys(rows, cipher, logger);
   expect(rows.of(DOMAIN as DomainName)).toMatchObject({ chain: null, key: null });
-  expect(logged).toEqual([expect.stringContaining("discards a private key")]);
+  expect(logged).toEqual([expect.stringContaining("discarded a private key")]);
   await pass(platform, MINUTE_MS);
   expect(first.orders).toHaveLength(2);
   await stop();

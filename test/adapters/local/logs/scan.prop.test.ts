@@ -52,19 +52,19 @@ const fileWith = (all: readonly LogEntry[]): string => {
   return path;
 };
 
-type Asked = Pick<LogSearch, "query" | "place" | "backwards">;
+type Asked = Pick<LogSearch, "query" | "position" | "backwards">;
 
 /** The expected result of a search, by checking every entry. */
-const wanted = (all: readonly LogEntry[], { query, place, backwards }: Asked) => {
+const wanted = (all: readonly LogEntry[], { query, position, backwards }: Asked) => {
   const { filter, limit, until } = query;
   const visible = all.filter(({ instant }) => until === undefined || instant <= until);
   const matches = visible.filter(matcherOf(filter, compileRe2));
-  if (place === undefined) return { entries: matches.slice(-limit), seen: visible.at(-1) };
+  if (position === undefined) return { entries: matches.slice(-limit), seen: visible.at(-1) };
   if (backwards) {
-    const entries = matches.filter((one) => comparePositions(one, place) <= 0).slice(-limit);
+    const entries = matches.filter((one) => comparePositions(one, position) <= 0).slice(-limit);
     return { entries, seen: entries.length < limit ? undefined : justBefore(entries[0] as LogEntry) };
   }
-  const isBehind = (one: LogEntry | undefined) => one !== undefined && comparePositions(one, place) > 0;
+  const isBehind = (one: LogEntry | undefined) => one !== undefined && comparePositions(one, position) > 0;
   const entries = matches.filter(isBehind).slice(0, limit);
   const last = entries.length < limit ? visible.at(-1) : entries.at(-1);
   return { entries, seen: isBehind(last) ? last : undefined };
@@ -81,7 +81,7 @@ const asked = (): fc.Arbitrary<Asked> =>
     })
     .map(({ filter, limit, until, from, backwards }) => ({
       query: { filter, limit, timeoutMs: 60_000, ...(until === undefined ? {} : { until }) },
-      ...(from === undefined ? {} : { place: behind(from), backwards }),
+      ...(from === undefined ? {} : { position: behind(from), backwards }),
     }));
 
 test("forwards and backwards, from any position, with any limit", () => {
@@ -91,7 +91,7 @@ test("forwards and backwards, from any position, with any limit", () => {
       const path = fileWith(all);
       for (const [index, search] of searches.entries()) {
         const exact =
-          search.place !== undefined && index % 2 === 0 ? { place: all[index % all.length] as LogEntry } : {};
+          search.position !== undefined && index % 2 === 0 ? { position: all[index % all.length] as LogEntry } : {};
         const one = { ...search, ...exact };
         const findings = scan({ path, scope, ...one });
         const { entries, seen } = wanted(all, one);
@@ -178,14 +178,14 @@ test("a search ends at a window border after its timeout, and the next one conti
   const path = fileWith(all);
   const filter = { kind: "search", text: "needle" } as const;
   const query = { filter, limit: 100, timeoutMs: -1 };
-  let place = behind(-1n as Instant);
+  let next = behind(-1n as Instant);
   const found: (string | undefined)[] = [];
   const pages: boolean[] = [];
   for (let more = true; more; more = pages.at(-1) === true) {
-    const findings = scan({ path, scope, query, place });
+    const findings = scan({ path, scope, query, position: next });
     found.push(...findings.entries.map(({ instant, code }) => `${instant}.${Number(code)}`));
     pages.push(findings.partial);
-    place = findings.seen ?? place;
+    next = findings.seen ?? next;
   }
   expect(found).toEqual([9_999, 19_999, 29_999, 39_999].map((n) => `${n >> 4}.${n & 15}`));
   expect(pages.filter(Boolean).length).toBeGreaterThan(1);
@@ -195,7 +195,7 @@ test("a search ends at a window border after its timeout, and the next one conti
   let position: LogPosition | undefined = behind(BigInt(44_999 >> 4) as Instant);
   let cuts = 0;
   while (position !== undefined) {
-    const findings = scan({ path, scope, query, place: position, backwards: true });
+    const findings = scan({ path, scope, query, position, backwards: true });
     back.push(...findings.entries.map(({ instant, code }) => `${instant}.${Number(code)}`));
     position = findings.seen;
     if (findings.partial) cuts++;

@@ -132,10 +132,10 @@ test("a cursor works after a restart, with and without a filter", async () => {
   await logs.close();
   open();
   for (const [index, entry] of entries.entries()) {
-    const place = parseCursor(cursorOf(entry)) as LogPosition;
+    const position = parseCursor(cursorOf(entry)) as LogPosition;
     const wanted = entries.slice(index + 1).map(({ text }) => text);
     for (const filter of [everything, { kind: "search", text: "line" } as const]) {
-      const found = await logs.after(scope, place, { ...every(), filter });
+      const found = await logs.after(scope, position, { ...every(), filter });
       expect(found._unsafeUnwrap().entries.map(({ text }) => text)).toEqual(wanted);
     }
   }
@@ -185,18 +185,18 @@ test("in a bundle, without a thread, searches run in this process and yield", as
   expect((await logs.append(Array.from({ length: 2 }, () => line(text)))).isOk()).toBe(true);
   expect((await logs.append([line("needle")])).isOk()).toBe(true);
   const searches = new Searches(null);
-  const search = { path: logs.pathOf(scope.owner), scope, place: START };
-  /** Searches to the end of the log. Returns the entries that it finds, and the place where each step ended. */
+  const search = { path: logs.pathOf(scope.owner), scope, position: START };
+  /** Searches to the end of the log. Returns the entries that it finds, and the position at which each step ended. */
   const findAll = async (pattern: string) => {
     const entries: LogEntry[] = [];
     const seen: (LogPosition | undefined)[] = [];
-    for (let place: LogPosition | undefined = START; place !== undefined && seen.length < 100; ) {
+    for (let position: LogPosition | undefined = START; position !== undefined && seen.length < 100; ) {
       const query = { ...every(), filter: matching(pattern) };
-      const part = await searches.run({ ...search, place, query }, undefined);
+      const part = await searches.run({ ...search, position, query }, undefined);
       if (part === "damaged") throw new Error("the log is damaged");
       entries.push(...part.entries);
       seen.push(part.seen);
-      place = part.partial ? part.seen : undefined;
+      position = part.partial ? part.seen : undefined;
     }
     return { entries, seen };
   };

@@ -73,8 +73,8 @@ const start = async (deployed: readonly CronJob[] = []) => {
     clock,
     logger,
     log: (entry) => void entries.push(entry),
-    noted: (service, fire) => timers.note(service, fire),
-    left: () => expect.unreachable(),
+    onAttempt: (service, fire) => timers.note(service, fire),
+    onPending: () => expect.unreachable(),
     urlOf: () => url,
     drainMillis: 0,
   });

@@ -241,7 +241,7 @@ describe("a rekey", () => {
       using _mount = mountPoint(key);
       for (const discard of [false, true])
         expect(() => rekeySecrets({ dataDir: folder.path, discard })).toThrow(
-          /secrets.key, cannot be replaced \(EBUSY.* Copy the file to a folder that Portside can write to, name the copy/,
+          /secrets.key cannot be replaced \(EBUSY.* Copy the file to a folder that Portside can write to, name the copy/,
         );
     }
     expect(readFileSync(key, "utf8")).toBe(before);

@@ -71,12 +71,12 @@ test("returns the names of an account's services, in order", () => {
 
 test("a volume lives until it is in the trash", () => {
   const volumes = new VolumeRows(db);
-  expect(stored.volumes.lives("b")).toBe(false);
+  expect(stored.volumes.isLive("b")).toBe(false);
   volumes.insert({ id: "b", owner: acme, name: "data" as VolumeName, createdAt: day(1) });
   volumes.setHidden("b", true);
-  expect(stored.volumes.lives("b")).toBe(true);
+  expect(stored.volumes.isLive("b")).toBe(true);
   volumes.moveToTrash("b", day(2));
-  expect(stored.volumes.lives("b")).toBe(false);
+  expect(stored.volumes.isLive("b")).toBe(false);
 });
 
 test("notices a commit of another connection once", () => {

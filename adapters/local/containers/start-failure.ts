@@ -23,7 +23,7 @@ const failureOf = ({ name }: ContainerEngine, status: number | undefined, messag
   return unavailable(`${name} did not start the container: ${message}`);
 };
 
-export const refusedStart = (engine: ContainerEngine, error: unknown): Exit => {
+export const startFailureOf = (engine: ContainerEngine, error: unknown): Exit => {
   const message = engineMessage(error);
   if (PORT_TAKEN.test(message)) return { ...NOT_STARTED, lostPort: true };
   return { ...NOT_STARTED, failure: failureOf(engine, statusOf(error), message) };
