@@ -30,7 +30,7 @@ const words = [
   "líne\nbreak",
 ];
 
-/** A text of a log entry or a literal of a filter. */
+/** The text of a log entry, or a literal in a filter. */
 export const logWord = (): fc.Arbitrary<string> => fc.constantFrom(...words);
 
 const leaf = (): fc.Arbitrary<unknown> =>

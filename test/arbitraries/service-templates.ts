@@ -34,7 +34,7 @@ export const healthCheck = (): fc.Arbitrary<HealthCheck> =>
     )
     .map((check) => ({ ...check, timeout: Math.min(check.timeout, check.interval) }));
 
-/** Lowers the minimum of instances to the maximum, of which every provider's default is at least 10. */
+/** Lowers `minInstances` to `maxInstances`, or to 10 without a maximum: every provider's default is at least 10. */
 const withFittingMinimum = (spec: ServiceSpec): ServiceSpec =>
   spec.minInstances === undefined
     ? spec

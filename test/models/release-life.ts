@@ -66,8 +66,8 @@ const secretCommands: readonly fc.WeightedArbitrary<ReleaseCommand>[] = [
 const deploy = deployRelease("app", {}, [], null);
 
 /**
- * Commands for a platform that keeps the images of three releases. A rollback to an old release uses the old image
- * again, so the platform keeps this image, although the number of the old release is out of that range.
+ * Commands for a platform that keeps the images of three releases. A rollback to an old release reuses its image. The
+ * platform therefore keeps this image, although the old release is no longer among the newest three.
  */
 export const retentionLife: readonly ReleaseCommand[] = [
   ...[deploy, deploy, deploy, deploy],

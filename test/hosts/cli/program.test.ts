@@ -53,7 +53,7 @@ describe("help", () => {
   });
 
   test.each([["deploy"], ["ls"], ["volume"], ["volume", "put"]])(
-    "help %s %s is that of the command",
+    "help %s %s prints the help of the command",
     async (...words) => {
       const { code, stdout } = await portside(["help", ...words]);
       expect(code).toBe(0);

@@ -59,7 +59,7 @@ export class VolumeWork {
     return known;
   }
 
-  /** A call that may fail in the present state; returns whether it succeeded. */
+  /** A call that may fail in the current state; returns whether it succeeded. */
   async #attempt(path: string, body: object): Promise<boolean> {
     try {
       await this.#client.post(path, body);

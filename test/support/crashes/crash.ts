@@ -121,7 +121,7 @@ class Workload {
   }
 }
 
-/** A violation, whether or not the server was killed. */
+/** A violation, as opposed to the errors that a kill of the server causes. */
 class Failure extends Error {}
 
 const untilCut = (work: Promise<unknown>): Promise<unknown> =>
@@ -145,8 +145,8 @@ export const kill = async ({ child }: Pick<Served, "child">, group: boolean): Pr
 };
 
 /**
- * The processes to kill: the engine, with which the server ends; the engine's process group; a process that contains
- * both; or the server alone.
+ * The processes to kill: the engine, which takes the server with it; the engine's process group; a process that
+ * contains both; or the server alone.
  */
 const modes = ["engine", "group", "inline", "server"] as const;
 
@@ -200,7 +200,7 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
     workload.stop();
     volumes.stop();
     await running;
-    // The instances of a running engine are no orphans.
+    // The instances of a running engine are not orphans.
     const left = mode === "server" ? [] : marked(`${scopeOf(dataDir)}.`);
     const orphans = new Set(left.map(({ instance }) => instance));
     if (mode !== "server" && random() < 0.3) await killAtStart(dataDir, options, random() * 900);

@@ -80,7 +80,7 @@ const questionOf = (query: Buffer): { name: string; number: number; end: number 
   return { name: labels.join(".").toLowerCase(), number: query.readUInt16BE(at + 1), end: at + 5 };
 };
 
-/** Starts a server for all names. It follows no CNAME records, as an authoritative server of one zone. */
+/** Starts a server for all names. Like an authoritative server of one zone, it follows no CNAME records. */
 export const startDnsServer = async (address = "127.0.0.1"): Promise<DnsServer> => {
   const server = { records: [] as ServedRecord[], questions: [] as string[], mood: (_name: string): DnsMood => "well" };
 

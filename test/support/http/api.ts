@@ -11,7 +11,7 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+  // biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
   readonly json: any;
 }
 
@@ -105,7 +105,7 @@ export const serveApi = async (
 };
 
 /** The records of a finished stream. */
-// biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+// biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
 export const recordsOf = (answer: ApiResponse): any[] =>
   answer.text
     .trim()

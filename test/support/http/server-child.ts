@@ -28,7 +28,7 @@ const sample = () => {
   most = Math.max(most, heapUsed + external);
   return performance.now() - startedAt;
 };
-// Collections take at most a tenth of the time, also on a slow machine.
+// Collections take at most a tenth of the time, even on a slow machine.
 const sampleForever = () => setTimeout(sampleForever, Math.max(50, 9 * sample()));
 sampleForever();
 

@@ -10,7 +10,7 @@ const sorted = (values: Iterable<number>): number[] => [...values].sort((a, b) =
 test("an expression parses to the values it was generated from", () => {
   fc.assert(
     fc.property(
-      cronCase().filter(({ comes }) => comes),
+      cronCase().filter(({ occurs }) => occurs),
       (made) => {
         const read = parseCron(made.text) as CronFields;
         expect(read).toBeTypeOf("object");

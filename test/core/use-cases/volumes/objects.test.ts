@@ -221,7 +221,7 @@ test.each([
   ["delete", remove],
   ["upload", upload],
   ["download", download],
-] as const)("%s: 403 for another account's volume, 404 for none, 422 before both", async (_name, call) => {
+] as const)("%s: 403 for another account's volume, 404 for a missing one, 422 before both", async (_name, call) => {
   const platform = await start();
   expect((await call(platform, { volume: "theirs", path: "a" }))._unsafeUnwrapErr()).toEqual({
     kind: "forbidden",

@@ -149,7 +149,7 @@ export const startFakeRegistry = async (repository = "portside") => {
       for (const all of [images, pushedAt]) all.clear();
     },
     tags: (): string[] => [...images.keys()].map(tagIn).sort(),
-    /** Returns the reference by digest to an image. */
+    /** Returns an image's reference by digest. */
     byDigest: (engineImage: string): string => `${HOST}/${repository}@${digestOf(engineImage)}`,
     resolve: (reference: string): string | undefined => {
       const [, imageDigest] = reference.split("@");

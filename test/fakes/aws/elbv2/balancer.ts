@@ -406,7 +406,7 @@ export const startFakeBalancer = async ({
       else found?.targets.set(id, state);
       if (state === "draining") found?.draining.set(id, now());
     },
-    /** Changes things by hand, as in the console. */
+    /** Makes changes as an operator would in the console. */
     act: methods,
     /** Gives a load balancer rules of other deployments. */
     occupy: (index: number, deployments: number): void => {

@@ -121,7 +121,7 @@ export const startMinistack = async () => {
   };
 
   return {
-    /** For the AWS SDK's clients of the platform's user. */
+    /** For AWS SDK clients that act as the platform's user. */
     environment: {
       AWS_ENDPOINT_URL: url,
       // ministack has no Application Auto Scaling.

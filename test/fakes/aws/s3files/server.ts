@@ -70,7 +70,7 @@ export interface FakeS3Files {
   looks: number;
   /** Roles that IAM does not know yet; policies that name one are rejected. */
   readonly unknownRoles: Set<string>;
-  /** The zones of subnets that share one. */
+  /** The zone of each subnet that shares its zone with another subnet. */
   readonly zones: Map<string, string>;
   maxFileSystems: number;
   close(): Promise<void>;

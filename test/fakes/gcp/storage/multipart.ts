@@ -65,7 +65,7 @@ const list = (world: StorageWorld, call: XmlCall): Reply => {
   return xmlReply(element("ListPartsResult", head + parts.join("")));
 };
 
-/** .../docs/xml-api/get-bucket-uploads: up to 1,000 incomplete uploads. The fake has only the first page. */
+/** .../docs/xml-api/get-bucket-uploads: up to 1,000 incomplete uploads. The fake returns only the first page. */
 const listUploads = (world: StorageWorld, { bucket: name, query }: XmlCall): Reply => {
   const { uploads } = world.bucket(name);
   const page = [...uploads].slice(0, Math.min(PAGE_MAX, Number(query.get("max-uploads") ?? PAGE_MAX)));

@@ -68,7 +68,7 @@ test.each([
   [[], 429],
   [["--trust-proxy", "192.0.2.1", "--trust-proxy", "loopback"], 401],
 ])(
-  "with the flags %j, a client of a proxy on this machine gets %d after 20 invalid keys of others",
+  "with the flags %j, a client of a proxy on this machine gets %d after 20 invalid keys from other clients",
   async (flags, status) => {
     const statuses = await served(flags, async (url) => {
       const attempt = (address: string) =>

@@ -19,8 +19,8 @@ interface Grant {
 }
 
 /**
- * A platform with a part of its uploads at a storage of the test as long as `on` is set: the third part, all parts
- * except the first two that are missing, or the completion.
+ * A platform whose uploads partly go to a storage of the test while `on` is set: the third part, all missing parts
+ * after the first two, or the completion.
  */
 const serveTrapped = async (where: "part" | "later parts" | "completion", listener: RequestListener) => {
   const cli = await serveVolume();
@@ -85,7 +85,7 @@ describe("a large file", () => {
     expect(stored()).toEqual([]);
   });
 
-  test("starts over if it has changed, or if its upload does not exist anymore", async () => {
+  test("starts over if it has changed, or if its upload no longer exists", async () => {
     const stop = new AbortController();
     await using served = await serveTrapped("part", () => stop.abort());
     using folder = folderWith({ "big.bin": large("a") });
@@ -184,7 +184,7 @@ describe("a large file", () => {
     expect(readdirSync(join(home.path, "portside", "uploads"))).toEqual([]);
   });
 
-  test("is uploaded by two commands at the same time that continue one upload", async () => {
+  test("is uploaded completely if two commands continue the same upload concurrently", async () => {
     const stop = new AbortController();
     await using served = await serveTrapped("part", () => stop.abort());
     using folder = folderWith({ "big.bin": large("a") });
@@ -199,9 +199,9 @@ describe("a large file", () => {
   });
 
   test.each([
-    ["does not exist anymore when a part arrives", "part", 404, "NoSuchUpload"],
-    ["does not exist anymore at its completion", "completion", 404, "NoSuchUpload"],
-    ["has other parts at its completion", "completion", 400, "InvalidPart"],
+    ["no longer exists when a part arrives", "part", 404, "NoSuchUpload"],
+    ["no longer exists at its completion", "completion", 404, "NoSuchUpload"],
+    ["has different parts at its completion", "completion", 400, "InvalidPart"],
   ] as const)("starts over once if its upload %s, and then names the cause", async (_, where, status, code) => {
     let refused = 0;
     await using served = await serveTrapped(where, (req, res) => {

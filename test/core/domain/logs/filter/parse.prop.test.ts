@@ -70,7 +70,7 @@ test("white space and comments between terms mean AND", () => {
   );
 });
 
-test("invisible characters print as escapes, also above U+FFFF", () => {
+test("invisible characters print as escapes, even above U+FFFF", () => {
   const filter = parse('"\\U000e0001"')._unsafeUnwrap();
   expect(filter).toEqual({ kind: "search", text: "\u{e0001}" });
   expect(printLogFilter(filter)).toBe('"\\U000e0001"');
