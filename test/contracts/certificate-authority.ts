@@ -209,7 +209,7 @@ const continuing: readonly Case[] = [
 const advising: readonly Case[] = [
   {
     group: "advice",
-    name: "advice returns null or a window, and when to ask again",
+    name: "advice returns null or a window, and the time of the next request",
     run: async (subject) => {
       const { chain, leaf } = await issue(subject);
       const advice = await expectOk(subject.authority.advice(chain));

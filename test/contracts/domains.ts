@@ -99,7 +99,7 @@ const conditions: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a write fails with conflict if the domain exists, has another etag or was removed",
+    name: "a write fails with conflict if the domain exists, has a different etag or was removed",
     run: async (subject) => {
       const store = storeOf(subject);
       const first = await written(subject, fresh(subject));
@@ -114,7 +114,7 @@ const conditions: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a removal fails with conflict if the domain has another etag or was removed",
+    name: "a removal fails with conflict if the domain has a different etag or was removed",
     run: async (subject) => {
       const store = storeOf(subject);
       const first = await written(subject, fresh(subject));

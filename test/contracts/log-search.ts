@@ -300,7 +300,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "backwards",
-    name: "before any entry, returns exactly the earlier entries, and up to it, the entry too",
+    name: "returns exactly the entries before a position, and includes an entry at the position",
     when: ({ logs }) => logs.descending.supported,
     run: async (subject) => {
       const scope = scopeOf(subject);

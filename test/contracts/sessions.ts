@@ -132,7 +132,7 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
   },
   {
     group: "session lists",
-    name: "an account with several keys has each session once, with the key that started it",
+    name: "an account with several keys lists each session once, with the key that started it",
     run: withSessions(async ({ identity, sessions, account }) => {
       const owner = account();
       const holders = [await holderOf(identity, owner), await holderOf(identity, owner)];

@@ -28,7 +28,7 @@ const begin = async (subject: StoreSubject, path = "a" as ObjectPath): Promise<P
   return { volume, path, id: await expectOk(inParts(subject).begin(volume, path)) };
 };
 
-/** Content in two parts, of which the second one is shorter than the minimum. */
+/** Content in two parts. The second part is shorter than the minimum. */
 const twoParts = (subject: StoreSubject) => {
   const { minBytes } = inParts(subject).bounds;
   const ranges = rangesOf([minBytes, 5]);

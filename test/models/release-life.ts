@@ -1,4 +1,7 @@
-/** Random sequences of commands on releases, variables, secrets and volumes. Few names, so that commands interact. */
+/**
+ * Random sequences of commands on releases, variables, secrets and volumes. They use few names, so that commands
+ * interact.
+ */
 import fc from "fast-check";
 import {
   changeEnv,

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { boundedFiles, boundOf, heldByEngines } from "./bounds.ts";
-import { fileScores, type Mutant, totalScore, unnoticed } from "./score.ts";
+import { fileScores, type Mutant, survivingMutants, totalScore } from "./score.ts";
 
 const mutant = (fileName: string, status: string, line = 1): Mutant => ({
   fileName,
@@ -33,7 +33,7 @@ test("a file's score is the share of killed mutants, and the lowest score comes 
 });
 
 test("surviving mutants are in the order of their lines", () => {
-  expect(unnoticed(mutants).map(({ status, location }) => `${location.start.line} ${status}`)).toEqual([
+  expect(survivingMutants(mutants).map(({ status, location }) => `${location.start.line} ${status}`)).toEqual([
     "2 NoCoverage",
     "9 Survived",
   ]);

@@ -27,7 +27,7 @@ export const meanSwitches = {
   role_late: "a new role cannot be passed to ECS for 30 seconds",
   /**
    * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html: "Changes that I make are not always immediately
-   * visible", also for policies of roles.
+   * visible", including changes of role policies.
    */
   secret_role_late: "ECS cannot read secrets with a new role for 60 seconds",
   /**

@@ -102,7 +102,7 @@ export const startFakeCloud = async (
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {
-      // From its first mount on, the bucket is also a local folder.
+      // A mounted bucket is also a local folder.
       for (const { bucket } of revision.mounts) storage.folderOf(bucket);
       return local.engine.start(revision);
     },

@@ -95,7 +95,7 @@ test("a deploy's records continue after errors of a proxy and a rate limit, afte
   expect(pauses).toEqual([500, 1000, 30_000, 2000]);
 });
 
-test("throws the platform's error if the deploy's records need another credential", async () => {
+test("throws the platform's error if the deploy's records need a different credential", async () => {
   const { client } = clientOf(broken(record(1, "BUILDING")), detail(401));
   await expect(Array.fromAsync(await client.restartDeployment({ name: "app" }))).rejects.toMatchObject({
     code: "unauthenticated",

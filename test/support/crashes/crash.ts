@@ -1,6 +1,6 @@
 /**
  * A server that is killed at a seeded random moment of a seeded random workload, and started again. Records what its
- * clients know at that time, for crash-check.ts to compare with the state afterwards.
+ * clients know at that time. `crash-check.ts` compares it with the state after the restart.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ class Workload {
     return known;
   }
 
-  /** The URL; undefined if a volume was deleted meanwhile, which fails the deploy without a change. */
+  /** Returns the URL; undefined if the deploy failed because a volume was deleted meanwhile. */
   async deploy(name: string): Promise<string | undefined> {
     const known = this.of(name);
     const text = `${name} ${++this.#deploys}`;
@@ -115,7 +115,7 @@ class Workload {
     }
   }
 
-  /** No new calls begin; a call that the kill interrupts is not a failure. */
+  /** Starts no new calls. A call that the kill interrupts is not a failure. */
   stop(): void {
     this.#over = true;
   }

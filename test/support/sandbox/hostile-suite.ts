@@ -38,7 +38,7 @@ const harmless = /^\/proc\/(?:mtrr|pressure\/)/;
 
 /**
  * @param source of an exec service
- * @returns further attacks from inside
+ * @returns a function that returns the running services, for further tests
  */
 export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: Need): (() => Inside) => {
   let inside: Inside;

@@ -1,6 +1,6 @@
 /**
  * A fake ECR repository that maps tags to images, written from the model of client-ecr. The same image under several
- * tags is one image, which keeps the time of its first push. The digest of an image is that of its manifest.
+ * tags is one image, which keeps the time of its first push. The digest of an image is the digest of its manifest.
  */
 import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";

@@ -240,7 +240,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     return true;
   };
 
-  /** ECS retries until the circuit breaker trips; without one, for as long as the service exists. */
+  /** ECS retries until the circuit breaker trips; without one, until the service is deleted. */
   const run = async (stored: Stored): Promise<void> => {
     const hasBreaker = stored.input.deploymentConfiguration?.deploymentCircuitBreaker?.enable === true;
     while (stored.status === "ACTIVE" && !(hasBreaker && stored.failed >= BREAKER)) {

@@ -1,6 +1,6 @@
 /**
- * Evaluates Cloud Logging's filters over its own entries. Written from its documentation alone, as an independent check
- * of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
+ * Evaluates Cloud Logging's filters over the fake's entries. Written from its documentation alone, as an independent
+ * check of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
  */
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import { severities } from "../../../../core/domain/logs/entry.ts";

@@ -232,7 +232,7 @@ describe("a folder", () => {
     },
   );
 
-  test("is rejected if an object has the name of another's partial download", async () => {
+  test("is rejected if an object has the name of another object's partial download", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("f/a", "1");

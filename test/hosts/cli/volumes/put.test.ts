@@ -247,7 +247,7 @@ describe("an upload", () => {
     };
   };
 
-  test("does not resend stored parts, however often another one fails", async () => {
+  test("does not resend stored parts, however often a different part fails", async () => {
     let failures = 6;
     await using storage = await serveParts((_upload, part) => (part === 2 && failures-- > 0 ? 503 : 200));
     using folder = folderWith({ a: "123456789" });

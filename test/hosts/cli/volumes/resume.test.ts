@@ -19,8 +19,8 @@ interface Grant {
 }
 
 /**
- * A platform whose uploads partly go to a storage of the test while `on` is set: the third part, all missing parts
- * after the first two, or the completion.
+ * Starts a platform. While `on` is set, a storage of the test receives the third part, all missing parts after the
+ * first two, or the completion of each upload.
  */
 const serveTrapped = async (where: "part" | "later parts" | "completion", listener: RequestListener) => {
   const cli = await serveVolume();
