@@ -8,7 +8,7 @@ import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
 import Table from "cli-table3";
-import { boundOf, heldByEngines } from "./bounds.ts";
+import { boundOf, excludedFiles } from "./bounds.ts";
 import { type FileScore, fileScores, type Mutant, survivingMutants, totalScore } from "./score.ts";
 
 const { values, positionals } = parseArgs({
@@ -34,7 +34,7 @@ const results = await new Stryker({
   coverageAnalysis: "perTest",
   mutate: [
     ...targets.map((target) => (statSync(target).isDirectory() ? `${target}/**/*.ts` : target)),
-    ...heldByEngines.map((file) => `!${file}`),
+    ...excludedFiles.map((file) => `!${file}`),
   ],
   concurrency: Number(values.concurrency),
   incremental: true,

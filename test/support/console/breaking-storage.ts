@@ -1,5 +1,5 @@
 /** The console of a local platform, whose uploads in parts pass through a proxy. */
-import { atPort, portOf } from "../http/meddling-api.ts";
+import { atPort, portOf } from "../http/rewriting-proxy.ts";
 import type { TestPlatform } from "../providers/local-platform.ts";
 import { type ServedConsole, serveConsole } from "./served-console.ts";
 

@@ -29,7 +29,7 @@ export interface Policy {
 }
 
 /** An upload in parts that is not complete. */
-export interface PartedUpload {
+export interface MultipartUpload {
   readonly object: string;
   readonly at: number;
   readonly parts: Map<number, { readonly bytes: Buffer; readonly etag: string }>;
@@ -52,7 +52,7 @@ export interface FakeBucket {
   /** Soft-deleted objects. */
   readonly deleted: ObjectVersion[];
   /** Uploads in parts, by id. */
-  readonly uploads: Map<string, PartedUpload>;
+  readonly uploads: Map<string, MultipartUpload>;
   softDeleted?: number;
   hardDeleted?: number;
 }

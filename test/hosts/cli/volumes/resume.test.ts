@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
-import { atPort, serveMeddling } from "../../../support/http/meddling-api.ts";
+import { atPort, serveRewriting } from "../../../support/http/rewriting-proxy.ts";
 
 const SIZE = 64 * MiB + 1;
 const large = (fill: string): string => fill.repeat(SIZE);
@@ -29,7 +29,7 @@ const serveTrapped = async (where: "part" | "later parts" | "completion", listen
   const { port } = trap.address() as { port: number };
   const calls: string[] = [];
   const state = { on: true };
-  const front = await serveMeddling(cli.api.url, (path, answer) => {
+  const front = await serveRewriting(cli.api.url, (path, answer) => {
     calls.push(path);
     const grant = answer.json as Grant;
     if (!state.on || grant.parts === undefined) return answer;
