@@ -10,7 +10,7 @@ export class PackError extends Error {}
 
 export interface SourceEntry {
   readonly name: string;
-  /** `other` is neither a file nor a folder nor a link, such as a socket. */
+  /** `other` is anything else, such as a socket. */
   readonly kind: "file" | "folder" | "link" | "other";
 }
 

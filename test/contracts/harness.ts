@@ -70,7 +70,7 @@ export interface ContractCase<S> {
   readonly run: (subject: S) => Promise<void>;
 }
 
-/** Ends an endless loop over pages. No case needs as many. */
+/** Limits a loop over pages, so that an endless loop fails. No case needs this many pages. */
 const MAX_PAGES = 10_000;
 
 /** Returns a function that counts pages, and throws when there are too many. */

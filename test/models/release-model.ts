@@ -103,7 +103,7 @@ export const servingOf = ({ deployments }: ReleaseModel, name: string): ModelRel
 
 const isReference = (value: string | Reference): value is Reference => typeof value !== "string";
 
-/** The references in a content, by variable. */
+/** The references in a release's content, by variable. */
 export const referencesIn = ({ env }: Pick<Content, "env">): readonly (readonly [string, Reference])[] =>
   Object.entries(env).flatMap(([variable, value]) => (isReference(value) ? [[variable, value] as const] : []));
 

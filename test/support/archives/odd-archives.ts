@@ -80,7 +80,7 @@ const headersWithoutEnd = (letter: "x" | "g"): Buffer => {
   return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 2048 }, () => header)]);
 };
 
-/** Ten gigabytes compressed to about ten megabytes, in every way that we know of. */
+/** Ten gigabytes compressed to about ten megabytes, in every known way. */
 export const bombs: Readonly<Record<string, () => Buffer>> = {
   "an entry that claims 10 GB": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
   "a pax header that claims 10 GB": () =>

@@ -1,4 +1,4 @@
-/** The HTTP API on a loopback port, on memory or on a given platform, and a client for it. */
+/** The HTTP API on a loopback port, with the memory provider or a given platform, and a client for it. */
 import { createMemoryProvider, type MemoryProvider } from "../../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";

@@ -24,7 +24,7 @@ export interface SendOptions {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders | readonly string[];
   readonly body?: string | Uint8Array;
-  /** Keep-alive connections; without it every request has a new one. */
+  /** Keeps connections alive. Without an agent, every request opens a new connection. */
   readonly agent?: Agent;
 }
 

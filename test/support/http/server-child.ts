@@ -1,6 +1,6 @@
 /**
- * The API on memory in a child process, with uploads on disk, so that tests can measure its memory and log.
- * `server-process.ts` starts it with the spool's folder and the log level as arguments.
+ * The API with the memory provider in a child process, with uploads on disk, so that tests can measure its memory and
+ * log. `server-process.ts` starts it with the spool's folder and the log level as arguments.
  */
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createDiskSpool } from "../../../adapters/shared/archives/disk-spool.ts";

@@ -45,7 +45,7 @@ const permitted = (wanted: readonly CertificateOrder[]): readonly CertificateOrd
   return made;
 };
 
-/** The largest number of the orders in one window. */
+/** The largest number of orders in one window. */
 const mostInWindow = (orders: readonly CertificateOrder[]): number =>
   Math.max(
     0,

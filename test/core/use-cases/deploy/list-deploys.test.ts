@@ -137,7 +137,7 @@ describe("a deploy whose server was killed", () => {
     const rowOf = async (other: MemoryPlatform) =>
       (await rows(other, request)).find((row) => row.deploy_id === deployId);
     expect(await rowOf(platform)).toMatchObject({ status: "BUILDING", finished_at: null });
-    // The entry of a crash may be late. Then the server has not stopped.
+    // The log may show a crash late. In that case, the message must not say that the server stopped.
     for (const reason of ["interrupted", "crashed"] as const)
       expect(await rowOf(ending({ status: "ERROR", reason }))).toMatchObject({
         status: "ERROR",

@@ -9,7 +9,7 @@ import { type MemoryPlatform, startMemory } from "../../../support/providers/mem
 const MINUTE = 60_000;
 const opened: MemoryPlatform[] = [];
 
-/** With a volume `data` of acme, and one of the other account. */
+/** Starts a platform with a volume `data` of acme, and a volume of the other account. */
 const start = async (): Promise<MemoryPlatform> => {
   const platform = startMemory();
   opened.push(platform);

@@ -49,7 +49,7 @@ const withoutPermission = ["sts:GetCallerIdentity"];
 
 export interface ActionsOfRun {
   readonly checks: readonly (Check & { readonly operation: string })[];
-  /** The actions that each operation is checked for. */
+  /** The actions to check, by operation. */
   readonly operations: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -3,7 +3,7 @@ import { GrpcError, type Message } from "../grpc.ts";
 import type { EntryJson } from "./filter.ts";
 
 export interface KeptEntry {
-  /** The form on the wire: string longs, and a `payload` that names the member that is set. */
+  /** The wire form: longs are strings, and `payload` names the set member. */
   readonly message: Message;
   readonly json: EntryJson;
   readonly nanos: bigint;

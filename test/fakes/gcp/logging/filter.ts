@@ -1,5 +1,5 @@
 /**
- * Evaluates Cloud Logging's filters over the fake's entries. Written from its documentation alone, as an independent
+ * Evaluates Cloud Logging's filters over the fake's entries. Written only from the documentation, as an independent
  * check of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
  */
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";

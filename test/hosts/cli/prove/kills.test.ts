@@ -23,7 +23,7 @@ const seed = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 const moment = fc.record({ steps: fc.integer({ min: 0, max: 11 }), millis: fc.integer({ min: 0, max: 1500 }) });
 const moments = fc.sample(fc.noBias(moment), { seed, numRuns: count }).map((one, index) => ({ ...one, index }));
 
-/** The time in which the server ends requests of the killed process. */
+/** How long the server may take to end requests of the killed process. */
 const IN_FLIGHT_MS = 3000;
 
 let platform: TestPlatform;

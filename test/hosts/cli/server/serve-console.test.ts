@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 
-/** Runs `serve` on memory, calls `work` with the API's URL and the first key, and stops the server. */
+/** Runs `serve` with the memory provider, calls `work` with the API's URL and the first key, and stops the server. */
 const served = async <T>(flags: readonly string[], work: (url: string, key: string) => Promise<T>): Promise<T> => {
   using folder = folderWith();
   const stop = new AbortController();

@@ -22,7 +22,7 @@ interface OnS3 extends AsyncDisposable {
   readonly cli: VolumeCli;
 }
 
-/** The API over memory, whose volumes are buckets of the fake S3. */
+/** The API with the memory provider, whose volumes are buckets of the fake S3. */
 const serveOnS3 = async (): Promise<OnS3> => {
   const s3 = await startFakeS3({ buckets: [STATE_BUCKET] });
   const memory = createMemoryProvider();

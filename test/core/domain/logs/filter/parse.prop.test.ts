@@ -1,4 +1,4 @@
-/** Printing and parsing a filter are inverse, and any text is a filter or a problem with a position. */
+/** Printing and parsing a filter are inverses, and any text is a filter or a problem with a position. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
