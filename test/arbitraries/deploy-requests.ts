@@ -30,7 +30,7 @@ export interface DeployRequestCase {
   readonly json: Fields;
   /** The same fields as form text. */
   readonly form: Readonly<Record<string, string>>;
-  /** The declaration that both forms mean, without the source. */
+  /** The declaration that both forms express, without the source. */
   readonly declares: Omit<DeployDeclaration, "source">;
 }
 

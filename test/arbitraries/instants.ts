@@ -1,4 +1,4 @@
-/** Instants and log positions of the years 1 to 9999, which RFC 3339 can express, including equal ones. */
+/** Instants and log positions of the years 1 to 9999, which RFC 3339 can express. */
 import fc from "fast-check";
 import { type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
 import type { Instant } from "../../core/domain/wire/instant.ts";

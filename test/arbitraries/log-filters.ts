@@ -30,7 +30,7 @@ const words = [
   "líne\nbreak",
 ];
 
-/** A text of a log entry or a literal of a filter. */
+/** The text of a log entry, or a literal in a filter. */
 export const logWord = (): fc.Arbitrary<string> => fc.constantFrom(...words);
 
 const leaf = (): fc.Arbitrary<unknown> =>
@@ -84,7 +84,7 @@ export const newLogEntry = (
     )
     .map((entry) => ({ owner, service, ...entry }));
 
-/** Instants of entries: few different ones, so that many entries share one. */
+/** The instant of an entry. There are few, so that many entries share one. */
 export const logInstant = (): fc.Arbitrary<Instant> =>
   fc.integer({ min: 0, max: 5 }).map((nanos) => (1_767_225_600_000_000_000n + BigInt(nanos)) as Instant);
 

@@ -1,6 +1,6 @@
 /**
  * Text that breaks naive code: names of object properties, text that looks like another type, control and direction
- * characters, and beginnings of injections. For every place where a client may send text.
+ * characters, and beginnings of injections. Use them for each text that a client sends.
  */
 import fc from "fast-check";
 import { character } from "./characters.ts";

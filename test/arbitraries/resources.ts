@@ -60,7 +60,7 @@ export const cloudRunLikeCatalogue: ResourceCatalogue = [
   { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
 ];
 
-/** Sizes like those of Fargate: memory in steps that grow with the CPU, and uneven steps with the smallest. */
+/** Sizes like those of Fargate: memory in steps that grow with the CPU, and in uneven steps for the smallest CPU. */
 export const fargateLikeCatalogue: ResourceCatalogue = [
   { cpu: 0.25, memory: { min: 512 * MiB, max: GiB, step: 512 * MiB } },
   { cpu: 0.25, memory: { min: 2 * GiB, max: 2 * GiB, step: GiB } },

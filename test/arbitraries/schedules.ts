@@ -79,7 +79,7 @@ export interface CronCase {
   readonly months: readonly number[];
   readonly weekdays: readonly number[];
   /** False if the date never occurs: `0 0 30 2 *`. */
-  readonly comes: boolean;
+  readonly occurs: boolean;
 }
 
 const longest = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -105,14 +105,14 @@ export const cronCase = (): fc.Arbitrary<CronCase> =>
       days: values(2),
       months: values(3),
       weekdays: values(4),
-      comes: dated || parts[4]?.text.startsWith("*") === false,
+      occurs: dated || parts[4]?.text.startsWith("*") === false,
     };
   });
 
 /** An expression that must be accepted. */
 export const cronExpression = (): fc.Arbitrary<string> =>
   cronCase()
-    .filter(({ comes }) => comes)
+    .filter(({ occurs }) => occurs)
     .map(({ text }) => text);
 
 /** Time zones that every runtime with time zone data supports, including fractional offsets and renamed zones. */

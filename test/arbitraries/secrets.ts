@@ -24,7 +24,7 @@ export const secretName = (): fc.Arbitrary<SecretName> =>
     )
     .map((name) => name as SecretName);
 
-/** Any text that a secret may have, including line ends, quotes and characters that differ in URLs. */
+/** Any text that a secret may have, including line ends, quotes and characters that URLs escape. */
 export const secretValue = (): fc.Arbitrary<string> =>
   fc
     .oneof(

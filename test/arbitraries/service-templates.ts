@@ -1,4 +1,4 @@
-/** Service templates that use every field. An adapter must store and return them without loss. */
+/** Service templates with any valid values in every field. An adapter must store and return them without loss. */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import { type HealthCheck, healthLimits } from "../../core/domain/deploy/health.ts";
@@ -19,7 +19,7 @@ const requiredFields = [
   ...(["sessionAffinity", "useHttp2", "mounts", "schedule", "env"] as const),
 ];
 
-/** A check with every value filled in. */
+/** A health check with all defaults filled in. */
 export const healthCheck = (): fc.Arbitrary<HealthCheck> =>
   fc
     .record(
@@ -34,7 +34,7 @@ export const healthCheck = (): fc.Arbitrary<HealthCheck> =>
     )
     .map((check) => ({ ...check, timeout: Math.min(check.timeout, check.interval) }));
 
-/** Lowers the minimum of instances to the maximum, of which every provider's default is at least 10. */
+/** Lowers `minInstances` to `maxInstances`, or to 10 without a maximum: every provider's default is at least 10. */
 const withFittingMinimum = (spec: ServiceSpec): ServiceSpec =>
   spec.minInstances === undefined
     ? spec

@@ -65,7 +65,7 @@ describe("a decision that does not follow the template", () => {
     ["another number", right.replace("# 1. ", "# 2. "), /file's number/],
     ["a date as text", right.replace(/Date:\*\* \S+/, "Date:** yesterday"), /YYYY-MM-DD/],
     ["a newer decision that does not exist", right.replace("accepted", "superseded by [9999](9999-none.md)"), /newer/],
-    ["headings in another order", right.replace(/## (Context|Decision)/g, swapped), /the headings are/],
+    ["headings in a different order", right.replace(/## (Context|Decision)/g, swapped), /the headings are/],
     ["another heading", right.replace("## Context", "## Why"), /the headings are/],
     ["an additional heading", `${right}\n## Notes\n\nText.\n`, /the headings are/],
     ["an empty section", right.replace(/## Consequences[\s\S]*/, "## Consequences\n"), /empty/],

@@ -1,4 +1,4 @@
-/** Every dependency has a row with its reason on docs/dependencies.md, and every row a dependency. */
+/** Every dependency has a row with a reason on docs/dependencies.md, and every row is about a dependency. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

@@ -66,7 +66,7 @@ test("no folder has more than 20 files, except decisions and the innermost folde
 });
 
 /** Returns the path of an import cycle, or undefined if there is none. */
-const circleIn = (imports: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined => {
+const cycleIn = (imports: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined => {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
     if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
@@ -87,13 +87,13 @@ const circleIn = (imports: ReadonlyMap<string, readonly string[]>): readonly str
 
 test("no import cycle, including type imports", () => {
   const files = globSync("{core,adapters,hosts,test,docs,examples}/**/*.ts");
-  expect(circleIn(new Map(files.map((file) => [file, importedFiles(file)])))).toBeUndefined();
+  expect(cycleIn(new Map(files.map((file) => [file, importedFiles(file)])))).toBeUndefined();
   const seeded = new Map([
     ["a.ts", ["b.ts"]],
     ["b.ts", ["c.ts", "d.ts"]],
     ["d.ts", ["b.ts"]],
   ]);
-  expect(circleIn(seeded)).toEqual(["b.ts", "d.ts", "b.ts"]);
+  expect(cycleIn(seeded)).toEqual(["b.ts", "d.ts", "b.ts"]);
 });
 
 test("the targets of the table of moves exist", () => {

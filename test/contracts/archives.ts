@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 const BLOCK = 512;
 
 export interface ArchivedEntry {
-  /** As bytes if the path is not valid text. */
+  /** Bytes if the path is not valid text. */
   readonly path: string | Uint8Array;
   /**
    * tar's type flag: 0 a file, 1 a hard link, 2 a symbolic link, 3 a device, 5 a folder, S a sparse file. x and g are

@@ -28,7 +28,7 @@ const monthly = {
   cancel_at_period_end: false,
 } as const;
 
-/** Returns another account that differs only in case. */
+/** Returns an account that differs only in case. */
 const capital = (account: AccountId): AccountId => account.replace(/[a-z]/, (one) => one.toUpperCase()) as AccountId;
 
 /** The contract suite of `Billing`. */

@@ -15,7 +15,7 @@ import { expectError, expectOk } from "./support.ts";
 /** A certificate authority under test. */
 export interface AuthoritySubject {
   readonly authority: CertificateAuthority;
-  /** Returns a host that no other case uses. The authority must find `responder` there. */
+  /** Returns a host that no other case uses. The authority must reach `responder` at that host. */
   host(): string;
   /** Answers the challenges of the authority. */
   readonly responder: ChallengeResponder;
@@ -25,7 +25,7 @@ type Case = ContractCase<AuthoritySubject>;
 
 const newKey = (): KeyObject => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 
-/** A request with a record of its calls, in order. */
+/** Returns a request, and records the calls of its callbacks in order. */
 const recorded = (subject: AuthoritySubject, over: Partial<CertificateRequest> = {}) => {
   const calls: string[] = [];
   const open = new Map<string, Challenge>();
@@ -59,7 +59,9 @@ const recorded = (subject: AuthoritySubject, over: Partial<CertificateRequest> =
   return { request, key, calls, published, open, orders };
 };
 
-/** Checks that a chain certifies the host with the key of the request, and that each certificate signs the previous one. */
+/**
+ * Checks that a chain certifies the host and the key of the request, and that each certificate signs the previous one.
+ */
 const expectCertificate = (chain: string, host: string, key: KeyObject): X509Certificate => {
   const blocks = chain.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
   const certificates = blocks.map((block) => new X509Certificate(block));
@@ -207,7 +209,7 @@ const continuing: readonly Case[] = [
 const advising: readonly Case[] = [
   {
     group: "advice",
-    name: "advice returns null or a window, and when to ask again",
+    name: "advice returns null or a window, and the time of the next request",
     run: async (subject) => {
       const { chain, leaf } = await issue(subject);
       const advice = await expectOk(subject.authority.advice(chain));

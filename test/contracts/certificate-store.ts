@@ -22,7 +22,7 @@ export interface CertificateStoreSubject {
   readonly store: CertificateStore;
   /** Returns an account that no other case uses. */
   account(): AccountId;
-  /** Gives the account a host that needs a certificate, and that no other case uses. */
+  /** Gives the account a host that needs a certificate and that no other case uses. */
   addHost(account: AccountId): Promise<CertificateHost>;
   /** Removes a host, so that it needs no certificate. */
   removeHost(host: CertificateHost): Promise<void>;
@@ -129,7 +129,7 @@ const keeping: readonly Case[] = [
   },
   {
     group: "certificates",
-    name: "complete replaces the present certificate, and not that of another host",
+    name: "complete replaces the current certificate, and leaves other hosts' certificates unchanged",
     run: async (subject) => {
       const [host, other] = [await newHost(subject), await newHost(subject)];
       const theirs = await complete(subject, other);
@@ -145,7 +145,7 @@ const keeping: readonly Case[] = [
   },
   {
     group: "certificates",
-    name: "complete resets the failures and the advice about the renewal",
+    name: "complete resets the failures and the renewal advice",
     run: async (subject) => {
       const host = await newHost(subject);
       await complete(subject, host);
@@ -161,7 +161,7 @@ const keeping: readonly Case[] = [
 const nextOnes: readonly Case[] = [
   {
     group: "the next certificate",
-    name: "next returns the same key until complete, also after a crash",
+    name: "next returns the same key until complete, even after a crash",
     run: async (subject) => {
       const [host, other] = [await newHost(subject), await newHost(subject)];
       const first = await expectOk(subject.store.next(host));
@@ -204,7 +204,7 @@ const nextOnes: readonly Case[] = [
 const counting: readonly Case[] = [
   {
     group: "orders",
-    name: "orders returns the counted orders since an instant, also those that have ended",
+    name: "orders returns the counted orders since an instant, including those that have ended",
     run: async (subject) => {
       const [account, host] = [subject.account(), await newHost(subject)];
       const of = async (since: Instant) =>

@@ -75,7 +75,7 @@ const storing: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a domain that changes its owner leaves the list of the earlier one",
+    name: "a domain that changes its owner leaves the previous owner's list",
     run: async (subject) => {
       const store = storeOf(subject);
       const stored = await written(subject, fresh(subject));
@@ -99,7 +99,7 @@ const conditions: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a write fails with conflict if the domain exists, has another etag or was removed",
+    name: "a write fails with conflict if the domain exists, has a different etag or was removed",
     run: async (subject) => {
       const store = storeOf(subject);
       const first = await written(subject, fresh(subject));
@@ -114,7 +114,7 @@ const conditions: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a removal fails with conflict if the domain has another etag or was removed",
+    name: "a removal fails with conflict if the domain has a different etag or was removed",
     run: async (subject) => {
       const store = storeOf(subject);
       const first = await written(subject, fresh(subject));
@@ -205,7 +205,7 @@ const targets: readonly Omit<Case, "group" | "when">[] = [
 const inGroup = (group: string, cases: readonly Omit<Case, "group" | "when">[]): Case[] =>
   cases.map((one) => ({ group, when: ({ domains }) => domains.supported, ...one }));
 
-/** The cases of a store of domains; a provider without the capability has none. */
+/** The cases of `DomainStore`. They run only on providers with the capability. */
 export const domainStoreCases: readonly Case[] = [
   ...inGroup("stored domains", storing),
   ...inGroup("conditional writes of domains", conditions),
@@ -264,7 +264,7 @@ export const dnsResolverCases: readonly ContractCase<DnsSubject>[] = [
   },
   {
     group: "aliases",
-    name: "follows CNAME records, and ends at a cycle",
+    name: "follows CNAME records, and stops at a cycle",
     run: async ({ dns, publish, zone }) => {
       const apex = zone();
       const [first, second, last] = [`a.${apex}`, `b.${apex}`, `c.${apex}`];

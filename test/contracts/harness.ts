@@ -1,6 +1,6 @@
 /**
  * The subjects of contract suites, and how their cases run. Cases are data: vitest runs them against a provider that
- * must pass, and mutation tests run them by hand against broken providers that must fail.
+ * must pass, and mutation tests run them directly against broken providers that must fail.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -70,14 +70,14 @@ export interface ContractCase<S> {
   readonly run: (subject: S) => Promise<void>;
 }
 
-/** The maximum number of pages of a loop; more than any case needs, so that an endless loop fails. */
-const MOST_PAGES = 10_000;
+/** Limits a loop over pages, so that an endless loop fails. No case needs this many pages. */
+const MAX_PAGES = 10_000;
 
 /** Returns a function that counts pages, and throws when there are too many. */
 export const pageLimit = (what: string): (() => void) => {
-  let left = MOST_PAGES;
+  let left = MAX_PAGES;
   return () => {
-    if (left-- <= 0) throw new Error(`${what} has more than ${MOST_PAGES} pages; it does not end.`);
+    if (left-- <= 0) throw new Error(`${what} has more than ${MAX_PAGES} pages; it does not end.`);
   };
 };
 

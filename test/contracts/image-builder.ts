@@ -51,7 +51,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "content-addressed images",
-    name: "the same source of an account returns the same image, and another source returns another image",
+    name: "the same source of an account returns the same image, and a different source returns a different image",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const one = await build(subject, owner, name, subject.sources.hello("one"));
@@ -61,7 +61,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "content-addressed images",
-    name: "the same source of another account returns another image",
+    name: "the same source of another account returns a different image",
     run: async (subject) => {
       const source = subject.sources.hello("shared by chance");
       const one = await build(subject, subject.account(), subject.name(), source);

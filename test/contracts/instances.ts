@@ -22,7 +22,7 @@ const ready = (instances: readonly InstanceStatus[]) => instances.filter(({ stat
 const listed: NonNullable<Case["when"]> = ({ instance_list }) => instance_list.supported;
 const runs: NonNullable<Case["when"]> = (capabilities) => listed(capabilities) && capabilities.runs.supported;
 
-/** The cases of instances; a provider without the capability has none. */
+/** The cases of instances. They run only on providers with the capability. */
 export const instanceCases: readonly Case[] = [
   {
     group: "instances",

@@ -79,7 +79,7 @@ const distinct = (positions: readonly LogPosition[]): LogPosition[] =>
     .filter((one, index, all) => index === 0 || comparePositions(one, all[index - 1] as LogPosition) > 0);
 
 /** Reads the page after a position. Checks that every entry is later, and that a partial page makes progress. */
-const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
+const nextPage = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
   const findings = await after(subject, scope, place, query);
   for (const entry of findings.entries) expect(comparePositions(entry, place)).toBeGreaterThan(0);
   if (findings.partial) expect(findings.seen && comparePositions(findings.seen, place)).toBe(1);
@@ -97,7 +97,7 @@ async function* pages(
   const next = pageLimit("A log");
   for (let page = 0; ; page++) {
     next();
-    const findings = await goOn(subject, scope, place, queryOf(page));
+    const findings = await nextPage(subject, scope, place, queryOf(page));
     yield findings;
     if (findings.entries.length === 0 && !findings.partial) return;
     place = parseCursor(cursorOf(findings.seen ?? place)) as LogPosition;
@@ -268,7 +268,7 @@ export const logSearchCases: readonly Case[] = [
       let place = START;
       for (let last = false; !last; ) {
         last = !writing;
-        const { entries, seen } = await goOn(subject, scope, place, asking(everything, 7));
+        const { entries, seen } = await nextPage(subject, scope, place, asking(everything, 7));
         received.push(...texts(entries));
         place = seen ?? place;
         last &&= entries.length === 0;
@@ -300,7 +300,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "backwards",
-    name: "before any entry, returns exactly the earlier entries, and up to it, the entry too",
+    name: "returns exactly the entries before a position, and includes an entry at the position",
     when: ({ logs }) => logs.descending.supported,
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -330,7 +330,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "backwards",
-    name: "finds exactly the matches, and none of other scopes",
+    name: "finds exactly the matches, and none from other scopes",
     when: ({ logs }) => logs.descending.supported,
     run: async (subject) => {
       await amongScopes(subject, 5, async ({ scope, all, filter, limit }) =>
@@ -342,7 +342,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "backwards",
-    name: "pages of long lines are shorter, and lose none of them",
+    name: "pages of long lines are shorter, and no line is lost",
     when: ({ logs }) => logs.descending.supported,
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -391,7 +391,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "count",
-    name: "counts exactly the matches of each bucket by severity, and none of other scopes",
+    name: "counts exactly the matches of each bucket by severity, and none from other scopes",
     when: ({ logs }) => logs.histogram.supported,
     run: async (subject) => {
       await amongScopes(subject, 5, async ({ scope, all, filter: some }) => {
@@ -498,7 +498,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "filter",
-    name: "finds exactly the matches, forwards, backwards and along the cursor, and none of other scopes",
+    name: "finds exactly the matches, forwards, backwards and along the cursor, and none from other scopes",
     run: async (subject) => {
       await amongScopes(subject, 10, async ({ scope, all, filter, limit }) => {
         const wanted = all.filter(matcherOf(filter, compile));

@@ -88,7 +88,7 @@ export const runningServiceCases: readonly Case[] = [
       const before = await running(subject, "still here");
       const { template, expected } = await next(subject, before, subject.sources.files());
       const check = { interval: 5, timeout: 2, failures: 2 };
-      // The service responds 500, because the file does not exist.
+      // The service responds with 500, because the file does not exist.
       const sick = { ...template, health: { ...check, path: "/?path=/nosuch" } };
       await failedWith(rollOut(subject, sick, expected, { listenDeadlineMs: 1500 }), "unhealthy");
       expect(await textAt(before.ready.url)).toBe("still here");

@@ -43,7 +43,7 @@ const storing: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "the value of the newest version makes no new version, and an earlier value does",
+    name: "setting the newest value again adds no version, and setting an earlier value does",
     run: async (subject) => {
       const owner = subject.account();
       const first = await set(subject, owner, "one");
@@ -68,7 +68,7 @@ const storing: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a digest shows whether a value changed, and is no plain hash of the value",
+    name: "a digest shows whether a value changed, and is not a plain hash of the value",
     run: async (subject) => {
       const owner = subject.account();
       const first = await set(subject, owner, "one");
@@ -107,7 +107,7 @@ const deleting: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a number is never used again, neither after the newest version nor after the secret was deleted",
+    name: "a version number is never reused, even after the newest version or the secret is deleted",
     run: async (subject) => {
       const owner = subject.account();
       await set(subject, owner, "one");
@@ -147,7 +147,7 @@ const pendingOf = async (subject: ProviderSubject, ...owners: readonly AccountId
 
 const redeploying: readonly Omit<Case, "group" | "when">[] = [
   {
-    name: "pending redeploys are those of all accounts that have begun and not ended",
+    name: "pending redeploys of every account are listed from their beginning to their end",
     run: async (subject) => {
       const store = storeOf(subject);
       const [owner, other] = [subject.account(), subject.account()];
@@ -176,7 +176,7 @@ const redeploying: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "the pending redeploys of a secret have its newest version that has begun",
+    name: "the pending redeploys of a secret name the newest version for which redeploys have begun",
     run: async (subject) => {
       const store = storeOf(subject);
       const owner = subject.account();
@@ -201,7 +201,7 @@ const pinned = (version: number, name = KEY) => ({ name, version, follows: true 
 
 const templates: readonly Omit<Case, "group" | "when">[] = [
   {
-    name: "find returns the references, and later none after a rollout without them",
+    name: "find returns the references, and none after a rollout without them",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const { version } = await set(subject, owner, "one");
@@ -263,7 +263,7 @@ const inGroup = (
   when: NonNullable<Case["when"]>,
 ): Case[] => cases.map((one) => ({ group, when, ...one }));
 
-/** The cases of a store of secrets; a provider without the capability has none. */
+/** The cases of `SecretStore`. They run only on providers with the capability. */
 export const secretStoreCases: readonly Case[] = [
   ...inGroup("stored secrets", storing, ({ secrets }) => secrets.supported),
   ...inGroup("deleted secrets", deleting, ({ secrets }) => secrets.supported),

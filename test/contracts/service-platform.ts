@@ -81,7 +81,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "find returns the minimum of instances, and none after a rollout without one",
+    name: "find returns the minimum number of instances, and none after a rollout without one",
     when: ({ min_instances }) => min_instances.supported,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -292,7 +292,7 @@ const removals = inGroup("remove", [
     },
   },
   {
-    name: "removing with another etag or owner fails with conflict and removes nothing",
+    name: "removing with a different etag or owner fails with conflict and removes nothing",
     run: async (subject) => {
       const before = await running(subject);
       const { name, owner, service } = before;

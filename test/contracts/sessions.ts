@@ -1,4 +1,4 @@
-/** The cases of `Sessions` in the contract suite of an identity. An identity without sessions passes them. */
+/** The cases of `Sessions` in the contract suite of identity adapters. An adapter without sessions passes them. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { sessionLimits } from "../../core/domain/accounts/limits.ts";
@@ -132,7 +132,7 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
   },
   {
     group: "session lists",
-    name: "an account with several keys has each session once, with the key that started it",
+    name: "an account with several keys lists each session once, with the key that started it",
     run: withSessions(async ({ identity, sessions, account }) => {
       const owner = account();
       const holders = [await holderOf(identity, owner), await holderOf(identity, owner)];
@@ -147,7 +147,7 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
   },
   {
     group: "session limits",
-    name: "a session beyond the maximum number ends an oldest one, and starts",
+    name: "a session beyond the maximum number starts, and ends one of the oldest",
     run: withSessions(async ({ identity, sessions, account }) => {
       const holder = await holderOf(identity, account());
       const made = [];
@@ -164,7 +164,7 @@ export const sessionCases: readonly ContractCase<IdentitySubject>[] = [
   },
   {
     group: "session limits",
-    name: "a session that replaces another at the maximum number ends no third session",
+    name: "a session that replaces another one ends no third session, even at the maximum number",
     run: withSessions(async ({ identity, sessions, account }) => {
       const holder = await holderOf(identity, account());
       const made = [];

@@ -38,7 +38,7 @@ const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
   ["names that differ in case", file("README"), file("readme/a")],
 ];
 
-/** An archive with these entries, of which the last one is invalid. */
+/** Returns the case of an archive whose last entry is invalid. */
 const refusing = (what: string, named: string, ...entries: readonly ArchivedEntry[]): Case => ({
   group: "refuse",
   name: `${what} fails with archive_invalid and names the entry`,

@@ -251,7 +251,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "limits",
-    name: "a result beyond a limit is an error, never a part of its rows",
+    name: "a result beyond a limit is an error, never a partial result",
     when: offers,
     run: async (subject) => {
       const scope = scopeOf(subject);

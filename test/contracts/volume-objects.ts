@@ -187,7 +187,7 @@ const reading = inGroup("ranges and conditions", [
     },
   },
   {
-    name: "an upload requires its conditions to hold",
+    name: "an upload succeeds only if its conditions hold",
     when: ({ volumes }) => volumes.store.supported && volumes.conditional_uploads.supported,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -460,7 +460,7 @@ const onPages = inGroup("web pages", [
     },
   },
   {
-    name: "a page reads responses with their ETag and Content-Range, and errors",
+    name: "a page can read the ETag and Content-Range of responses, and error responses",
     when: ({ volumes }) => volumes.store.supported && volumes.cors.supported,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());

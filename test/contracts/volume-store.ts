@@ -43,7 +43,7 @@ const making = inGroup("volumes", [
     },
   },
   {
-    name: "of concurrent creations of one volume, one creates it, and all return the same volume",
+    name: "one of several concurrent calls creates a volume, and all return it",
     run: async (subject) => {
       const owner = subject.account();
       const calls = Array.from({ length: 5 }, () => expectOk(volumesOf(subject).create(owner, data)));
@@ -121,7 +121,7 @@ const hiding = inGroup("hide and show", [
 
 const deleting = inGroup("trash and restore", [
   {
-    name: "a deleted volume frees its name, and a new volume of that name is empty and has another id",
+    name: "a deleted volume frees its name, and a new volume of that name is empty and has a different id",
     run: async (subject) => {
       const name = freshName(subject);
       const volume = await newVolume(subject, subject.account(), name);
@@ -163,7 +163,7 @@ const deleting = inGroup("trash and restore", [
     },
   },
   {
-    name: "a restore fails if the name has a live volume, for another account, and the second time",
+    name: "a restore fails if the name has a live volume, for another account, and if it is repeated",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await discarded(subject, volume);

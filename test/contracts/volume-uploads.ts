@@ -28,7 +28,7 @@ const begin = async (subject: StoreSubject, path = "a" as ObjectPath): Promise<P
   return { volume, path, id: await expectOk(inParts(subject).begin(volume, path)) };
 };
 
-/** Content in two parts, of which the second one is shorter than the minimum. */
+/** Content in two parts. The second part is shorter than the minimum. */
 const twoParts = (subject: StoreSubject) => {
   const { minBytes } = inParts(subject).bounds;
   const ranges = rangesOf([minBytes, 5]);
@@ -115,7 +115,7 @@ const cases: readonly Omit<ContractCase<ProviderSubject>, "group">[] = [
         { number: 1, size: part(1).length, etag: first },
         { number: 2, size: 5, etag: second },
       ]);
-      // The resumed upload has other URLs.
+      // The resumed upload has different URLs.
       const { completeUrl } = await grantOf(subject, upload, ranges);
       expect(
         await completeUpload(
@@ -127,7 +127,7 @@ const cases: readonly Omit<ContractCase<ProviderSubject>, "group">[] = [
     },
   },
   {
-    name: "refuses a part of another length",
+    name: "refuses a part of the wrong length",
     run: async (subject) => {
       const upload = await begin(subject);
       const { urls } = await grantOf(subject, upload, rangesOf([10]));
@@ -139,7 +139,7 @@ const cases: readonly Omit<ContractCase<ProviderSubject>, "group">[] = [
     },
   },
   {
-    name: "an upload without one of its parts cannot be completed, and can resume",
+    name: "an upload without one of its parts cannot be completed, but can resume",
     run: async (subject) => {
       const upload = await begin(subject);
       await put(subject, upload.volume, upload.path, "before");
@@ -218,7 +218,7 @@ const cases: readonly Omit<ContractCase<ProviderSubject>, "group">[] = [
     },
   },
   {
-    name: "an upload does not exist for another object or volume, and no other id does",
+    name: "an upload exists only under its own id, for its own object and volume",
     run: async (subject) => {
       const upload = await begin(subject);
       const { volume, id } = upload;

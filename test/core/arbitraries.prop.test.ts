@@ -81,7 +81,7 @@ describe("reaches the edge cases", () => {
       (cron) => /\d\/\d/.test(cron),
       (cron) => cron.includes(","),
     );
-    reached(sampled(arbitraries.cronCase(), 5000), ({ comes }) => !comes);
+    reached(sampled(arbitraries.cronCase(), 5000), ({ occurs }) => !occurs);
   });
 
   test("quantities in every unit, with and without a fraction", () => {

@@ -8,7 +8,7 @@ import { capabilitiesResponseSchema } from "../../core/domain/wire/responses.ts"
 import { unavailable } from "../../core/errors.ts";
 import { errAsync } from "../../core/result.ts";
 
-test("throws for a provider of another port version, naming both versions", () => {
+test("throws for a provider with a different port version, and names both versions", () => {
   const { ports } = createMemoryProvider();
   const provider = { ...ports.provider, contractVersion: 2 as never };
   expect(() => createControlPlane({ ...ports, provider })).toThrow(

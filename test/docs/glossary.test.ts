@@ -1,4 +1,4 @@
-/** The glossary is a list to look terms up in: sorted, short, and with one definition per term. */
+/** The glossary is a reference list: sorted, short, and with one definition per term. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

@@ -7,7 +7,7 @@
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import type { ReleaseRow } from "../../core/domain/deploy/releases/release.ts";
-import { tellingSource } from "../support/archives/archives.ts";
+import { envSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { kill, killServer, randomFrom } from "../support/crashes/crash.ts";
 import { Client, end, type Served, serve } from "../support/http/served.ts";
@@ -103,7 +103,7 @@ const crash = async (seed: number, folder: string): Promise<boolean> => {
     const sources = new Map<string, string>();
     for (const name of names)
       for (const text of [`${name} a`, `${name} b`]) {
-        await Array.fromAsync(client.deploy(name, tellingSource(text), {}, { env }));
+        await Array.fromAsync(client.deploy(name, envSource(text), {}, { env }));
         sources.set((await releasesOf(client, name))[0]?.image_digest ?? "", text);
       }
     const before = new Map(

@@ -1,7 +1,7 @@
 /** Rollbacks under load: no request fails. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { tellingSource } from "../support/archives/archives.ts";
+import { envSource } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { Client, end, serve } from "../support/http/served.ts";
 import { Traffic } from "../support/traffic/traffic.ts";
@@ -17,7 +17,7 @@ test("no request fails during 20 rollbacks, and each response is from one of the
   await using stack = new AsyncDisposableStack();
   stack.defer(() => end(served));
   const client = new Client(served.url, served.apiKey ?? "");
-  for (const text of ["a", "b"]) await Array.fromAsync(client.deploy("app", tellingSource(text)));
+  for (const text of ["a", "b"]) await Array.fromAsync(client.deploy("app", envSource(text)));
   const [app] = await client.list();
   const traffic = new Traffic();
   const seen = new Set<string>();

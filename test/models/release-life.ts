@@ -1,4 +1,7 @@
-/** Random sequences of commands on releases, variables, secrets and volumes. Few names, so that commands interact. */
+/**
+ * Random sequences of commands on releases, variables, secrets and volumes. They use few names, so that commands
+ * interact.
+ */
 import fc from "fast-check";
 import {
   changeEnv,
@@ -66,8 +69,8 @@ const secretCommands: readonly fc.WeightedArbitrary<ReleaseCommand>[] = [
 const deploy = deployRelease("app", {}, [], null);
 
 /**
- * Commands for a platform that keeps the images of three releases. A rollback to an old release uses the old image
- * again, so the platform keeps this image, although the number of the old release is out of that range.
+ * Commands for a platform that keeps the images of three releases. A rollback to an old release reuses its image. The
+ * platform therefore keeps this image, although the old release is no longer among the newest three.
  */
 export const retentionLife: readonly ReleaseCommand[] = [
   ...[deploy, deploy, deploy, deploy],

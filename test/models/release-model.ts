@@ -66,7 +66,7 @@ export interface ReleaseSystem {
   readonly retention: Retention;
   readonly controlPlane: ControlPlane;
   readonly principal: Principal;
-  /** Drives a call to its end. */
+  /** Returns the result of a call. A simulated system advances its clock until then. */
   call<T>(work: PromiseLike<T>): Promise<T>;
   /** Deploys a source with this text, and returns the records. */
   deploy(
@@ -103,7 +103,7 @@ export const servingOf = ({ deployments }: ReleaseModel, name: string): ModelRel
 
 const isReference = (value: string | Reference): value is Reference => typeof value !== "string";
 
-/** The references of a content by variable. */
+/** The references in a release's content, by variable. */
 export const referencesIn = ({ env }: Pick<Content, "env">): readonly (readonly [string, Reference])[] =>
   Object.entries(env).flatMap(([variable, value]) => (isReference(value) ? [[variable, value] as const] : []));
 

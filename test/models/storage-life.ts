@@ -1,5 +1,5 @@
 /**
- * Random sequences of storage commands. Few accounts and few names, so that commands affect the same volumes.
+ * Random sequences of storage commands. They use few accounts and few names, so that commands affect the same volumes.
  *
  * ```ts
  * fc.asyncProperty(storageLife(), (commands) => fc.asyncModelRun(setup, commands));

@@ -8,8 +8,8 @@ import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
 import Table from "cli-table3";
-import { boundOf, heldByEngines } from "./bounds.ts";
-import { type FileScore, fileScores, type Mutant, totalScore, unnoticed } from "./score.ts";
+import { boundOf, excludedFiles } from "./bounds.ts";
+import { type FileScore, fileScores, type Mutant, survivingMutants, totalScore } from "./score.ts";
 
 const { values, positionals } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const results = await new Stryker({
   coverageAnalysis: "perTest",
   mutate: [
     ...targets.map((target) => (statSync(target).isDirectory() ? `${target}/**/*.ts` : target)),
-    ...heldByEngines.map((file) => `!${file}`),
+    ...excludedFiles.map((file) => `!${file}`),
   ],
   concurrency: Number(values.concurrency),
   incremental: true,
@@ -56,7 +56,7 @@ const mutants: Mutant[] = results
   .map((result) => ({ ...result, fileName: relative(".", resolve(result.fileName)) }))
   .filter(({ fileName }) => isWithin(fileName));
 
-for (const { fileName, location, status, mutatorName, replacement } of unnoticed(mutants))
+for (const { fileName, location, status, mutatorName, replacement } of survivingMutants(mutants))
   console.log(
     `${fileName}:${location.start.line}:${location.start.column} ${status} ${mutatorName}: ${replacement?.replaceAll(/\s+/g, " ")}`,
   );

@@ -41,7 +41,7 @@ export const fileScores = (mutants: readonly Mutant[]): FileScore[] =>
 export const totalScore = (mutants: readonly Mutant[]): FileScore => scoreOf("all", mutants);
 
 /** The surviving mutants, in the order of the files' lines. */
-export const unnoticed = (mutants: readonly Mutant[]): Mutant[] =>
+export const survivingMutants = (mutants: readonly Mutant[]): Mutant[] =>
   mutants
     .filter(({ status }) => status === "Survived" || status === "NoCoverage")
     .toSorted((a, b) => a.fileName.localeCompare(b.fileName, "en") || a.location.start.line - b.location.start.line);

@@ -1,6 +1,6 @@
 /**
- * A log store that works like the log stores of clouds: it sets the time of each entry itself, and searches find an
- * entry only some time later.
+ * A log store that works like those of clouds: it sets the time of each entry itself, and searches find an entry only
+ * after a delay.
  */
 
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";

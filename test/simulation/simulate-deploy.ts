@@ -26,7 +26,7 @@ export interface SimulatedDeploy {
   readonly refused?: ControlPlaneError;
   /** The records of the stream, in order; empty if the request was rejected. */
   readonly records: readonly DeployEvent[];
-  /** The deployment in the account's list afterwards; absent if the list has none of that name. */
+  /** The deployment in the account's list afterwards; absent if the list does not contain it. */
   readonly deployment?: Deployment;
   /** Duration on the cloud's clock, in milliseconds. */
   readonly millis: number;

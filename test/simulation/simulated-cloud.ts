@@ -1,5 +1,5 @@
 /**
- * A cloud on a simulated clock: the memory provider, with calls that take time, calls that fail or lose their answer,
+ * A cloud on a simulated clock: the memory provider, with calls that take time, calls that fail or lose their response,
  * and logs that show entries late. Nothing waits in real time, so hours pass in milliseconds.
  *
  * ```ts
@@ -38,7 +38,7 @@ export interface CloudCall extends PortCall {
 export interface SimulatedCloudOptions {
   /** Milliseconds before a call acts, and between the events of a build or a rollout; defaults to 0. */
   readonly latency?: (call: CloudCall) => number;
-  /** The fault of a call, or undefined. With `after`, the call acts and its answer is lost. */
+  /** The fault of a call, or undefined. With `after`, the call acts and its response is lost. */
   readonly fault?: (call: CloudCall) => Fault | undefined;
   /** Milliseconds until searches find a log entry; at most `capabilities.logs.settle_seconds`; defaults to 0. */
   readonly logDelay?: () => number;

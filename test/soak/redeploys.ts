@@ -29,7 +29,7 @@ const WINDOWS = 6;
 const MAX_SPREAD = 0.03;
 
 const dataDir = await mkdtemp(join(tmpdir(), "portside-soak-"));
-// V8 resizes its young generation with the load, by tens of megabytes. A fixed size shows the memory that is retained.
+// V8 resizes its young generation with the load, by tens of megabytes. With a fixed size, only retained memory changes.
 const served = await serve(dataDir, { runner: values.runner }, undefined, ["--max-semi-space-size=16"]);
 const client = new Client(served.url, served.apiKey as string);
 let failures = 0;

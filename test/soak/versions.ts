@@ -2,7 +2,7 @@
  * `npm run soak -- versions [--from COMMIT]`: an earlier version (the newest tag) and this one work together. Installs
  * the package of the other version over the running one, in both directions. Each time it restarts the server, so that
  * the old engine works with the new server, and then runs `portside upgrade`. If the data folder's new format prevents
- * the way back, services must continue without a server until the newer version is installed again. Fails if a request
+ * a downgrade, services must continue without a server until the newer version is installed again. Fails if a request
  * or a deploy fails, or if a line of the log is lost.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";

@@ -5,8 +5,8 @@ import { noTelemetry } from "../../../core/ports/telemetry.ts";
 import { nodeSource } from "../../support/archives/archives.ts";
 import { callbackCode, startCallbackServer } from "../../support/http/callback-server.ts";
 import { send } from "../../support/http/clients.ts";
-import { figuresIn } from "../../support/logs/figures.ts";
 import { eventsOf } from "../../support/logs/log-entries.ts";
+import { seriesIn } from "../../support/logs/prometheus-text.ts";
 import { startLocal } from "../../support/providers/local-platform.ts";
 import { eventually } from "../../support/vitest/eventually.ts";
 
@@ -27,7 +27,7 @@ createServer(async (request, response) => {
 const start = async (options: Parameters<typeof startLocal>[0] = {}) => {
   const metrics = createMetrics({ process: false });
   const platform = await startLocal({ runner: "process", ...options }, {}, { telemetry: metrics.telemetry });
-  const figures = async () => figuresIn(await metrics.text());
+  const figures = async () => seriesIn(await metrics.text());
   /** Instances by state: starting, busy, idle, rolling. */
   const instances = async () => {
     const now = await figures();

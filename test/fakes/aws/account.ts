@@ -30,7 +30,7 @@ export interface FakeAccount {
   roles: number;
   rolesQuota: number;
   readonly quotas: FakeQuotas;
-  /** The CORS rules of the buckets of volumes, by bucket. Undefined if a bucket has none. */
+  /** The CORS rules of each volume's bucket; undefined if the bucket has none. */
   readonly volumes: Map<string, CORSRule[] | undefined>;
   /** The input of each simulation. */
   readonly simulations: { readonly PolicySourceArn?: string; readonly Marker?: string }[];

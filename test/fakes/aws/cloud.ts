@@ -31,7 +31,9 @@ import { startFakeSecrets } from "./secrets/server.ts";
 import { awsConfig } from "./test-config.ts";
 import { resolveLocally } from "./wildcard-dns.ts";
 
-/** The doctor's IAM calls, also for the stack's roles. All other IAM calls concern the roles of accounts. */
+/**
+ * The doctor's IAM calls, including those about the stack's roles. All other IAM calls concern the roles of accounts.
+ */
 const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand", "GetRoleCommand"];
 
 type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
@@ -98,7 +100,7 @@ export const startFakeCloud = async (
       made = await engineOf(onLine);
       const { engine } = made;
       const start: RunEngine["start"] = (revision) => {
-        // From the first mount on, the bucket is also a local folder.
+        // A mounted bucket is also a local folder.
         for (const { bucket } of revision.mounts) s3.folderOf(bucket);
         return engine.start(revision);
       };

@@ -1,7 +1,7 @@
 /**
  * The main job and the contract cases of secrets on fakes with all switches on. PORTSIDE_MEAN=all also runs them with
- * each switch alone, and runs the port contracts about running services. The delays pass on a fast clock. No delay affects SQL statements and stored data.
- * test/adapters/aws/deploy/mean.test.ts has the rollouts under each switch.
+ * each switch alone, and runs the port contracts about running services. The delays pass on a fast clock. No delay
+ * affects SQL statements or stored data. test/adapters/aws/deploy/mean.test.ts tests rollouts under each switch.
  */
 
 import { awsWith } from "../../clouds/aws.ts";

@@ -1,6 +1,6 @@
 /**
- * Unfriendly behaviour of AWS that its documents or reports describe: each is a switch of the fakes, off by default.
- * Delays run on the clock that the fakes share with the provider.
+ * Unfriendly behaviour of AWS that its documentation or bug reports describe. Each behaviour is a switch of the fakes,
+ * off by default. Delays run on the clock that the fakes share with the provider.
  */
 
 /** Each switch, with its source. */
@@ -14,7 +14,7 @@ export const meanSwitches = {
    * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-troubleshooting.html, HTTP 464:
    * "the request protocol is an HTTP/1.1, while the target group protocol version is a gRPC or HTTP/2".
    */
-  http1_refused: "an HTTP2 target group answers requests of HTTP/1.1 with 464",
+  http1_refused: "an HTTP2 target group answers HTTP/1.1 requests with 464",
   /**
    * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html: "the status
    * of the target is displayed as draining until the deregistration delay timeout expires".
@@ -27,7 +27,7 @@ export const meanSwitches = {
   role_late: "a new role cannot be passed to ECS for 30 seconds",
   /**
    * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html: "Changes that I make are not always immediately
-   * visible", also for policies of roles.
+   * visible", including changes of role policies.
    */
   secret_role_late: "ECS cannot read secrets with a new role for 60 seconds",
   /**

@@ -22,7 +22,7 @@ const quota = (QuotaCode: string, QuotaName: string, Value: number, Adjustable: 
 /** Quotas in a page. */
 const PAGE = 2;
 
-/** The defaults of AWS in eu-west-1, with a quota of each service that Portside does not need. */
+/** AWS's defaults in eu-west-1. They include one quota of each service that Portside does not need. */
 export const fakeQuotas = (): FakeQuotas => {
   const list = (action: string, from: Map<string, ServiceQuota[]>) => (input: Message) => {
     recordCommand("quotas", action, input);

@@ -3,14 +3,14 @@
  * `Tag` in those of client-elastic-load-balancing-v2 and client-s3files, and
  * .../tag-editor/latest/userguide/tagging.html.
  */
-const MOST = 50;
+const MAX_TAGS = 50;
 
 /** "letters, numbers, and spaces representable in UTF-8, and the following characters: + - = . _ : / @" */
 const ALLOWED = /^[\p{L}\p{N}\p{Z}+\-=._:/@]*$/u;
 
 /** Describes the problem with the tags; undefined if they are valid. */
 export const tagProblem = (tags: readonly (readonly [key: string, value: string])[]): string | undefined => {
-  if (tags.length > MOST) return `${tags.length} tags are more than ${MOST}`;
+  if (tags.length > MAX_TAGS) return `${tags.length} tags are more than ${MAX_TAGS}`;
   if (new Set(tags.map(([key]) => key)).size < tags.length) return "two tags have the same key";
   for (const [key, value] of tags) {
     if (key.length < 1 || key.length > 128) return `the tag's key '${key}' must have 1 to 128 characters`;

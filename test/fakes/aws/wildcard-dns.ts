@@ -1,6 +1,6 @@
 /**
- * A wildcard DNS record for this process: every name under the domain resolves to the loopback address. Name servers
- * may not resolve `*.localhost`. Replaces `dns.lookup`, with which Node's sockets resolve names.
+ * A wildcard DNS record for this process: every name under the domain resolves to the loopback address. Not every name
+ * server resolves `*.localhost`. Replaces `dns.lookup`, with which Node's sockets resolve names.
  */
 import dns from "node:dns";
 

@@ -78,8 +78,8 @@ const respondWith = async (status: number) => {
 
 /**
  * Every revision listens immediately and responds with 200, except for special images: `exits:N` exits with code N,
- * `silent` never listens, `unhealthy` never passes an HTTP probe, starting `hangs` never returns, and `sick:N` responds
- * with status N.
+ * `silent` never listens, `unhealthy` never passes an HTTP probe, `hangs` never finishes starting, and `sick:N`
+ * responds with status N.
  */
 export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
   const server = await respondWith(200);

@@ -108,8 +108,8 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
     return push(entry, at);
   };
 
-  // Created after the provider's start, which moves unknown folders away. Mounts follow no links, but this one is above
-  // the volumes' folders.
+  // Created after the provider starts, because the start moves unknown folders away. Mounts follow no links, but this
+  // link is above the volumes' folders.
   const volumes = join(dataDir, "storage", "volumes");
   if (buckets !== undefined) {
     await rm(volumes, { recursive: true, force: true });

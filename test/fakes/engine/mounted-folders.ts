@@ -1,6 +1,6 @@
 /**
- * Mirrors buckets as local folders in both directions, for the services that a fake runs. A bucket has a folder from
- * the first `folderOf` on. https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
+ * Mirrors buckets as local folders in both directions, for the services that a fake runs. The first call of `folderOf`
+ * creates the folder of a bucket. https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -54,7 +54,7 @@ const readyProject = (staging: string) => {
 export interface FakeCloudOptions {
   /** Shared with the provider; defaults to the machine's. */
   readonly clock?: Clock;
-  /** Defaults to friendly. */
+  /** Defaults to no unfriendly behaviour. */
   readonly mean?: Mean;
 }
 
@@ -80,7 +80,7 @@ export const startFakeCloud = async (
 
   let run: FakeRun | undefined;
   const labelsOf = (service: string): Record<string, string> => run?.stored(service)?.["template"]?.labels ?? {};
-  /** Like Cloud Run, passes the lines of services, and its own, to Cloud Logging. */
+  /** Passes the lines of services and of Cloud Run itself to Cloud Logging. */
   const onLine = ({ service, revision, instance = "", log, text, json, http }: RunLine): void => {
     const from = { service, revision, instance, labels: labelsOf(service) };
     if (http !== undefined)
@@ -102,7 +102,7 @@ export const startFakeCloud = async (
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {
-      // From its first mount on, the bucket is also a local folder.
+      // A mounted bucket is also a local folder.
       for (const { bucket } of revision.mounts) storage.folderOf(bucket);
       return local.engine.start(revision);
     },

@@ -55,7 +55,7 @@ const injected: Readonly<Record<FaultKind, () => GrpcError>> = {
   reply_lost: () => new GrpcError("UNAVAILABLE", "injected: the connection broke"),
 };
 
-/** Fails before the act, or after it as a lost reply, as the injected fault requires. */
+/** Runs `act`. An injected fault fails the call before its effect, or loses its reply. */
 const withFaults = async (faults: Faults, method: string, act: () => unknown): Promise<unknown> => {
   const fault = faults.enter(method);
   if (fault !== undefined && fault !== "reply_lost") throw injected[fault]();
@@ -87,7 +87,7 @@ export const messages = (packageName: string) => {
 
 export interface GrpcServer {
   readonly port: number;
-  /** Carries the protos of its services. */
+  /** The npm package with the protos of the services. */
   readonly packageName: string;
   close(): void;
 }

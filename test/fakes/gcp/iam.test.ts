@@ -14,7 +14,7 @@ const request = async (path: string, body?: object) => {
   return { status: response.status, body: await response.json() };
 };
 
-test("describes a service account like the recorded ones, whatever project the request names", async () => {
+test("returns a service account in the recorded form, whatever project the request names", async () => {
   const email = "one-account@p.iam.gserviceaccount.com";
   const serviceAccount = { displayName: "One" };
   const created = await request("p/serviceAccounts", { accountId: "one-account", serviceAccount });

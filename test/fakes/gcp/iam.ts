@@ -31,7 +31,7 @@ const uniqueIdOf = (email: string): string => {
   return `1${String(digest.readBigUInt64BE()).padStart(20, "0")}`;
 };
 
-/** The recorded fields. The name has the account's project, even if the request has `-`; empty texts are left out. */
+/** The recorded fields. The name has the account's project, even if the request has `-`; empty strings are omitted. */
 const resourceOf = ({ email, displayName, description }: Account): object => {
   const projectId = email.slice(email.indexOf("@") + 1, -".iam.gserviceaccount.com".length);
   const uniqueId = uniqueIdOf(email);

@@ -1,9 +1,9 @@
 /**
- * The main job and the port contracts on fakes with all switches on, and with PORTSIDE_MEAN=all also with each one
+ * The main job and the port contracts on fakes with all switches on. PORTSIDE_MEAN=all also runs them with each switch
  * alone. The delays pass on a fast clock. SQL statements and the cases that only store data run on the machine's clock,
  * because they need real time. No delay affects them, and the quota of log reads is off for them, because it would add
- * minutes. The main job and
- * test/adapters/gcp/deploy/mean.test.ts test mounts of a bucket with a grant that takes effect late.
+ * minutes. The main job and test/adapters/gcp/deploy/mean.test.ts test mounts of a bucket whose grant takes effect
+ * late.
  */
 
 import { openCloud } from "../../clouds/cloud.ts";

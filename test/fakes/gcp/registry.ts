@@ -51,7 +51,7 @@ export class FakeRegistry {
     return names.map((name) => name.split("/tags/")[1] ?? "").sort();
   }
 
-  /** Deletes images as a clean-up policy that keeps the images with a tag of this prefix. */
+  /** Deletes all images except those with a tag of this prefix, as a clean-up policy does. */
   cleanUp(keptPrefix: string): void {
     const kept = new Set(
       [...this.#tags].filter(([name]) => name.split("/tags/")[1]?.startsWith(keptPrefix)).map(([, version]) => version),

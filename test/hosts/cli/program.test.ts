@@ -53,7 +53,7 @@ describe("help", () => {
   });
 
   test.each([["deploy"], ["ls"], ["volume"], ["volume", "put"]])(
-    "help %s %s is that of the command",
+    "help %s %s prints the help of the command",
     async (...words) => {
       const { code, stdout } = await portside(["help", ...words]);
       expect(code).toBe(0);
@@ -135,7 +135,7 @@ describe("a platform that does not respond", () => {
   });
 
   test.each(["http://127.0.0.1:6000", "http://127.0.0.1:25"])(
-    "explains that %s is a port of another protocol",
+    "explains that %s is a port of a different protocol",
     async (url) => {
       const { code, stderr } = await portside(["list", "--url", url], { env });
       expect(code).toBe(1);

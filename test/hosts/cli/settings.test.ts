@@ -71,7 +71,7 @@ describe("a setting", () => {
     "::1/129",
     "10.0.0.1/",
     "10.0.0.0/8/8",
-  ])("may not be '%s' as a network of proxies", (wrong) => {
+  ])("must not be '%s' as a network of proxies", (wrong) => {
     const settings = () => resolveSettings({ trustProxy: wrong }, { PORTSIDE_DATA_DIR: "/nonexistent" });
     expect(settings).toThrow(/--trust-proxy/);
   });

@@ -95,7 +95,7 @@ test("a deploy's records continue after errors of a proxy and a rate limit, afte
   expect(pauses).toEqual([500, 1000, 30_000, 2000]);
 });
 
-test("throws the platform's error if the deploy's records need another credential", async () => {
+test("throws the platform's error if the deploy's records need a different credential", async () => {
   const { client } = clientOf(broken(record(1, "BUILDING")), detail(401));
   await expect(Array.fromAsync(await client.restartDeployment({ name: "app" }))).rejects.toMatchObject({
     code: "unauthenticated",
@@ -169,7 +169,7 @@ test("followLogs throws if the platform rejects another field, or rejects `wait`
   }
 });
 
-test("followLogs throws an error that a retry does not change", async () => {
+test("followLogs throws an error that a retry would not fix", async () => {
   const { client } = clientOf(detail(404));
   await expect(Array.fromAsync(client.followLogs({ deployment_name: "app" }))).rejects.toMatchObject({ status: 404 });
 });
@@ -210,7 +210,7 @@ test("the control plane follows a log while it is unavailable, until the signal 
   for await (const row of { [Symbol.asyncIterator]: () => first }) expect(row.isOk()).toBe(true);
 });
 
-test("the control plane reports an error that a retry does not change as the last item", async () => {
+test("the last item of a followed log is an error that a retry would not fix", async () => {
   const { controlPlane, principal } = startMemory();
   const items = await Array.fromAsync(controlPlane.followLogs(principal(), { deployment_name: "none" }));
   expect(items.map((item) => item._unsafeUnwrapErr().kind)).toEqual(["not_found"]);

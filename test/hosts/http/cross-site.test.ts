@@ -124,7 +124,7 @@ test.each([
   ["an older browser on another site", { origin: "https://evil.example" }],
   ["a sandboxed frame", { origin: "null" }],
   ["another port", { origin: "http://app.example:8081" }],
-])("rejects %s, also for reads and for unsupported methods", async (_name, headers) => {
+])("rejects %s, even for reads and unsupported methods", async (_name, headers) => {
   await embed();
   expect((await list({ ...SESSION, ...headers })).statusCode).toBe(403);
   const put = await app.inject({ method: "PUT", url: "/platform/v1/volume/list", headers: { ...SESSION, ...headers } });

@@ -111,7 +111,7 @@ describe.each(endpointNames)("%s", (endpoint) => {
 });
 
 describe("without a capability", () => {
-  // biome-ignore lint/suspicious/noExplicitAny: the answer is asserted on, whatever it is
+  // biome-ignore lint/suspicious/noExplicitAny: each function reads a different part of the record
   const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
     "/v1/volume/": ({ volumes }) => volumes.store,
     "/v1/secret/": ({ secrets }) => secrets,

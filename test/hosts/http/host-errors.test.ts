@@ -22,7 +22,10 @@ const embed = async (prepare: (app: FastifyInstance) => unknown, options: Partia
 
 const list = () => app.inject({ url: "/platform/v1/deployment/list", headers: { "x-request-id": "mine" } });
 
-/** The response if a hook of the application throws the value. It throws once: error responses pass the hooks too. */
+/**
+ * The response if a hook of the application throws the value. It throws once: error responses pass through the hooks
+ * too.
+ */
 const answerTo = async (thrown: unknown, hook: "onRequest" | "preHandler" | "preSerialization" = "onRequest") => {
   let throws = true;
   await embed((app) =>

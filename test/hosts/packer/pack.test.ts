@@ -40,7 +40,7 @@ const contentsOf = async (files: Readonly<Record<string, string>>): Promise<Pack
 const pathsOf = async (files: Readonly<Record<string, string>>): Promise<string[]> =>
   (await contentsOf(files)).map(({ path }) => path);
 
-/** Returns a tree of one file whose content has other bytes than its size states. */
+/** Returns a tree of one file whose content may not match its stated size. */
 const treeOf = (size: number, chunks: readonly string[]): SourceTree => ({
   readFolder: async (path) => ({ id: path, entries: [{ name: "file.log", kind: "file" }] }),
   openFile: async () => ({
@@ -108,7 +108,7 @@ describe("the files", () => {
     ]);
   });
 
-  test("are executable also if the first read returns less than the magic number", async () => {
+  test("are executable even if the first read returns less than the magic number", async () => {
     const [one] = await readArchive(await pack(treeOf(12, ["\u007f", "EL", "F", " program"])));
     expect(one).toEqual({ path: "file.log", mode: "755", text: "\u007fELF program" });
   });

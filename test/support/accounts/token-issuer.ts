@@ -35,7 +35,7 @@ const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toSt
 export const forged = (header: object, claims: JWTPayload, signature = ""): string =>
   `${part(header)}.${part(claims)}.${signature}`;
 
-/** The algorithm confusion of old libraries: the public key used as the secret of a symmetric signature. */
+/** The algorithm confusion attack on old libraries: the public key is the secret of a symmetric signature. */
 export const signedWithPublicKey = async (claims: JWTPayload, key: IssuerKey): Promise<string> =>
   new SignJWT(claims)
     .setProtectedHeader({ alg: "HS256", kid: key.kid })

@@ -61,7 +61,7 @@ process.on("SIGTERM", () => server.close(() => process.exit(0)));
 `;
 
 /** A service that responds with the text and with some of its variables. */
-export const tellingSource = (text: string): Buffer =>
+export const envSource = (text: string): Buffer =>
   nodeSource(`
 import { createServer } from "node:http";
 const names = ["A", "B", "TOKEN", "OLD"].filter((name) => name in process.env);

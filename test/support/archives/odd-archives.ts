@@ -80,7 +80,7 @@ const headersWithoutEnd = (letter: "x" | "g"): Buffer => {
   return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 2048 }, () => header)]);
 };
 
-/** Ten gigabytes compressed to about ten megabytes, in every way that we know of. */
+/** Ten gigabytes compressed to about ten megabytes, in every known way. */
 export const bombs: Readonly<Record<string, () => Buffer>> = {
   "an entry that claims 10 GB": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
   "a pax header that claims 10 GB": () =>
@@ -92,7 +92,7 @@ export const bombs: Readonly<Record<string, () => Buffer>> = {
   "a long name of 8 GB": () =>
     gzipWithZeros(Buffer.concat([good, entryOfType("L", { path: "x", claimedSize: 8_000 * MiB })]), TEN_GB),
   "zeros after the end of the archive": () => gzipWithZeros(Buffer.concat([good, END]), TEN_GB),
-  "members of gzip after the end of the archive": () => {
+  "gzip members after the end of the archive": () => {
     const member = gzipSync(Buffer.alloc(16 * MiB));
     return Buffer.concat([gzipSync(Buffer.concat([good, END])), ...Array.from({ length: 640 }, () => member)]);
   },
@@ -101,11 +101,11 @@ export const bombs: Readonly<Record<string, () => Buffer>> = {
     const zeros = Buffer.alloc(16 * MiB);
     return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 20 }, (_, n) => entry(n)).flat()]);
   },
-  "an entry whose size the headers disagree about": () => {
+  "an entry with a different size in each header": () => {
     const lies = [paxHeader({ size: "0" }, "g"), paxHeader({ size: "10000000000" })];
     return gzipWithZeros(Buffer.concat([good, ...lies, claimed("big", 0)]), TEN_GB);
   },
   "a gzip within the gzip": () => gzipSync(gzipWithZeros(Buffer.concat([good, END]), TEN_GB)),
   "headers without end": () => headersWithoutEnd("x"),
-  "headers for all entries without end": () => headersWithoutEnd("g"),
+  "endless headers for all entries": () => headersWithoutEnd("g"),
 };

@@ -11,7 +11,7 @@ export interface SourceFile {
 
 export interface SourceTree {
   readonly files: readonly SourceFile[];
-  /** Folders with an entry of their own. */
+  /** Folders that have their own entry. */
   readonly folders: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const path = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => part
 
 const isWithin = (inner: string, outer: string): boolean => inner.startsWith(`${outer}/`);
 
-/** No path is also the folder of another, and none repeats. */
+/** No path repeats or is the folder of another path. */
 const fits = (path: string, taken: readonly string[]): boolean =>
   !/^[A-Za-z]:/.test(path) && taken.every((one) => one !== path && !isWithin(one, path) && !isWithin(path, one));
 

@@ -11,7 +11,7 @@ export interface Unpacked {
   /** Every file by its path. */
   readonly files: Readonly<Record<string, { readonly content: Buffer; readonly mode: number }>>;
   readonly folders: Readonly<Record<string, { readonly mode: number }>>;
-  /** Files outside of the folder, where none may be. */
+  /** Files outside of the folder; must be empty. */
   readonly outside: readonly string[];
   /** The reason if the archive was rejected. */
   readonly problem: string | undefined;

@@ -113,7 +113,7 @@ show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Sec
         expect(rest).not.toContain("user:[");
       });
 
-      test("the shell of root has a clean environment, because the service's could load its libraries", async () => {
+      test("a root shell does not inherit the service's environment, which could load the service's libraries", async () => {
         const { found } = await findExecTargets(DEPLOYED, { dataDir, environment: {}, isTerminal: false });
         expect(found.map(({ env = {} }) => Object.keys(env))).toEqual([["PATH"]]);
       });

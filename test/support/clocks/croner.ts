@@ -3,7 +3,7 @@ import { Cron } from "croner";
 import { type CronFields, parseCron, type Schedule } from "../../../core/domain/schedules/schedule.ts";
 
 /**
- * The expression and options that make croner read a schedule like Portside, which differs on purpose in two points:
+ * The expression and options that make croner read a schedule as Portside does. The two differ on purpose in two points:
  * - In Vixie cron and Portside, both day fields must match if one of them begins with a star, even if a step or a list
  *   follows it. In croner, only a star alone has this effect.
  * - Portside recognises a schedule with a single time of day by its meaning, so `5-9/10 2 * * *` equals `5 2 * * *`.

@@ -1,4 +1,6 @@
-/** A clock that runs a number of times faster than the machine's: the order of deadlines stays, and polling is fast. */
+/**
+ * A clock that runs several times faster than the machine's. Deadlines keep their order, and polling takes less time.
+ */
 
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { instantOfMillis } from "../../../core/domain/wire/instant.ts";

@@ -1,4 +1,4 @@
-/** The wall clock of a zone, read field by field, and its changes: slow, and independent of core. */
+/** The wall clock of a time zone, and its changes. Slow, but independent of core. */
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
@@ -27,8 +27,8 @@ export const offsetOf = (zone: string, millis: number): number => wallAt(zone, m
 const DAY = 86_400_000;
 
 /**
- * Divides the time from `from` on into periods of `days` days. Returns the starts of those in which the zone's clocks
- * change.
+ * Divides the time after `from` into periods of `days` days. Returns the starts of the periods in which the zone's
+ * clocks change.
  */
 const stretchesWithChange = (zone: string, from: number, stretches: number, days: number): number[] =>
   Array.from({ length: stretches }, (_, index) => from + index * days * DAY).filter(

@@ -1,5 +1,5 @@
-/** The console of a local platform with a proxy in front of the parts of uploads. */
-import { atPort, portOf } from "../http/meddling-api.ts";
+/** The console of a local platform, whose uploads in parts pass through a proxy. */
+import { atPort, portOf } from "../http/rewriting-proxy.ts";
 import type { TestPlatform } from "../providers/local-platform.ts";
 import { type ServedConsole, serveConsole } from "./served-console.ts";
 
@@ -18,7 +18,7 @@ const withMembers = <T extends object>(port: T, members: Partial<T>): T =>
     },
   });
 
-/** Serves the console with a proxy in front of the parts of uploads. */
+/** Serves the console. Uploads in parts go to the proxy at `port`. */
 export const serveThrough = ({ local: { ports } }: TestPlatform, port: number): Promise<ServedConsole> => {
   const { volumes } = ports.provider;
   const { uploadsInParts, grantOrigins } = volumes;

@@ -4,7 +4,7 @@ import { browserProgram } from "../vitest/machine.ts";
 import type { ServedConsole } from "./served-console.ts";
 
 export const launchBrowser = (): Promise<Browser> =>
-  // Chromium's sandbox does not work as root, and the pages are ours.
+  // Chromium's sandbox does not work as root, and the tests open only the console's own pages.
   chromium.launch({
     executablePath: browserProgram() ?? "chromium",
     args: ["--no-sandbox", "--disable-dev-shm-usage"],

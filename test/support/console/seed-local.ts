@@ -1,4 +1,4 @@
-/** Fills the local provider by its own means: services that run, log and fail, with the names of the memory provider. */
+/** Fills the local provider with services that run, log and fail. They have the same names as those of `seed.ts`. */
 import type { Client } from "../../../hosts/client/index.ts";
 import { nodeSource } from "../archives/archives.ts";
 import { eventually } from "../vitest/eventually.ts";

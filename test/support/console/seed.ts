@@ -46,7 +46,7 @@ const measureHour = (served: MemoryConsole, name: string, size: number): void =>
   }
 };
 
-/** Lines of a service that is mostly well. */
+/** Lines of a service that mostly works. */
 export const ordinaryLines = (count: number): readonly Line[] =>
   Array.from({ length: count }, (_, at): Line => {
     if (at % 29 === 11) return ["ERROR", "\u001b[31mError:\u001b[0m payment provider responded with 502, order 1042"];

@@ -8,7 +8,7 @@ import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import type { Client, Served } from "../http/served.ts";
 import { marked } from "../sandbox/jobs.ts";
 
-/** What a client knows of a deployment. */
+/** What a client knows about a deployment. */
 export interface Known {
   readonly name: string;
   /** The text of the last deploy that the client saw succeed; undefined if there was none. */

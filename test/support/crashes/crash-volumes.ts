@@ -10,9 +10,9 @@ import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.
 import type { Client } from "../http/served.ts";
 
 interface KnownVolume {
-  /** Created, and no delete of it was sent. */
+  /** The volume was created, and the client sent no delete. */
   lives: boolean;
-  /** A delete was answered, and nothing changed it since. */
+  /** The server answered a delete, and the client has not changed the volume since. */
   deleted: boolean;
   /** The content of each object, or the possible contents if an upload was interrupted. */
   readonly objects: Map<string, { readonly was: string | undefined; readonly becomes: string | undefined }>;
@@ -59,7 +59,7 @@ export class VolumeWork {
     return known;
   }
 
-  /** A call that may fail in the present state; returns whether it succeeded. */
+  /** A call that may fail in the current state; returns whether it succeeded. */
   async #attempt(path: string, body: object): Promise<boolean> {
     try {
       await this.#client.post(path, body);

@@ -1,6 +1,6 @@
 /**
  * A server that is killed at a seeded random moment of a seeded random workload, and started again. Records what its
- * clients know at that time, for crash-check.ts to compare with the state afterwards.
+ * clients know at that time. `crash-check.ts` compares it with the state after the restart.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ class Workload {
     return known;
   }
 
-  /** The URL; undefined if a volume was deleted meanwhile, which fails the deploy without a change. */
+  /** Returns the URL; undefined if the deploy failed because a volume was deleted meanwhile. */
   async deploy(name: string): Promise<string | undefined> {
     const known = this.of(name);
     const text = `${name} ${++this.#deploys}`;
@@ -115,13 +115,13 @@ class Workload {
     }
   }
 
-  /** No new calls begin; a call that the kill interrupts is not a failure. */
+  /** Starts no new calls. A call that the kill interrupts is not a failure. */
   stop(): void {
     this.#over = true;
   }
 }
 
-/** A violation, whether or not the server was killed. */
+/** A violation, as opposed to the errors that a kill of the server causes. */
 class Failure extends Error {}
 
 const untilCut = (work: Promise<unknown>): Promise<unknown> =>
@@ -145,8 +145,8 @@ export const kill = async ({ child }: Pick<Served, "child">, group: boolean): Pr
 };
 
 /**
- * The processes to kill: the engine, with which the server ends; the engine's process group; a process that contains
- * both; or the server alone.
+ * The processes to kill: the engine, which takes the server with it; the engine's process group; a process that
+ * contains both; or the server alone.
  */
 const modes = ["engine", "group", "inline", "server"] as const;
 
@@ -200,7 +200,7 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
     workload.stop();
     volumes.stop();
     await running;
-    // The instances of a running engine are no orphans.
+    // The instances of a running engine are not orphans.
     const left = mode === "server" ? [] : marked(`${scopeOf(dataDir)}.`);
     const orphans = new Set(left.map(({ instance }) => instance));
     if (mode !== "server" && random() < 0.3) await killAtStart(dataDir, options, random() * 900);

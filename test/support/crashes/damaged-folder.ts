@@ -62,8 +62,8 @@ const addVolume = async ({ controlPlane, local, dataDir }: TestPlatform, name: s
 };
 
 /**
- * Deploys a Python source with an environment, and removes its packages, which are a thousand files to copy for each
- * case.
+ * Deploys a Python source with an environment, and removes its packages, because each case would copy their thousand
+ * files.
  */
 const addPython = async (platform: TestPlatform): Promise<void> => {
   if (!has("python")) return;

@@ -34,7 +34,7 @@ export const smallDisk = (size: string): SmallDisk => {
           writeSync(file, ZEROS, 0, Math.min(ZEROS.length, bavail * bsize));
         }
       } catch (error) {
-        // Another process was faster.
+        // Another process filled the disk first.
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
       } finally {
         closeSync(file);

@@ -10,7 +10,7 @@ export interface ServedRecord {
 }
 
 /** What the server does with a query: `silent` sends no response, `failing` responds with SERVFAIL. */
-export type DnsMood = "well" | "silent" | "failing" | "truncated";
+export type DnsBehavior = "normal" | "silent" | "failing" | "truncated";
 
 export interface DnsServer extends AsyncDisposable {
   readonly port: number;
@@ -18,7 +18,7 @@ export interface DnsServer extends AsyncDisposable {
   /** The questions that the server received, as `NAME TYPE`. */
   readonly questions: string[];
   /** Returns what the server does with queries for a name. */
-  mood: (name: string) => DnsMood;
+  behavior: (name: string) => DnsBehavior;
 }
 
 const numbers: Readonly<Record<ServedRecord["type"], number>> = { A: 1, NS: 2, CNAME: 5, TXT: 16, AAAA: 28, CAA: 257 };
@@ -80,22 +80,26 @@ const questionOf = (query: Buffer): { name: string; number: number; end: number 
   return { name: labels.join(".").toLowerCase(), number: query.readUInt16BE(at + 1), end: at + 5 };
 };
 
-/** Starts a server for all names. It follows no CNAME records, as an authoritative server of one zone. */
+/** Starts a server for all names. Like an authoritative server of one zone, it follows no CNAME records. */
 export const startDnsServer = async (address = "127.0.0.1"): Promise<DnsServer> => {
-  const server = { records: [] as ServedRecord[], questions: [] as string[], mood: (_name: string): DnsMood => "well" };
+  const server = {
+    records: [] as ServedRecord[],
+    questions: [] as string[],
+    behavior: (_name: string): DnsBehavior => "normal",
+  };
 
   const respond = (query: Buffer, isUdp: boolean): Buffer | undefined => {
     const { name, number, end } = questionOf(query);
     const type = typeOf.get(number);
     server.questions.push(`${name} ${type ?? number}`);
-    const mood = server.mood(name);
-    if (mood === "silent") return undefined;
+    const behavior = server.behavior(name);
+    if (behavior === "silent") return undefined;
     const own = server.records.filter((record) => record.name === name);
     const aliases = own.filter((record) => record.type === "CNAME");
     const found = aliases.length > 0 ? aliases : own.filter((record) => record.type === type);
-    const isTruncated = mood === "truncated" && isUdp;
-    const answers = mood === "failing" || isTruncated ? [] : found;
-    const code = mood === "failing" ? 2 : own.length === 0 ? 3 : 0;
+    const isTruncated = behavior === "truncated" && isUdp;
+    const answers = behavior === "failing" || isTruncated ? [] : found;
+    const code = behavior === "failing" ? 2 : own.length === 0 ? 3 : 0;
     // A response by an authoritative server, with recursion available.
     const flags = uint16(0x8480 | (isTruncated ? 0x0200 : 0) | code);
     const counts = [1, answers.length, 0, 0].map(uint16);

@@ -24,7 +24,7 @@ export interface FakeAuthority extends CertificateAuthority {
   /** Called after the challenge is published. The order fails with the problem that it returns. */
   validate: (challenge: Challenge) => Promise<Unavailable | undefined>;
   lifetimeMs: number;
-  /** The advice for the present certificate. */
+  /** The advice for the current certificate. */
   window: Period | null;
 }
 

@@ -22,7 +22,7 @@ export interface PebbleSettings {
   readonly badNonces?: number;
   /** The longest delay of a validation, in seconds. */
   readonly delaySeconds?: number;
-  /** The DNS server that validations ask, as `ADDRESS:PORT`, in place of one that resolves all names to this machine. */
+  /** The DNS server of the validations, as `ADDRESS:PORT`; defaults to one that resolves all names to this machine. */
   readonly dnsServer?: string;
 }
 

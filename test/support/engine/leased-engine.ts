@@ -1,4 +1,4 @@
-/** The parts of an engine that the lease concerns: the log, usage and timers, and a socket for other engines. */
+/** The parts of an engine that depend on the lease: the log, usage and timers, and a socket for other engines. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Handover, Lease } from "../../../adapters/local/engine/lease/lease.ts";

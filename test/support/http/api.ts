@@ -1,4 +1,4 @@
-/** The HTTP API on a loopback port, on memory or on a given platform, and a client for it. */
+/** The HTTP API on a loopback port, with the memory provider or a given platform, and a client for it. */
 import { createMemoryProvider, type MemoryProvider } from "../../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
@@ -11,7 +11,7 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+  // biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
   readonly json: any;
 }
 
@@ -105,7 +105,7 @@ export const serveApi = async (
 };
 
 /** The records of a finished stream. */
-// biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+// biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
 export const recordsOf = (answer: ApiResponse): any[] =>
   answer.text
     .trim()

@@ -12,7 +12,7 @@ export interface CallbackServer extends AsyncDisposable {
   seen(name: string): readonly string[];
   /** Resolves when the name has this many reports. */
   reported(name: string, count?: number): Promise<readonly string[]>;
-  /** Releases present and future waiters of the name. */
+  /** Releases current and future waiters of the name. */
   release(name: string): void;
 }
 

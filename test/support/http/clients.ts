@@ -24,7 +24,7 @@ export interface SendOptions {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders | readonly string[];
   readonly body?: string | Uint8Array;
-  /** Keep-alive connections; without it every request has a new one. */
+  /** Keeps connections alive. Without an agent, every request opens a new connection. */
   readonly agent?: Agent;
 }
 
@@ -76,13 +76,13 @@ export const send = async (url: string, options: SendOptions = {}): Promise<Repl
 };
 
 /** Sends a request and parses the response as JSON. */
-// biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+// biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
 export const sendForJson = async (url: string, options: SendOptions = {}): Promise<any> =>
   JSON.parse((await send(url, options)).text);
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** All received bytes, after the peer has closed or the connection broke. */
+  /** All received bytes, after the peer has closed the connection or it has broken. */
   readonly closed: Promise<string>;
   /** Resolves with all received text once it contains this. */
   received(text: string): Promise<string>;

@@ -44,7 +44,7 @@ export const serveCutting = async (
         if (left > 0) return;
         if (hangs) return void from.pause();
         cuts++;
-        // Bytes before the limit arrive, as before a cable is pulled.
+        // Bytes before the limit still arrive, as when a cable is pulled.
         to.end(() => cut());
       });
     };

@@ -1,4 +1,4 @@
-/** The HTTP API on memory with uploads on disk, like a real server. */
+/** The HTTP API with the memory provider, and with uploads on disk, like a real server. */
 import { readdir } from "node:fs/promises";
 import { createMemoryProvider, type MemoryProvider } from "../../../adapters/memory/index.ts";
 import { createDiskSpool } from "../../../adapters/shared/archives/disk-spool.ts";

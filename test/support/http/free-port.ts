@@ -1,4 +1,4 @@
-/** Programs that need a free port as an argument: they start again on another port after a conflict. */
+/** Starts programs that need a free port as an argument. Retries with a different port after a conflict. */
 import type { ChildProcess } from "node:child_process";
 import { freePort } from "../../../adapters/local/instances/free-port.ts";
 
@@ -14,7 +14,7 @@ const answers = async (url: string, child: ChildProcess): Promise<boolean> => {
   return false;
 };
 
-/** @param path answered with a 2xx only by this program, once it is up */
+/** @param path a path at which only this program responds with 2xx, once it has started */
 export const startOnFreePort = async (
   start: (port: number) => ChildProcess,
   path: string,

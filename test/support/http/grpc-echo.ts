@@ -81,7 +81,7 @@ const fromBytes = (bytes: Buffer) => JSON.parse(bytes.toString());
 const path = (name: string) => `/test.Echo/${name}`;
 
 interface UnaryResponse {
-  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+  // biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
   readonly message: any;
   readonly error: ServiceError | null;
   readonly head: Metadata;

@@ -1,4 +1,4 @@
-/** The HTTP API on memory, with builds that wait for the test. */
+/** The HTTP API with the memory provider, whose builds wait for the test. */
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { type HeldBuild, holdBuilds } from "../providers/held-build.ts";
 import { serveApi, type TestApi } from "./api.ts";

@@ -5,10 +5,10 @@ export interface RecordStream {
   readonly status: number;
   readonly headers: Headers;
   /** The next record; undefined at the end. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+  // biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
   next(): Promise<any>;
   /** All remaining records. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+  // biome-ignore lint/suspicious/noExplicitAny: tests check responses of any type
   rest(): Promise<any[]>;
   /** Closes the connection, like a client that disconnects. */
   hangUp(): void;

@@ -77,7 +77,7 @@ async function* recordsIn(response: Response): AsyncGenerator<DeployEvent> {
   for await (const line of linesOf(response.body as ReadableStream<Uint8Array>)) yield JSON.parse(line) as DeployEvent;
 }
 
-/** Ends the server in an orderly way, so that no process of it remains. */
+/** Shuts the server down cleanly, so that none of its processes remain. */
 export const end = async ({ child }: Pick<Served, "child">): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
@@ -110,7 +110,7 @@ export class Client {
     yield* recordsIn(await this.#send("/v1/deploy", { method: "POST", body: form }));
   }
 
-  /** The records of a redeploy, such as a rollback, or of the deploy whose path it is, as they arrive. */
+  /** The records of a redeploy (such as a rollback) or of the deploy at this path, as they arrive. */
   async *follow(path: string, body?: unknown): AsyncGenerator<DeployEvent> {
     yield* recordsIn(await this.#send(path, body === undefined ? {} : inJson(body)));
   }

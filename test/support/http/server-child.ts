@@ -1,6 +1,6 @@
 /**
- * The API on memory in a child process, with uploads on disk, so that tests can measure its memory and log.
- * `server-process.ts` starts it with the spool's folder and the log level as arguments.
+ * The API with the memory provider in a child process, with uploads on disk, so that tests can measure its memory and
+ * log. `server-process.ts` starts it with the spool's folder and the log level as arguments.
  */
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createDiskSpool } from "../../../adapters/shared/archives/disk-spool.ts";
@@ -28,7 +28,7 @@ const sample = () => {
   most = Math.max(most, heapUsed + external);
   return performance.now() - startedAt;
 };
-// Collections take at most a tenth of the time, also on a slow machine.
+// Collections take at most a tenth of the time, even on a slow machine.
 const sampleForever = () => setTimeout(sampleForever, Math.max(50, 9 * sample()));
 sampleForever();
 

@@ -11,7 +11,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly log: () => string;
   key(account?: string): Promise<string>;
   /**
-   * The server's peak memory in bytes since the last call, without garbage. Samples every 50 ms from the first call on.
+   * The server's peak memory in bytes since the last call, without garbage. Samples every 50 ms after the first call.
    */
   held(): Promise<number>;
   spooled(): Promise<string[]>;

@@ -1,4 +1,4 @@
-/** Programs that upload a file like users do: Node's fetch, curl, and Python's http.client. */
+/** Programs that upload a file as users do: Node's fetch, curl, and Python's http.client. */
 import { execFile } from "node:child_process";
 import { createReadStream, openAsBlob } from "node:fs";
 import { Readable } from "node:stream";

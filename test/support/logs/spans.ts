@@ -15,7 +15,7 @@ export interface Spans extends Disposable {
   pathOf(span: ReadableSpan): string;
 }
 
-/** The OpenTelemetry API allows one SDK a process: dispose of it before the next one. */
+/** The OpenTelemetry API allows one SDK per process: dispose of it before you create the next one. */
 export const recordSpans = (sampler?: Sampler): Spans => {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({

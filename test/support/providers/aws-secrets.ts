@@ -44,7 +44,7 @@ export const openFakeAwsSecrets = async ({ mean }: { readonly mean?: Mean } = {}
     clock,
     /** The platform whose services use the secrets. */
     by: replica(),
-    /** The same platform with other parts. */
+    /** Creates the same platform with some dependencies replaced. */
     replica,
     secretStore: store,
     /** The store of another process on the same AWS account. */

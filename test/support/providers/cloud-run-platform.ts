@@ -23,7 +23,7 @@ export const openFakeCloudRun = async (
 ) => {
   const world = await openRunWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
-  // A zero pause would let a polling loop never reach its deadline.
+  // With pauses of zero, a polling loop would never reach its deadline.
   const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
   const secretStore = () =>
     createGcpSecrets(config, world.clients, deps, createIdentities(PROJECT, world.clients, deps));

@@ -19,7 +19,7 @@ export const openFakeEcs = async (
   const world = await openEcsWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
   const replica = (more: Partial<typeof world.needs> = {}, config = world.config): ServicePlatform => {
-    // A zero pause would let a polling loop never reach its deadline.
+    // With pauses of zero, a polling loop would never reach its deadline.
     const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
     return createEcsPlatform(config, world.clients, deps, { ...world.needs, ...more });
   };

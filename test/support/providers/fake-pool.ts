@@ -35,7 +35,7 @@ export class FakeInstance {
     return this.alive ? [1] : [];
   }
 
-  /** Resolves when the test resumes the instance, if it set `thaws`. */
+  /** Resolves when the test resumes the instance, if the test set `thaws`. */
   async thaw(): Promise<void> {
     this.calls.push("thaw");
     await this.thaws;

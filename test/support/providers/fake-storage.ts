@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { serveVolume, type VolumeCli } from "../cli/volume-cli.ts";
-import { atPort, serveMeddling } from "../http/meddling-api.ts";
+import { atPort, serveRewriting } from "../http/rewriting-proxy.ts";
 
 export interface FakeVolumeStorage extends AsyncDisposable {
   readonly cli: VolumeCli;
@@ -17,7 +17,7 @@ export const serveFakeStorage = async (answer: RequestListener): Promise<FakeVol
   const storage = createServer(answer).listen(0, "127.0.0.1");
   await once(storage, "listening");
   const { port } = storage.address() as { port: number };
-  const front = await serveMeddling(cli.api.url, (path, { json, ...rest }) => {
+  const front = await serveRewriting(cli.api.url, (path, { json, ...rest }) => {
     const grant = json as { url?: string };
     return { ...rest, json: /load$/.test(path) && grant.url ? { ...grant, url: atPort(grant.url, port) } : json };
   });

@@ -7,7 +7,7 @@ export interface HeldBuild {
   readonly ports: Ports;
   /** Resolves when a build has begun to wait. */
   readonly waiting: Promise<void>;
-  /** Lets every present and future build continue. */
+  /** Lets every current and future build continue. */
   release(): void;
 }
 

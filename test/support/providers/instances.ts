@@ -63,7 +63,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
   mkdirSync(runDir);
   const deps: InstanceDeps = {
     runner: bench.runner,
-    containers: "none is looked for here",
+    containers: "not used by these tests",
     namesFor: () => [],
     tellsNodeItsMemory: false,
     toolchain: findToolchain(join(bench.folder, "tools"), process.env),

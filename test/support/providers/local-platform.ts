@@ -46,7 +46,7 @@ export const deployThrough =
     return Array.fromAsync(run.value.follow());
   };
 
-/** Uses a folder of the test, which shows what one run of the engine leaves for the next. */
+/** Uses a folder of the test, so that the test can check what one run of the engine leaves for the next. */
 export const startLocalIn = async (
   dataDir: string,
   options: LocalOptions = {},

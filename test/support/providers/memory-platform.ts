@@ -36,7 +36,7 @@ export interface MemoryOptions {
   readonly settings?: SettingsInput;
   readonly capabilities?: Partial<Capabilities>;
   readonly logger?: Logger;
-  /** The memory of another control plane, to share it. */
+  /** The memory provider of another control plane, to share it. */
   readonly memory?: MemoryProvider;
   /** Adds faults and delays to the provider's ports. */
   readonly around?: (provider: Provider, clock: ManualClock) => Partial<Provider>;
@@ -85,7 +85,7 @@ export const startMemory = (options: MemoryOptions = {}): MemoryPlatform => {
   };
 };
 
-/** Every record of a deploy, advancing the clock until it has ended. */
+/** Returns every record of a deploy. Advances the clock until the deploy has ended. */
 export const recordsOf = (platform: MemoryPlatform, run: DeployRun): Promise<DeployEvent[]> =>
   whileTicking(platform.clock, Array.fromAsync(run.follow()));
 

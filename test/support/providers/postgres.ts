@@ -39,7 +39,7 @@ export const startPostgres = async () => {
   const pools: Pool[] = [];
   const pool = () => {
     const made = new Pool({ host: folder, user: "portside", database: "postgres", max: 4 });
-    // Errors of idle connections that the server ends.
+    // Ignore errors of idle connections that the server closes.
     made.on("error", () => undefined);
     pools.push(made);
     return made;

@@ -29,7 +29,7 @@ export const startPrivateEngine = async () => {
   let child: ChildProcess | undefined;
   const start = async () => {
     const places = ["data-root", "exec-root", "pidfile"].flatMap((place) => [`--${place}`, join(folder, place)]);
-    // Without firewall rules, so that those of another engine stay unchanged.
+    // Without firewall rules, so that another engine's rules stay unchanged.
     const own = ["--host", `unix://${socket}`, "--containerd", runtime, "--iptables=false"];
     child = spawn("dockerd", [...own, ...places], { stdio: "ignore" });
     await eventually(() => docker("version"));

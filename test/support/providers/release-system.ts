@@ -7,7 +7,7 @@ import { ok } from "../../../core/result.ts";
 import type { releaseLife, retentionLife } from "../../models/release-life.ts";
 import { emptyReleases, type ReleaseSystem, type Retention } from "../../models/release-model.ts";
 import { whileTicking } from "../../simulation/ticking.ts";
-import { bytesOf, tellingSource } from "../archives/archives.ts";
+import { bytesOf, envSource } from "../archives/archives.ts";
 import { principalOf } from "./local-platform.ts";
 import { recordsOf, type startMemory } from "./memory-platform.ts";
 
@@ -19,7 +19,7 @@ export const runningReleases = (controlPlane: ControlPlane, retention: Retention
     retention,
     call: async (work) => work,
     deploy: async (text, fields) => {
-      const archive = (await controlPlane.receiveSource(principal, bytesOf(tellingSource(text))))._unsafeUnwrap();
+      const archive = (await controlPlane.receiveSource(principal, bytesOf(envSource(text))))._unsafeUnwrap();
       const run = await controlPlane.deploy(principal, { fields: fields as DeployFields, archive });
       return run.isErr() ? run.map(() => []) : ok(await Array.fromAsync(run.value.follow()));
     },

@@ -1,6 +1,6 @@
 /**
  * Any single call of a volume's creation, deletion or restore fails, before it acts or by losing its response. The
- * command must end with a cause, a repeat must complete it, and nothing may leak. For the volumes of a cloud.
+ * command must report the cause, a repeat must complete it, and nothing may leak. For the volumes of a cloud.
  */
 import { describe, expect, test } from "vitest";
 import type { ManualClock } from "../../../adapters/memory/index.ts";

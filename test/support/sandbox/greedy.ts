@@ -1,4 +1,4 @@
-/** A service that misbehaves in the way that the path of a request selects, such as by exceeding a limit. */
+/** A service that misbehaves, for example by exceeding a limit. The path of a request selects how. */
 
 /** For Node, as `server.js`. */
 export const greedy = `

@@ -1,4 +1,4 @@
-/** What a hostile service must not see of its neighbours on runners that isolate files, processes and environments. */
+/** A hostile service sees nothing of its neighbours on runners that isolate files, processes and environments. */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ExecResult, execIn } from "../providers/exec-service.ts";
@@ -38,7 +38,7 @@ const harmless = /^\/proc\/(?:mtrr|pressure\/)/;
 
 /**
  * @param source of an exec service
- * @returns further attacks from inside
+ * @returns a function that returns the running services, for further tests
  */
 export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: Need): (() => Inside) => {
   let inside: Inside;

@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, () => Promise<unknown>>> = {
       jobs.push(job);
       void job.exited.then((exit) => resolve(exit));
     }),
-  /** Starts a process that has left its control group, so that only its marker shows whose it is. */
+  /** Starts a process that has left its control group, so that only its marker identifies its scope. */
   escape: async () =>
     spawn("sleep", ["600"], { env: { [MARKER]: `${chosen.mark}.escaped` }, detached: true, stdio: "ignore" }).unref(),
   alone: () => alone.promise,

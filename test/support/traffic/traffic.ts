@@ -96,7 +96,7 @@ const load = async (url: string): Promise<void> => {
 /** Signed URLs are valid for 15 minutes, and long runs take longer. */
 const RENEW_URL_MS = 300_000;
 
-/** Returns a signed URL, and signs another one in time. Keeps the earlier one while there is no server to sign it. */
+/** Returns a signed URL, and renews it before it expires. Keeps the old URL while no server can sign a new one. */
 const renewed = (sign: () => Promise<{ url: string }>): (() => Promise<string>) => {
   let last: { readonly url: string; readonly at: number } | undefined;
   return async () => {

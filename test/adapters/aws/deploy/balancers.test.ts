@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { balancerForNew, hasRoom, sharedByBalancer } from "../../../../adapters/aws/deploy/balancers.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
-import { sharedParts } from "../../../fakes/aws/ecs/world.ts";
+import { sharedResources } from "../../../fakes/aws/ecs/world.ts";
 import { listenerAt } from "../../../fakes/aws/elbv2/balancer.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
@@ -54,7 +54,7 @@ test("a new deployment gets the first load balancer with room, else the one with
 
 test("the first load balancer serves the domain, and each other one a subdomain that is no deployment's name", () => {
   const moreListenerArns = [listenerAt(1), listenerAt(2)];
-  const shared = sharedByBalancer({ ...sharedParts(80), domain: "apps.example.com:8443", moreListenerArns });
+  const shared = sharedByBalancer({ ...sharedResources(80), domain: "apps.example.com:8443", moreListenerArns });
   expect(shared.map(({ listenerArn, domain }) => [listenerArn, domain])).toEqual([
     [listenerAt(0), "apps.example.com:8443"],
     [listenerAt(1), "2.apps.example.com:8443"],

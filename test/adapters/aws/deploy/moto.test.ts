@@ -29,7 +29,7 @@ import { stateBucket } from "../../../../adapters/aws/state-bucket.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { Result } from "../../../../core/result.ts";
 import { templateFor } from "../../../contracts/support.ts";
-import { sharedParts } from "../../../fakes/aws/ecs/world.ts";
+import { sharedResources } from "../../../fakes/aws/ecs/world.ts";
 import { startMoto } from "../../../fakes/aws/moto.ts";
 import { clientOptions } from "../../../fakes/aws/protocols.ts";
 import { awsConfig, REGION } from "../../../fakes/aws/test-config.ts";
@@ -64,7 +64,13 @@ const open = async () => {
   const CreateBucketConfiguration = { LocationConstraint: REGION } as const;
   await given.s3.send(new CreateBucketCommand({ Bucket: "state", CreateBucketConfiguration }));
   const listenerArn = listener.Listeners?.[0]?.ListenerArn ?? "";
-  const shared = { ...sharedParts(80), vpc, subnets: subnets.slice(0, 2), listenerArn, serviceSecurityGroup: group };
+  const shared = {
+    ...sharedResources(80),
+    vpc,
+    subnets: subnets.slice(0, 2),
+    listenerArn,
+    serviceSecurityGroup: group,
+  };
   const deps = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
   const clients = clientSource(REGION, given);
   const call = awsCalls(deps, ecsFault);

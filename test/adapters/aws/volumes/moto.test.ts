@@ -53,7 +53,7 @@ const fitting = (cases: typeof volumeObjectCases) => cases.filter((one) => appli
 /** The differences between moto and S3, by the case that each breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
   ["a preflight allows a page of any origin to use a signed URL", "rejects preflights of signed URLs"],
-  ["a page reads responses with their ETag and Content-Range, and errors", "rejects a missing object with 403"],
+  ["a page can read the ETag and Content-Range of responses, and error responses", "rejects a missing object with 403"],
   [
     "a removed object does not exist; removing a missing one fails with not_found",
     "reads `If-Match: *` of a delete as an ETag",
@@ -69,7 +69,7 @@ const QUERY = "calculates another signature for a query with escapes";
 const enforcedGaps: ReadonlyMap<string, string> = new Map([
   ["names belong to an account; for another account, find returns other_account", QUERY],
   ["a hidden volume is not listed, its name is taken, and its objects stay", SIGNED_URL],
-  ["a deleted volume frees its name, and a new volume of that name is empty and has another id", SIGNED_URL],
+  ["a deleted volume frees its name, and a new volume of that name is empty and has a different id", SIGNED_URL],
   ["the objects of a deleted volume are not accessible", SIGNED_URL],
   ["the trash lists every deleted volume of the account, and a restore returns its id and objects", SIGNED_URL],
 ]);

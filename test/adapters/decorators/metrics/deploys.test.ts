@@ -6,7 +6,7 @@ import { createMetrics } from "../../../../adapters/decorators/metrics/index.ts"
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Provider } from "../../../../core/ports/provider.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
-import { figuresIn } from "../../../support/logs/figures.ts";
+import { seriesIn } from "../../../support/logs/prometheus-text.ts";
 import { deployed, ended, type MemoryPlatform, startMemory } from "../../../support/providers/memory-platform.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -15,7 +15,7 @@ type Around = (provider: Provider, clock: MemoryPlatform["clock"]) => Partial<Pr
 const startMeasured = (around: Around = () => ({})) => {
   const metrics = createMetrics({ process: false });
   const platform = startMemory({ around, watch: { controlPlane: metrics.measure } });
-  return { platform, figures: async () => figuresIn(await metrics.text()) };
+  return { platform, figures: async () => seriesIn(await metrics.text()) };
 };
 
 test("measures the phases of a successful deploy in seconds of the platform's clock", async () => {

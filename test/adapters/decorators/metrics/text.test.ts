@@ -6,7 +6,7 @@ import { createMetrics } from "../../../../adapters/decorators/metrics/index.ts"
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
 import { createMetricsServer } from "../../../../hosts/http/server/metrics-server.ts";
-import { figuresIn } from "../../../support/logs/figures.ts";
+import { seriesIn } from "../../../support/logs/prometheus-text.ts";
 
 test("the documentation lists exactly the existing metrics", async () => {
   const shown = [...(await createMetrics({ process: false }).text()).matchAll(/^# HELP (\w+) (.*)$/gm)];
@@ -29,12 +29,12 @@ test("two control planes in one process have separate metrics", async () => {
   for (const metrics of [one, other]) metrics.measure(createControlPlane(createMemoryProvider().ports));
   one.telemetry.logLost(3);
   one.telemetry.requestServed(204, 0.5);
-  expect(figuresIn(await one.text())).toMatchObject({
+  expect(seriesIn(await one.text())).toMatchObject({
     portside_log_entries_lost_total: 3,
     'portside_service_request_seconds_count{status="2xx"}': 1,
     'portside_service_request_seconds_sum{status="2xx"}': 0.5,
   });
-  expect(figuresIn(await other.text())).toMatchObject({ portside_log_entries_lost_total: 0 });
+  expect(seriesIn(await other.text())).toMatchObject({ portside_log_entries_lost_total: 0 });
 });
 
 test("sums the queues of providers while they report them", async () => {
@@ -46,21 +46,21 @@ test("sums the queues of providers while they report them", async () => {
   };
   const stop = metrics.telemetry.watchLoad(() => load);
   metrics.telemetry.watchLoad(() => load);
-  expect(figuresIn(await metrics.text())).toMatchObject({
+  expect(seriesIn(await metrics.text())).toMatchObject({
     'portside_instances{state="starting"}': 2,
     'portside_instances{state="rolling"}': 8,
     portside_service_requests_waiting: 10,
     portside_log_entries_waiting: 12,
   });
   stop();
-  expect(figuresIn(await metrics.text())).toMatchObject({ 'portside_instances{state="idle"}': 3 });
+  expect(seriesIn(await metrics.text())).toMatchObject({ 'portside_instances{state="idle"}': 3 });
 });
 
 test("a request to an unknown path creates no series", async () => {
   const metrics = createMetrics({ process: false });
   for (const method of ["GET", "BREW"]) metrics.apiServed({ method, route: undefined, status: 404, seconds: 0.001 });
   metrics.apiServed({ method: "GET", route: "/v1/deployment/list", status: 200, seconds: 0.002 });
-  expect(figuresIn(await metrics.text())).toMatchObject({
+  expect(seriesIn(await metrics.text())).toMatchObject({
     'portside_api_request_seconds_count{method="any",route="none",status="404"}': 2,
     'portside_api_request_seconds_count{method="GET",route="/v1/deployment/list",status="200"}': 1,
   });

@@ -31,7 +31,7 @@ const cases = [...volumeStoreCases, ...volumeObjectCases].filter(
 /** Deviations of fake-gcs-server from Cloud Storage, by the case that each breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
   ["a preflight allows a page of any origin to use a signed URL", "ignores the CORS rules of buckets"],
-  ["a page reads responses with their ETag and Content-Range, and errors", "ignores the CORS rules of buckets"],
+  ["a page can read the ETag and Content-Range of responses, and error responses", "ignores the CORS rules of buckets"],
   ["`grantOrigins` lists the origin of each signed URL", "rejects uploads in parts"],
   ["an ETag distinguishes contents", "returns no ETag for an upload by a signed URL"],
 ]);

@@ -68,7 +68,7 @@ describe("soft delete", () => {
 
   test("reports an organization policy against it, and creates volumes only if the operator accepts the policy", async () => {
     const other = await startFakeStorage();
-    Object.assign(other.world, { forcedRetention: 0, presetRetention: 0 });
+    Object.assign(other.world, { forcedRetention: 0, defaultRetention: 0 });
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organization's policies/);
     expect((await expectError(volumesOver(other).create(account(), data))).kind).toBe("unavailable");
     const accepting = volumesOver(other, { config: { softDelete: "any" } });

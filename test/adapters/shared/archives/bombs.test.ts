@@ -16,12 +16,12 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "a pax header of 8 GB": /special entry/,
   "a long name of 8 GB": /special entry/,
   "zeros after the end of the archive": /has data after its end/,
-  "members of gzip after the end of the archive": /has data after its end/,
+  "gzip members after the end of the archive": /has data after its end/,
   "entries that are each allowed": /"big-3" makes the unpacked archive larger than 2Gi/,
-  "an entry whose size the headers disagree about": /"big" is larger than 512Mi/,
+  "an entry with a different size in each header": /"big" is larger than 512Mi/,
   "a gzip within the gzip": /not a tar archive/,
   "headers without end": /second extended header/,
-  "headers for all entries without end": /far more data than its entries contain/,
+  "endless headers for all entries": /far more data than its entries contain/,
 };
 
 /** Bombs of which two permitted gigabytes are unpacked. V8 collects the garbage of that only after more than 50 MB. */

@@ -54,7 +54,7 @@ contractTests("DNS at authoritative servers", dnsResolverCases, async () => {
     publish: async (...records) =>
       void servers.authoritative.records.push(...records.map((record) => ({ ...record, type: record.type as "A" }))),
     silence: async (name) => {
-      servers.authoritative.mood = (asked) => (asked === name ? "silent" : "well");
+      servers.authoritative.behavior = (asked) => (asked === name ? "silent" : "normal");
     },
     zone: () => `${freshName()}.example.com`,
   };
@@ -98,15 +98,15 @@ test("reads long TXT records, many records and truncated responses", async () =>
   authoritative.records.push({ name: NAME, type: "TXT", value: long });
   for (let n = 0; n < 200; n++) authoritative.records.push({ name: NAME, type: "A", value: `192.0.2.${n}` });
   expect(await valuesOf(NAME, "TXT")).toEqual([long]);
-  authoritative.mood = () => "truncated";
+  authoritative.behavior = () => "truncated";
   expect(await valuesOf(NAME, "A")).toHaveLength(200);
 });
 
 test("fails if the servers fail, and if the recursive resolver does not respond", async () => {
-  authoritative.mood = () => "failing";
+  authoritative.behavior = () => "failing";
   expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond.`);
-  authoritative.mood = () => "well";
-  recursive.mood = () => "silent";
+  authoritative.behavior = () => "normal";
+  recursive.behavior = () => "silent";
   expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond.`);
 });
 
@@ -116,7 +116,7 @@ test("asks the operator's resolver for names without a known zone", async () => 
 });
 
 test("ends when the caller aborts", async () => {
-  authoritative.mood = () => "silent";
+  authoritative.behavior = () => "silent";
   const aborted = await dns.resolve(NAME, "A", { signal: AbortSignal.abort() });
   expect(aborted._unsafeUnwrapErr().message).toContain("did not respond in time");
   expect(authoritative.questions).toEqual([]);

@@ -101,7 +101,7 @@ describe("shows", () => {
   });
 });
 
-test("reports a broken revision as the reason of its deploy, unless the deploy failed itself", () => {
+test("reports a broken revision as the reason of its deploy, unless the deploy itself failed", () => {
   const lastDeploy = { deployId: "d1", status: "DONE", reason: null, finishedAt: null } as const;
   const broken = { ...serving, broken: "image_not_found", lastDeploy } as const;
   expect(deploymentOf(broken).last_deploy).toMatchObject({ status: "ERROR", reason: "image_not_found" });

@@ -16,7 +16,7 @@ test("returns a legal environment pair by pair", () => {
   );
 });
 
-test("judges names by the rule alone", () => {
+test("accepts or rejects names by the rule alone", () => {
   fc.assert(
     fc.property(nastyString(), (name) => {
       const legal = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(?:PORT$|CRON_TOKEN$|K_|PORTSIDE_)/.test(name);

@@ -22,7 +22,7 @@ test.each([
   ["deleted", false],
   ["name_taken", false],
 ] as const)(
-  "the end of an earlier deploy with the reason %s replaces the outcome of another: %s",
+  "a deploy that ends with the reason %s replaces the outcome of a different deploy: %s",
   (reason, replaces) => {
     const next = { deployId: "first", status: "ERROR", reason, finishedAt: null } as const;
     expect(isLastDeploy({ deployId: "second" }, next)).toBe(replaces);

@@ -29,7 +29,7 @@ const plan = (fields: Readonly<Record<string, unknown>>, options: PlanOptions = 
 
 const running = (fields: Readonly<Record<string, unknown>>): Service => serviceOf(templateOf(plan(fields).spec));
 
-test("a first deploy creates and expects an unused name", () => {
+test("a first deploy creates the service, and expects an unused name", () => {
   expect(plan({})).toMatchObject({
     action: "create",
     expected: "absent",
@@ -244,7 +244,7 @@ describe("env", () => {
     expect(describePlan(next).join()).not.toMatch(/s3cret|0ther/);
   });
 
-  test("a first deploy without env has none", () => expect(plan({}).spec.env).toEqual({}));
+  test("a first deploy without env has no variables", () => expect(plan({}).spec.env).toEqual({}));
 
   test("a service that never served keeps the env of its last attempt", () => {
     expect(plan({}, { current: { ...current, serving: [] } }).spec.env).toHaveProperty("TOKEN");

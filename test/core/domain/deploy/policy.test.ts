@@ -61,10 +61,10 @@ test.each([
 });
 
 test.each([
-  ["a value of another type", "memory", "512Mi"],
+  ["a value of the wrong type", "memory", "512Mi"],
   ["the name", "name", "other"],
   ["the environment", "env", {}],
-  ["the minimum of instances", "minInstances", 1],
+  ["the minimum number of instances", "minInstances", 1],
   ["the health check", "health", null],
   ["the idle mode", "idle", "stop"],
   ["a field by its wire name", "max_instances", 3],

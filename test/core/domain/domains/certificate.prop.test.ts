@@ -46,7 +46,7 @@ const authorities = ["ca.test"];
 
 const max = (one: Instant, other: Instant): Instant => (one > other ? one : other);
 
-test("an order is due immediately without a valid certificate of a present authority, else at the renewal, and never before the next attempt", () => {
+test("an order is due immediately, or at the renewal of a valid certificate from a current authority, but never before the next attempt", () => {
   fc.assert(
     fc.property(certificate, (one) => {
       const due = orderDueAt(one, authorities, now);

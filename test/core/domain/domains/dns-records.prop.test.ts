@@ -90,7 +90,7 @@ describe("the check", () => {
     expect(problems({ addresses: [] })).toEqual(["'app.example.com' has no address. Create the address records."]);
   });
 
-  test("reports every address that is not the platform's, even beside a correct one", () => {
+  test("reports every address that is not the platform's, even if another one is correct", () => {
     const [message] = problems({ addresses: ["203.0.113.10", "198.51.100.7", "2001:db8::2"] });
     expect(message).toContain("points to '198.51.100.7', '2001:db8::2',");
     expect(message).toContain("but must point only to '203.0.113.10', '2001:db8::1'. Correct the address records");
@@ -112,7 +112,7 @@ describe("the check", () => {
     ["no CAA record", [], true],
     ["the authority", ['0 issue "ca.example.net"'], true],
     ["the authority with parameters", ['0 issue "CA.example.net; validationmethods=http-01"'], true],
-    ["the authority beside another", ['0 issue "other.example"', "128 issue ca.example.net"], true],
+    ["the authority and another one", ['0 issue "other.example"', "128 issue ca.example.net"], true],
     ["only other tags", ['0 iodef "mailto:a@example.com"', '0 issuewild ";"'], true],
     ["another authority", ['0 issue "other.example"'], false],
     ["a subdomain of the authority", ['0 issue "x.ca.example.net"'], false],

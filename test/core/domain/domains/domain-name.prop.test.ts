@@ -107,7 +107,7 @@ describe("a domain that no account may add", () => {
       expect(problem(domain), domain).toBeUndefined();
   });
 
-  test("is within a parent only as the parent or below a dot", () => {
+  test("is within a parent only if it equals the parent or ends with a dot and the parent", () => {
     fc.assert(
       fc.property(domainName(), domainName(), (domain, parent) => {
         expect(isWithin(`${domain}.${parent}`, parent)).toBe(true);

@@ -20,7 +20,7 @@ const order = (second: number, kind: CertificateOrder["kind"], account = "a", do
   at: instantOfSeconds(1_800_000_000 + second),
 });
 
-/** Orders in the order of their time. */
+/** Orders sorted by time. */
 const history = () =>
   fc
     .array(
@@ -45,7 +45,7 @@ const permitted = (wanted: readonly CertificateOrder[]): readonly CertificateOrd
   return made;
 };
 
-/** The largest number of the orders in one window. */
+/** The largest number of orders in one window. */
 const mostInWindow = (orders: readonly CertificateOrder[]): number =>
   Math.max(
     0,
@@ -74,7 +74,7 @@ describe("the budget", () => {
     );
   });
 
-  test("never refuses a renewal within the reserve, for any new orders that it permitted", () => {
+  test("never refuses a renewal within the reserve, whatever new orders it permitted", () => {
     fc.assert(
       fc.property(history(), fc.integer({ min: 0, max: 500 }), (wanted, second) => {
         const renewal = order(second, "renewal");

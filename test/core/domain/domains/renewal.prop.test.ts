@@ -19,7 +19,7 @@ describe("without renewal information", () => {
     expect(offset(renewalTime(period(0, life), undefined, 0.9))).toBe((life * 2) / 3);
   });
 
-  test("a window without length counts as none", () => {
+  test("ignores a window of zero length", () => {
     const life = period(0, 64 * DAY);
     for (const window of [period(DAY, DAY), period(2 * DAY, DAY)])
       expect(renewalTime(life, window, 0.5)).toBe(renewalTime(life, undefined, 0.5));

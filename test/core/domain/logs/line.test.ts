@@ -84,7 +84,7 @@ describe("values that JSON cannot preserve", () => {
     });
   });
 
-  test("white space around an object is dropped, around a text it is kept", () => {
+  test("white space is dropped around an object, and kept around text", () => {
     expect(readLine('  \t{"level":"warn"}  ', "stdout")).toEqual({ severity: "WARNING", json: { level: "warn" } });
     expect(readLine("  indented ", "stdout").text).toBe("  indented ");
     expect(readLine("   ", "stdout").text).toBe("   ");

@@ -96,7 +96,7 @@ const cases: readonly Case[] = [
     fires: ["2026-04-04T14:45", "2026-04-05T15:15"],
   },
   {
-    is: "a day that begins at 01:00 has its midnight there",
+    is: "on a day that begins at 01:00, a fire at midnight is at 01:00",
     cron: "0 0 * * *",
     timezone: "America/Sao_Paulo",
     after: "2018-11-03T12:00",

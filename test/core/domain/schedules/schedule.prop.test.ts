@@ -10,7 +10,7 @@ const sorted = (values: Iterable<number>): number[] => [...values].sort((a, b) =
 test("an expression parses to the values it was generated from", () => {
   fc.assert(
     fc.property(
-      cronCase().filter(({ comes }) => comes),
+      cronCase().filter(({ occurs }) => occurs),
       (made) => {
         const read = parseCron(made.text) as CronFields;
         expect(read).toBeTypeOf("object");
@@ -36,7 +36,7 @@ interface Dates {
 }
 
 /** Matching days by Vixie cron's rule: either day field is enough, but both must match if one begins with a star. */
-const everComes = ({ text, days, months, weekdays }: Dates): boolean => {
+const everOccurs = ({ text, days, months, weekdays }: Dates): boolean => {
   const fields = text.split(" ");
   const both = fields[2]?.startsWith("*") === true || fields[4]?.startsWith("*") === true;
   return calendar.some((date) => {
@@ -82,7 +82,7 @@ test("reports 'never occurs' if and only if no day of the calendar matches", () 
   fc.assert(
     fc.property(fc.oneof(cronCase(), lateInShortMonths), (dates) => {
       const read = parseCron(dates.text);
-      expect(typeof read === "string").toBe(!everComes(dates));
+      expect(typeof read === "string").toBe(!everOccurs(dates));
       if (typeof read === "string") expect(read).toContain("never occurs");
     }),
     runs(400),

@@ -124,7 +124,7 @@ describe("a rollback", () => {
     );
   });
 
-  test("says what it replaces, and what is missing", () => {
+  test("reports replaced versions, and names a missing secret", () => {
     const pins: PinnedSecrets = { A: { name: KEY, version: 1, follows: true } };
     expect(restorePins(3, pins, [secret(KEY, 5, 2)])._unsafeUnwrap().notes).toEqual([
       "Version 1 of the secret 'KEY' was deleted; version 5 is used",
@@ -143,7 +143,7 @@ test("a release shows the newest of several pinned versions of a secret", () => 
   expect(formatPin(pin(2))).toBe("secret:KEY:2");
 });
 
-test("a missing pin is named", () => {
+test("the message about a missing version names the secret and the version", () => {
   const pins = { A: { name: KEY, version: 2, follows: true } };
   expect(missingPin(pins, [secret(KEY, 1)])).toBe(
     "Version 2 of the secret 'KEY' was deleted in the meantime. Set it again with 'portside secret set KEY', then deploy again.",

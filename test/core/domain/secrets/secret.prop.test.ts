@@ -16,7 +16,7 @@ describe("a name", () => {
     );
   });
 
-  test("is judged by its rule alone", () => {
+  test("is accepted or rejected by its rule alone", () => {
     fc.assert(
       fc.property(fc.oneof(nastyString(), fc.string({ maxLength: 80 })), (name) => {
         expect(secretNameProblem(name) === undefined).toBe(

@@ -36,7 +36,7 @@ const text = fc.string({ unit, maxLength: 6 });
 const sign = (order: number): number => Math.sign(order);
 
 describe("the order", () => {
-  test("is that of the UTF-8 bytes", () => {
+  test("is the order of the UTF-8 bytes", () => {
     fc.assert(
       fc.property(text, text, text, (shared, a, b) => {
         const bytes = Buffer.compare(Buffer.from(shared + a), Buffer.from(shared + b));

@@ -11,7 +11,12 @@ const seen: Expected = { etag: "1", owner: me };
 test.each<[string, Expected, Present, string | undefined]>([
   ["expects no service, finds none", "absent", { kind: "free" }, undefined],
   ["expects no service, finds my own freed name", "absent", { kind: "reserved", owner: me }, undefined],
-  ["expects no service, finds another's freed name", "absent", { kind: "reserved", owner: other }, "name_taken"],
+  [
+    "expects no service, finds another account's freed name",
+    "absent",
+    { kind: "reserved", owner: other },
+    "name_taken",
+  ],
   ["expects no service, finds mine", "absent", { kind: "held", owner: me, etag: "1" }, "superseded"],
   ["expects no service, finds another account's", "absent", { kind: "held", owner: other, etag: "1" }, "name_taken"],
   ["expects my service, finds it unchanged", seen, { kind: "held", owner: me, etag: "1" }, undefined],

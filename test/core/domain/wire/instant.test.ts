@@ -41,7 +41,7 @@ describe("reading", () => {
     ["month 0", "2026-00-31T09:00:00Z"],
     ["month 13", "2026-13-31T09:00:00Z"],
     ["day 0", "2026-01-00T09:00:00Z"],
-    ["a day that the month lacks", "2026-04-31T09:00:00Z"],
+    ["a day that the month does not have", "2026-04-31T09:00:00Z"],
     ["29 February of a common year", "2026-02-29T09:00:00Z"],
     ["29 February 1900", "1900-02-29T09:00:00Z"],
     ["hour 24", "2026-01-31T24:00:00Z"],

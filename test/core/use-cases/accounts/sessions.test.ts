@@ -1,4 +1,4 @@
-/** Sessions in the control plane: when an open response must end, and what a platform without sessions answers. */
+/** Sessions in the control plane: when an open response must end, and how a platform without sessions responds. */
 import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
@@ -72,7 +72,7 @@ test("the check ends when the response closes", async () => {
   expect(checks).toBe(1);
 });
 
-test("a platform without sessions rejects every call with unsupported, and has no such way to sign in", async () => {
+test("a platform without sessions rejects every call about sessions with unsupported", async () => {
   const { ports } = createMemoryProvider();
   const { sessions: _sessions, ...identity } = ports.identity;
   const controlPlane = createControlPlane({ ...ports, identity });
@@ -112,7 +112,7 @@ test("a user of the embedding application cannot create a link", async () => {
   expect((await controlPlane.createConsoleLink(user))._unsafeUnwrapErr().kind).toBe("forbidden");
 });
 
-test("sign-ins of one address do not count against another's", async () => {
+test("sign-ins from one address do not count against the limit of another address", async () => {
   const { controlPlane } = await start();
   const kindAt = async (address: string) =>
     (await controlPlane.signIn({ key: "psk_x" }, address))._unsafeUnwrapErr().kind;

@@ -170,7 +170,7 @@ describe("build output", () => {
     expect(records.at(-1)).toMatchObject({ status: "ERROR", log_tail: [`${"z".repeat(8 * 1024)}…`] });
   });
 
-  test("limits the number of lines, also if the deadline ends the build", async () => {
+  test("limits the number of lines, even if the deadline ends the build", async () => {
     const platform = failing(async function* (_request, { signal } = {}) {
       for (let lines = 0; lines < 100_000; lines++) yield { kind: "progress", message: `${lines}` };
       await new Promise((resolve) => signal?.addEventListener("abort", resolve));

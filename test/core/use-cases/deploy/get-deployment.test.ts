@@ -200,7 +200,7 @@ test("states the reason of a broken service instead of the last record's message
   });
 });
 
-test("instances are null, and a warning is logged, if the provider cannot list them at present", async () => {
+test("instances are null, and a warning is logged, if the provider temporarily cannot list them", async () => {
   const { logger, logged } = recorder();
   const instances = () => errAsync(unavailable("The engine does not list the instances."));
   const platform = startMemory({ logger, around: ({ services }) => ({ services: { ...services, instances } }) });

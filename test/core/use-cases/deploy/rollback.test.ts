@@ -300,7 +300,7 @@ describe("the list of releases", () => {
     expect(seen).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("continues the numbers of a deleted deployment for a week, then starts at 1 with another uid", async () => {
+  test("continues the numbers of a deleted deployment for a week, then starts at 1 with a different uid", async () => {
     const platform = startMemory();
     const newest = async () => {
       const { release, uid } = (await releases(platform)).releases[0] ?? {};

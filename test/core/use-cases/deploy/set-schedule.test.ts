@@ -1,4 +1,4 @@
-/** A deploy's schedule is set, replaced or removed once the revision serves; and how a failed scheduler is reported. */
+/** When a deploy sets, replaces or removes its schedule, and how it reports a failed scheduler. */
 import { describe, expect, test } from "vitest";
 import { faulty } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";

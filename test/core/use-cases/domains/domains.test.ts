@@ -171,7 +171,7 @@ describe("add", () => {
     await add(platform, DOMAIN, "theirs", "other");
   });
 
-  test("of two new domains for the last place, accepts one", async () => {
+  test("accepts one of two concurrent new domains if the quota permits one more", async () => {
     const platform = await start({ settings: { accountLimits: { domains: 1 } } });
     const both = await Promise.all(["a.example.com", "b.example.com"].map((domain) => adding(platform, domain)));
     expect(both.filter((one) => one.isOk())).toHaveLength(1);
@@ -200,7 +200,7 @@ describe("a domain of another account", () => {
     expect(await list(platform)).toMatchObject([{ status: "active", name: "app" }]);
   });
 
-  test("cannot be taken over with the proof of the present owner", async () => {
+  test("cannot be taken over with the proof of the current owner", async () => {
     const platform = await start();
     // The domain points to the platform and has the owner's proof, which everyone can read.
     await activate(platform);

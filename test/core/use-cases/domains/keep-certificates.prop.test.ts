@@ -29,8 +29,8 @@ const slowed = <P extends object>(port: P, slow: <R>(work: () => R) => R): P =>
   ) as P;
 
 /**
- * Starts a platform whose authority refuses all orders. `acme` has an active domain, whose last orders have failed. The
- * DNS proof of the domain is that of `other`, if `other` takes it over.
+ * Starts a platform whose authority refuses all orders. `acme` has an active domain, whose last orders have failed. If
+ * `other` takes the domain over, DNS contains the proof of `other`.
  */
 const start = async (failures: number) => {
   let scheduler: fc.Scheduler | undefined;
@@ -87,7 +87,7 @@ const start = async (failures: number) => {
     check,
     takeOver,
     authority: authority as FakeAuthority,
-    /** Replaces the proof of the present owner in DNS. */
+    /** Replaces the proof of the current owner in DNS. */
     prove: async () => {
       const [proof = ""] = /portside-verification=[\w-]+/.exec((await takeOver())._unsafeUnwrapErr().message) ?? [];
       memory.dns.remove(`_portside.${DOMAIN}`);

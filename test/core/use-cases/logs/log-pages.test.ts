@@ -64,7 +64,7 @@ describe("a page begins", () => {
     const { read, lines, at } = await withLines(10);
     expect(lines(await read({ query: `timestamp>="${at(3)}"`, limit: 3 }))).toEqual([2, 3, 4]);
     expect(lines(await read({ query: `timestamp>"${at(3)}" severity=ERROR`, limit: 1 }))).toEqual([3]);
-    // Only if the bound applies to every match.
+    // The page begins there only if the bound applies to every match.
     expect(lines(await read({ query: `timestamp>="${at(3)}" OR severity=ERROR`, limit: 1 }))).toEqual([9]);
     expect(lines(await read({ query: `NOT timestamp<"${at(3)}"`, limit: 1 }))).toEqual([9]);
     // since has priority; the bound still applies.

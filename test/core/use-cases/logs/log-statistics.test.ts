@@ -174,7 +174,7 @@ describe("the values", () => {
     ]);
     expect(named["severity"]?.values[0]).toEqual({ value: "INFO", entries: 3 });
     expect(named["textPayload"]).toEqual({ name: "textPayload", entries: 1, values: [], complete: false });
-    // Each pair works as a filter, and finds as many entries.
+    // Each field and value, as a filter, finds as many entries as its count says.
     for (const { name, values: some } of fields)
       for (const { value, entries } of some) {
         const query = `logName!=platform ${name}=${JSON.stringify(String(value))}`;

@@ -26,7 +26,7 @@ const started = async (options: MemoryOptions = {}) => {
   const { cursor } = (
     await platform.controlPlane.readLogs(platform.principal(), { deployment_name: "app" })
   )._unsafeUnwrap();
-  /** A request that waits, and what has become of it. */
+  /** A waiting request, and its result so far. */
   const waiting = (request: Record<string, unknown> = {}, signal?: AbortSignal, more: RequestOptions = {}) => {
     const state = { ended: false };
     const fields = { deployment_name: "app", since: cursor, wait: 25, ...request };

@@ -21,7 +21,7 @@ type PortName = "services" | "builder" | "logs";
 interface FaultPoint {
   readonly port: PortName;
   readonly method: string;
-  /** The number of the call among those of the method, from 1. */
+  /** The number of the call among the calls of the method, from 1. */
   readonly count: number;
 }
 

@@ -1,4 +1,4 @@
-/** Redeploys for a new value of a secret that a process has not finished: the next process continues them. */
+/** A new process continues the redeploys for a secret's new value that the previous process has not finished. */
 import { describe, expect, test } from "vitest";
 import { delayed, faulty } from "../../../../adapters/memory/index.ts";
 import type { RawFields } from "../../../../core/domain/wire/fields.ts";
@@ -40,7 +40,7 @@ const resumed = async ({ clock, controlPlane }: MemoryPlatform): Promise<number>
   return count;
 };
 
-/** Three deployments with version 1, and the redeploys of `a` that have ended when the process ends. */
+/** Three deployments with version 1. Of their redeploys, only that of `a` has ended when the process ends. */
 const interrupted = async (): Promise<MemoryPlatform> => {
   const platform = start();
   const { clock, controlPlane, principal } = platform;

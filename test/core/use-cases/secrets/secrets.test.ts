@@ -75,7 +75,7 @@ describe("set", () => {
     expect(both.map((one) => one.isErr())).toEqual([true, true]);
   });
 
-  test("of two new secrets for the last place, accepts one", async () => {
+  test("accepts one of two concurrent new secrets if the quota permits one more", async () => {
     const platform = startMemory();
     for (let index = 1; index <= 99; index++) await set(platform, "one", { name: `KEY_${index}` });
     const both = await Promise.all(["A", "B"].map((name) => setting(platform, "x", { name })));
@@ -312,7 +312,7 @@ describe("a new value", () => {
     const again = async (value: string) =>
       (await controlPlane.setSecret(principal(), { name: "KEY", value }))._unsafeUnwrap().deploys;
     const [two, three, four] = [await again("two"), await again("three"), await again("four")];
-    // The redeploy of `b` waits for that of `a`, so later values need no other one.
+    // The redeploy of `b` waits for that of `a`, so later values need no further redeploy.
     const idsOf = (name: string) => [two, three, four].map((all) => all.find((one) => one.name === name)?.deploy_id);
     expect(new Set(idsOf("b")).size).toBe(1);
     expect(new Set(idsOf("a")).size).toBe(2);
@@ -448,7 +448,7 @@ describe("a rollback", () => {
     expect((await releases(platform))[0]?.secrets).toEqual({ KEY: 2 });
   });
 
-  test("is refused with 409 if no version is left, also if the secret exists again under the same name", async () => {
+  test("is refused with 409 if no version is left, even if the secret exists again under the same name", async () => {
     const platform = startMemory();
     await set(platform, "one");
     await deployed(platform, uses());

@@ -9,7 +9,7 @@ import { type MemoryPlatform, startMemory } from "../../../support/providers/mem
 const MINUTE = 60_000;
 const opened: MemoryPlatform[] = [];
 
-/** With a volume `data` of acme, and one of the other account. */
+/** Starts a platform with a volume `data` of acme, and a volume of the other account. */
 const start = async (): Promise<MemoryPlatform> => {
   const platform = startMemory();
   opened.push(platform);
@@ -221,7 +221,7 @@ test.each([
   ["delete", remove],
   ["upload", upload],
   ["download", download],
-] as const)("%s: 403 for another account's volume, 404 for none, 422 before both", async (_name, call) => {
+] as const)("%s: 403 for another account's volume, 404 for a missing one, 422 before both", async (_name, call) => {
   const platform = await start();
   expect((await call(platform, { volume: "theirs", path: "a" }))._unsafeUnwrapErr()).toEqual({
     kind: "forbidden",

@@ -172,7 +172,7 @@ describe("the id of an upload", () => {
     expect((await resume(platform, upload_id)).isOk()).toBe(true);
   });
 
-  test("with another size grants URLs that cannot complete the stored parts", async () => {
+  test("with a different size grants URLs that cannot complete the stored parts", async () => {
     const platform = await start();
     const grant = await begin(platform, 10);
     const etag = await sendPart(grant, 1);

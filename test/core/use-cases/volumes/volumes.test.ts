@@ -277,7 +277,7 @@ describe("restore", () => {
                 mayServe: async () => {
                   const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
                   if (own === undefined) throw new Error("the volume does not exist");
-                  // Like another replica that read before the template was visible.
+                  // Acts like a replica that read the templates before the new one was visible.
                   (await volumes.beginDelete(own))._unsafeUnwrap();
                   (await volumes.moveToTrash(own, own.createdAt))._unsafeUnwrap();
                   answer = (await restore(platform))._unsafeUnwrap();

@@ -139,7 +139,7 @@ export const startFakeAcm = async ({ mean = friendly, now = Date.now, usersOf = 
     fail: (domain: string, reason: string): void => {
       Object.assign(latest(domain), { status: "FAILED", failureReason: reason });
     },
-    /** Deletes a certificate by hand. */
+    /** Deletes a certificate, as an operator would. */
     remove: (arn: string): boolean => certificates.delete(arn),
     close: async () => {
       client.destroy();

@@ -1,6 +1,6 @@
 /**
- * Formats DuckDB values as GetQueryResults does: all values are text, and null is a missing value. Athena
- * prints lists and records without quotes, and bytes as pairs of hex digits. This is known, but not documented.
+ * Formats DuckDB values as GetQueryResults does: all values are text, and null is a missing value. Athena prints lists
+ * and records without quotes, and bytes as pairs of hex digits. AWS does not document this.
  */
 import {
   DuckDBBlobValue,

@@ -92,7 +92,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
       const types = read.columnTypes() as readonly DuckDBType[];
       execution.result = {
         columns: read.columnNames().map((name, n) => columnOf(name, types[n] as DuckDBType)),
-        // "The first row has the names": not documented, but known for results of a SELECT.
+        // The first row of a SELECT's result has the column names. AWS does not document this.
         rows: [
           { Data: read.columnNames().map((VarCharValue) => ({ VarCharValue })) },
           ...read.getRows().map((row) => ({ Data: row.map((value, n) => cellOf(value, types[n] as DuckDBType)) })),

@@ -28,7 +28,7 @@ const DIGEST = `sha256:${"5".repeat(64)}`;
 /** internal/builder/trusted_builder.go of buildpacks/pack, v0.39.1: pack compares the name as it was given. */
 const TRUSTED = ["gcr.io/buildpacks/builder:google-22", "heroku/builder:24", "paketobuildpacks/builder-jammy-base"];
 
-/** As from a shared address: https://docs.docker.com/docker-hub/usage/#rate-limit */
+/** Docker Hub's limit for builds without a login: https://docs.docker.com/docker-hub/usage/#rate-limit */
 const TOO_MANY = "ERROR: toomanyrequests: You have reached your unauthenticated pull rate limit.";
 
 class Failed extends Error {

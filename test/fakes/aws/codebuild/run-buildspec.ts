@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Build, BuildPhase, StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import type { ToolCall, ToolsWorld } from "./build-tools.ts";
 
-/** Without types, because node would remove them at each of the many calls. */
+/** Types are removed once here; otherwise node would remove them on every call. */
 const TOOLS = stripTypeScriptTypes(readFileSync(new URL("./build-tools.ts", import.meta.url), "utf8"));
 const PHASES = [
   ["install", "INSTALL"],
@@ -33,7 +33,7 @@ const runPhase = (
   log: string[],
 ): BuildPhase => {
   for (const command of commands) {
-    // CodeBuild keeps one shell. A new one for each command also shows that no command needs another's variables.
+    // CodeBuild runs all commands in one shell. A new shell for each command proves that commands share no variables.
     const ran = spawnSync("bash", ["-c", `exec 2>&1\n${command}`], { env: environment, encoding: "utf8" });
     log.push(...ran.stdout.split("\n").filter((line) => line !== ""));
     if (ran.status === 0) continue;

@@ -1,6 +1,6 @@
 /**
  * A fake ECR repository that maps tags to images, written from the model of client-ecr. The same image under several
- * tags is one image, which keeps the time of its first push. The digest of an image is that of its manifest.
+ * tags is one image, which keeps the time of its first push. The digest of an image is the digest of its manifest.
  */
 import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";
@@ -149,7 +149,7 @@ export const startFakeRegistry = async (repository = "portside") => {
       for (const all of [images, pushedAt]) all.clear();
     },
     tags: (): string[] => [...images.keys()].map(tagIn).sort(),
-    /** Returns the reference by digest to an image. */
+    /** Returns an image's reference by digest. */
     byDigest: (engineImage: string): string => `${HOST}/${repository}@${digestOf(engineImage)}`,
     resolve: (reference: string): string | undefined => {
       const [, imageDigest] = reference.split("@");

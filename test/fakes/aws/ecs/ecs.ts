@@ -240,7 +240,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     return true;
   };
 
-  /** ECS retries until the circuit breaker trips; without one, for as long as the service exists. */
+  /** ECS retries until the circuit breaker trips; without one, until the service is deleted. */
   const run = async (stored: Stored): Promise<void> => {
     const hasBreaker = stored.input.deploymentConfiguration?.deploymentCircuitBreaker?.enable === true;
     while (stored.status === "ACTIVE" && !(hasBreaker && stored.failed >= BREAKER)) {
@@ -322,8 +322,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
         "Unable to assume the service linked role. Please verify that the ECS service linked role exists.",
       );
     const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
-    // ECS also rejects a group right after a rule references it. Source: the retries with which
-    // https://github.com/hashicorp/terraform-provider-aws creates an `aws_ecs_service`.
+    // ECS also rejects a group right after a rule references it. Source:
+    // https://github.com/hashicorp/terraform-provider-aws, which retries when it creates an `aws_ecs_service`.
     if (!balancer.isAssociated(group) || settings.triesUntilAssociated-- > 0)
       throw new AwsError(
         "InvalidParameterException",

@@ -114,7 +114,7 @@ export const startStateBucket = async (name = STATE_BUCKET) => {
     client,
     settings,
     objects: objects as ReadonlyMap<string, Stored>,
-    /** Writes an object by hand. */
+    /** Writes an object, as an operator would. */
     edit: (key: string, text: string) => put(key, Buffer.from(text), {}),
     readObject: (bucket: string, key: string): Uint8Array | undefined =>
       bucket === name ? objects.get(key)?.bytes : undefined,

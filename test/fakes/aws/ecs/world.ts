@@ -25,7 +25,7 @@ import { startStateBucket } from "./state-bucket.ts";
 const DOMAIN = "apps.portside.test";
 
 /** The shared resources, with the port of the load balancer. */
-export const sharedParts = (port: number): SharedResources => ({
+export const sharedResources = (port: number): SharedResources => ({
   ...awsConfig.shared,
   cluster: CLUSTER,
   listenerArn: LISTENER,
@@ -160,7 +160,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
       releasesKept: awsConfig.releasesKept,
       settleSeconds: 0,
       shared: {
-        ...sharedParts(balancer.port),
+        ...sharedResources(balancer.port),
         moreListenerArns: Array.from({ length: balancers - 1 }, (_, index) => listenerAt(index + 1)),
       },
     },

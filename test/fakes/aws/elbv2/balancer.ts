@@ -82,13 +82,13 @@ export interface FakeBalancerOptions {
   /** The number of load balancers. */
   readonly balancers?: number;
   /**
-   * The limit of rules for each.
+   * The limit of rules for each load balancer.
    * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
    */
   readonly rules?: number;
-  /** The limit of target groups for each. */
+  /** The limit of target groups for each load balancer. */
   readonly targetGroups?: number;
-  /** The limit of certificates for each, besides the default one. */
+  /** The limit of certificates for each load balancer, besides the default one. */
   readonly certificates?: number;
   /** Whether a certificate exists and is issued, by ARN. */
   readonly isIssued?: (certificate: string) => boolean;
@@ -115,8 +115,9 @@ export const startFakeBalancer = async ({
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
   /**
-   * "There is some eventual consistency at play here": deletions that still see a deleted rule
-   * (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848), and reads that miss a new rule.
+   * "There is some eventual consistency at play here"
+   * (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848): how many deletions still see a deleted
+   * rule, and how many reads miss a new rule.
    */
   const settings = { deletionsInUse: 0, looksUntilVisible: 0 };
 
@@ -406,7 +407,7 @@ export const startFakeBalancer = async ({
       else found?.targets.set(id, state);
       if (state === "draining") found?.draining.set(id, now());
     },
-    /** Changes things by hand, as in the console. */
+    /** Makes changes as an operator would in the console. */
     act: methods,
     /** Gives a load balancer rules of other deployments. */
     occupy: (index: number, deployments: number): void => {

@@ -17,7 +17,10 @@ const matches = (matcher: string, status: number): boolean =>
     return status >= Number(from) && status <= Number(to);
   });
 
-/** Returns undefined if the target passed. Descriptions: the console of EC2; the API documents only the reasons. */
+/**
+ * Returns undefined if the target passed. The descriptions are from the EC2 console; the API documents only the
+ * reasons.
+ */
 export const checkHealth = async (url: string, group: Message): Promise<TargetDetail | undefined> => {
   const { HealthCheckPath: path = "/", HealthCheckTimeoutSeconds: seconds = 5, Matcher } = group;
   try {

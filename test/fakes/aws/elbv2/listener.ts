@@ -1,5 +1,6 @@
 /**
- * The fake load balancer's listeners: HTTP/1.1 without TLS, and HTTP/2 or HTTP/1.1 with TLS. Each request is routed.
+ * The fake load balancer's listeners: HTTP/1.1 without TLS, and HTTP/2 or HTTP/1.1 with TLS. They forward each request
+ * by its route.
  */
 import {
   createServer,
@@ -29,7 +30,7 @@ type Incoming = IncomingMessage | Http2ServerRequest;
 type Outgoing = ServerResponse;
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** Headers of one connection, which a proxy does not pass on (RFC 9110, section 7.6.1). */
+/** Hop-by-hop headers, which a proxy must not forward (RFC 9110, section 7.6.1). */
 const OF_CONNECTION = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
 const passedOn = (headers: IncomingHttpHeaders): Headers =>

@@ -4,7 +4,7 @@
  * - `AWSALBTG` names one of a rule's groups, whatever its weight: "the request is routed to the target group specified
  *   in the cookie" (.../application/rule-action-types.html)
  *
- * Each has a second cookie for requests of other origins, which "will take precedence". "If the cookie is present but
+ * Each has a second cookie for cross-origin requests, which "will take precedence". "If the cookie is present but
  * cannot be decoded, or if it refers to a target that was deregistered or is unhealthy, the load balancer selects a new
  * target".
  */

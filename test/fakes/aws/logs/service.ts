@@ -121,7 +121,7 @@ export const createCloudWatchService = (options: FakeCloudWatchOptions) => {
     return logStreamNames;
   };
 
-  /** Scans from an event on until a page is full. */
+  /** Scans events from the index `from` until a page is full. */
   const pageFrom = (all: readonly KeptEvent[], from: number, limit: number): Page => {
     const events: KeptEvent[] = [];
     let bytes = 0;

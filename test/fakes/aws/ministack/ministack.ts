@@ -1,7 +1,7 @@
 /**
- * ministack (https://pypi.org/project/ministack), an independent implementation of AWS that runs containers in Docker:
- * a new account with the stack of `docs/providers/aws-template.yaml`, and a user with only the rights of its outputs.
- * `bridges.py` fills gaps of ministack, and `gaps.ts` lists the others.
+ * ministack (https://pypi.org/project/ministack), an independent implementation of AWS that runs containers in Docker.
+ * Each start creates an account with the stack of `docs/providers/aws-template.yaml`, and a user with only the rights
+ * of the stack's outputs. `bridges.py` fills gaps of ministack, and `gaps.ts` lists the others.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, globSync, readFileSync } from "node:fs";
@@ -121,7 +121,7 @@ export const startMinistack = async () => {
   };
 
   return {
-    /** For the AWS SDK's clients of the platform's user. */
+    /** For AWS SDK clients that act as the platform's user. */
     environment: {
       AWS_ENDPOINT_URL: url,
       // ministack has no Application Auto Scaling.

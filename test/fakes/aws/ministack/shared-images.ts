@@ -3,7 +3,10 @@ import type { BuildEvent, ImageBuilder } from "../../../../core/ports/image-buil
 
 type Built = Extract<BuildEvent, { kind: "built" }>;
 
-/** Builds a source once, also if several accounts deploy it. Services may share the images of a trusted source. */
+/**
+ * Builds a source once, even if several accounts deploy it. The suites trust their sources, so accounts may share
+ * images.
+ */
 export const sharingImages = (builder: ImageBuilder): ImageBuilder => {
   const images = new Map<string, Built>();
   return {

@@ -51,7 +51,7 @@ const table = [...database, arn("glue", "table/portside/logs")];
 export const calledByAws: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-service-linked-roles.html
   CreateService: () => linkedRole("ecs", "ECS"),
-  // Permission validation, as above.
+  // Permission validation: see `alarms`.
   RegisterScalableTarget: ({ ResourceId }) => [
     ...ask("ecs:DescribeServices", arn("ecs", ResourceId)),
     ...ask("ecs:UpdateService", arn("ecs", ResourceId)),

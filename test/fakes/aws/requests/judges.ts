@@ -38,7 +38,7 @@ export const judgeShapes = (records: readonly RecordedCommand[]): readonly strin
   return judged("botocore", "shapes.py", lines.join("\n"));
 };
 
-/** The prefixes of actions that differ from botocore's name of the service. */
+/** The action prefixes that differ from botocore's service names. */
 const prefixes: Readonly<Partial<Record<RecordedClient, string>>> = {
   balancer: "elasticloadbalancing",
   quotas: "servicequotas",
@@ -49,7 +49,7 @@ const withoutPermission = ["sts:GetCallerIdentity"];
 
 export interface ActionsOfRun {
   readonly checks: readonly (Check & { readonly operation: string })[];
-  /** The actions that each operation is checked for. */
+  /** The actions to check, by operation. */
   readonly operations: Readonly<Record<string, readonly string[]>>;
 }
 

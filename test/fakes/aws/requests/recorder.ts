@@ -39,7 +39,7 @@ interface Args {
 }
 type Next = (args: Args) => Promise<unknown>;
 
-/** The SDK's clients, as far as the recorder uses them. */
+/** The part of an SDK client that the recorder uses. */
 interface Recordable {
   readonly middlewareStack: {
     add(

@@ -98,7 +98,7 @@ export const preflight = (bucket: FakeBucket, request: AwsRequest): AwsReply => 
   };
 };
 
-/** Adds the headers of the first matching rule to the reply to a request of a page. */
+/** Adds the headers of the first matching rule to the reply to a cross-origin request. */
 export const withCors = (bucket: FakeBucket | undefined, request: AwsRequest, reply: AwsReply): AwsReply => {
   const { origin } = request.headers;
   const rule = origin === undefined || request.verb === "OPTIONS" ? undefined : ruleFor(bucket, request, request.verb);

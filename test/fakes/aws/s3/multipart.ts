@@ -81,7 +81,9 @@ export const listParts = (call: ObjectCall): AwsReply => {
   });
 };
 
-/** API_ListMultipartUploads.html: up to 1,000 incomplete uploads of the bucket. The fake has only the first page. */
+/**
+ * API_ListMultipartUploads.html: up to 1,000 incomplete uploads of the bucket. The fake returns only the first page.
+ */
 export const listUploads = ({ request, bucket }: ObjectCall): AwsReply => {
   const max = Math.min(PAGE_MAX, Number(request.query.get("max-uploads") ?? PAGE_MAX));
   const page = [...bucket.uploads].slice(0, max);

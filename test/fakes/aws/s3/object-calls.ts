@@ -12,7 +12,7 @@ type Act = (call: ObjectCall) => AwsReply;
 
 export interface ObjectMethod {
   readonly method: string;
-  /** The action that the bucket's policy is checked for. */
+  /** The action that the bucket's policy must not deny. */
   readonly action: string;
   readonly act: Act;
 }

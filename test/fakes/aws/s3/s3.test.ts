@@ -116,7 +116,7 @@ describe("buckets", () => {
     await refused(policy(JSON.stringify({ Version: "2012-10-17", Statement: [foreign] })), "MalformedPolicy");
   });
 
-  test("deny exactly what their policy denies, also to their owner", async () => {
+  test("deny exactly what their policy denies, even to their owner", async () => {
     await put("a/b");
     await put("c");
     const deny = { Effect: "Deny", Principal: "*", Action: "s3:Get*", Resource: `arn:aws:s3:::${Bucket}/a/*` };
@@ -255,7 +255,7 @@ describe("requests", () => {
     s3.world.putMax = 5 * 1024 ** 3;
   });
 
-  test("fail by injected faults before or after the effect", async () => {
+  test("fail with injected faults, before or after their effect", async () => {
     s3.faults.inject({ method: "s3.PutObject", nth: 1, kind: "unavailable" });
     await refused(put("a"), "ServiceUnavailable");
     s3.faults.inject({ method: "s3.PutObject", nth: 1, kind: "resource_exhausted" });
@@ -268,7 +268,7 @@ describe("requests", () => {
   });
 });
 
-test("the first CORS rule that matches the origin, the method and every header answers pages", async () => {
+test("the first CORS rule that matches the origin, the method and every header applies", async () => {
   const ask = (headers: Record<string, string>) =>
     fetch(`${s3.url}/${Bucket}/a`, {
       method: "OPTIONS",

@@ -70,7 +70,7 @@ export interface FakeS3Files {
   looks: number;
   /** Roles that IAM does not know yet; policies that name one are rejected. */
   readonly unknownRoles: Set<string>;
-  /** The zones of subnets that share one. */
+  /** The zone of each subnet that shares its zone with another subnet. */
   readonly zones: Map<string, string>;
   maxFileSystems: number;
   close(): Promise<void>;
@@ -214,13 +214,13 @@ export const startFakeS3Files = async ({
   };
 
   /** The resource stays visible as `deleting` for a while. */
-  const goes = (found: MountTarget | AccessPoint | undefined, what: string): AwsReply => {
+  const beginDeletion = (found: MountTarget | AccessPoint | undefined, what: string): AwsReply => {
     if (found === undefined) throw missing(what);
     Object.assign(found, { status: "deleting", looks: fake.looks });
     return { status: 204 };
   };
 
-  const deleteMountTarget = (id: string): AwsReply => goes(mountTargets.get(id), `The mount target '${id}'`);
+  const deleteMountTarget = (id: string): AwsReply => beginDeletion(mountTargets.get(id), `The mount target '${id}'`);
 
   const point = (one: AccessPoint) => ({
     accessPointId: one.id,
@@ -259,7 +259,7 @@ export const startFakeS3Files = async ({
     return jsonReply(point(made));
   };
 
-  const deleteAccessPoint = (id: string): AwsReply => goes(accessPoints.get(id), `The access point '${id}'`);
+  const deleteAccessPoint = (id: string): AwsReply => beginDeletion(accessPoints.get(id), `The access point '${id}'`);
 
   const listAccessPoints = (query: URLSearchParams): AwsReply => {
     for (const [id, one] of [...accessPoints]) pass(accessPoints, id, one);

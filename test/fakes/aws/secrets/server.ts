@@ -107,8 +107,8 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
     checkInput(input);
     const { Name, SecretString, ClientRequestToken, Tags = [] } = input;
     const tags = Object.fromEntries(Tags.map(({ Key, Value }: Message) => [Key, Value]));
-    // "If you delete a secret and then immediately create a secret with the same name, use appropriate back off": here,
-    // it never becomes possible.
+    // "If you delete a secret and then immediately create a secret with the same name, use appropriate back off": in
+    // this fake, the name never becomes free.
     if (deletedNames.has(Name)) throw scheduled();
     const present = secrets.get(Name);
     if (present !== undefined) {

@@ -6,7 +6,7 @@ import type { KeptEntry } from "../logging/entries.ts";
 import { friendly, type Mean } from "../mean.ts";
 import { type InjectedErrors, RestError, type RestMethod, type RestRequest, serveRest } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
-import { lookAt, type Result, runStatement } from "./statements.ts";
+import { dryRunStatistics, type Result, runStatement } from "./statements.ts";
 import { type ExportedCost, Tables } from "./tables.ts";
 
 export interface FakeBigQueryOptions {
@@ -61,7 +61,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000, mean = frien
     // "A request is considered duplicate of another only if they have the same request_id" (`requestId`).
     const known = requests.get(body.requestId);
     if (known !== undefined) return known;
-    const looked = await lookAt(body.query, tables, BYTES_OF_ROW);
+    const looked = await dryRunStatistics(body.query, tables, BYTES_OF_ROW);
     const bytes = Number(looked.totalBytesProcessed);
     if (body.maximumBytesBilled !== undefined && bytes > Number(body.maximumBytesBilled))
       throw new RestError(400, "bytesBilledLimitExceeded", `Query exceeded limit for bytes billed: ${bytes}`);
@@ -104,7 +104,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000, mean = frien
 
   const insert = async ({ configuration }: Message): Promise<object> => {
     if (configuration.dryRun !== true) throw new RestError(400, "invalid", "The fake supports dry runs only.");
-    const seen = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
+    const seen = await dryRunStatistics(configuration.query.query, tables, BYTES_OF_ROW);
     const referencedTables = mean.has("tables_behind_views")
       ? seen.referencedTables.flatMap((table) => (table.tableId === "_AllLogs" ? tablesBehindView : [table]))
       : seen.referencedTables;

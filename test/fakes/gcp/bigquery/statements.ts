@@ -44,7 +44,7 @@ const errorMessage = (error: unknown): string => {
 };
 
 /** The contents of `statistics.query` in a dry run (v2/Job#JobStatistics2). */
-export const lookAt = async (statement: string, tables: Tables, bytesOfRow: number) => {
+export const dryRunStatistics = async (statement: string, tables: Tables, bytesOfRow: number) => {
   try {
     const names = tablesOf(statement, tables);
     const { root, statements } = described(statement);

@@ -46,7 +46,7 @@ const invalid = (message: string): never => {
 
 export class FakeBuild {
   readonly faults = new Faults();
-  /** If set, every build ends like this instead of building: for failures that an engine cannot produce. */
+  /** If set, every build ends with this outcome without building. Simulates failures that an engine cannot produce. */
   outcome: Message | undefined;
   readonly #deps: FakeBuildDeps;
   readonly #mean: Mean;

@@ -3,7 +3,7 @@ import { GrpcError, type Message } from "../grpc.ts";
 import type { EntryJson } from "./filter.ts";
 
 export interface KeptEntry {
-  /** The form on the wire: string longs, and a `payload` that names the member that is set. */
+  /** The wire form: longs are strings, and `payload` names the set member. */
   readonly message: Message;
   readonly json: EntryJson;
   readonly nanos: bigint;
@@ -17,8 +17,8 @@ export interface KeptEntry {
 }
 
 /**
- * "256 KB", "estimated from the internal data size" (https://cloud.google.com/logging/quotas). How the estimate differs
- * from the text's length is undocumented. The fake assumes 256 KiB, plus 8 KiB for the rest of an entry.
+ * "256 KB", "estimated from the internal data size" (https://cloud.google.com/logging/quotas). Google does not document
+ * how the estimate differs from the text's length. The fake assumes 256 KiB, plus 8 KiB for the rest of an entry.
  */
 const ENTRY_BYTES = 264 * 1024;
 /** "Labels per LogEntry: 64" (https://cloud.google.com/logging/quotas). */

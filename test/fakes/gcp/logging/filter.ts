@@ -1,6 +1,6 @@
 /**
- * Evaluates Cloud Logging's filters over its own entries. Written from its documentation alone, as an independent check
- * of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
+ * Evaluates Cloud Logging's filters over the fake's entries. Written only from the documentation, as an independent
+ * check of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
  */
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import { severities } from "../../../../core/domain/logs/entry.ts";
@@ -38,7 +38,7 @@ const nanosOf = (text: string): bigint => {
 
 /**
  * Returns the values at a path. If the path ends at a list, returns its elements. Does not descend into lists on the
- * way, because no source says so.
+ * way, because no source documents that.
  */
 const at = (value: unknown, path: readonly string[]): unknown[] => {
   const [first, ...rest] = path;
@@ -120,8 +120,8 @@ const passes = (filter: LogFilter, entry: EntryJson): boolean => {
 };
 
 /**
- * Returns the service to which all matches belong; undefined if the filter names none. The caller then reads only the
- * entries of this service, because the fake holds those of many suites.
+ * Returns the service to which all matches belong; undefined if the filter names none. The caller then reads only this
+ * service's entries, because the fake holds the entries of many suites.
  */
 const serviceOf = (filter: LogFilter): string | undefined => {
   const found = conjuncts(filter).find(

@@ -163,7 +163,7 @@ export const createLoggingService = (options: FakeLoggingOptions) => {
     ingest: (line: ServiceLine) => keep([messageOfLine(place, line)]),
     ingestSystem: (line: Omit<ServiceLine, "stream">) => keep([messageOfSystem(place, line)]),
     ingestRequest: (served: ServedRequest) => keep([messageOfRequest(place, served)]),
-    /** Adds entries as a Google agent writes them, with times and ids of their own. */
+    /** Adds entries as a Google agent writes them, with their own times and ids. */
     ingestEntries: (messages: readonly Message[]) => keep(messages),
   };
 };

@@ -34,7 +34,7 @@ test.each([
   ["a verb that the path does not have", ["PUT", `${ACCOUNTS}`], "no method has this verb and path"],
   ["another API's host", ["GET", "https://run.googleapis.com/storage/v1/b/b"], "no method has this verb and path"],
   ["an unknown parameter", ["GET", `${BUCKETS}/b?generaton=1`], "query generaton: unknown parameter"],
-  ["a parameter of another type", ["GET", `${BUCKETS}/b?generation=x`], "query generation: 'x' is not an integer"],
+  ["a parameter of the wrong type", ["GET", `${BUCKETS}/b?generation=x`], "query generation: 'x' is not an integer"],
   [
     "a parameter outside its enum",
     ["GET", `${BUCKETS}/b?projection=all`],
@@ -70,7 +70,7 @@ test.each([
     "body.lifecycle.rule[0].actions: unknown field",
   ],
   [
-    "a value of another type",
+    "a value of the wrong type",
     ["PATCH", `${BUCKETS}/b`, { labels: { a: 1 } }],
     "body.labels.a: number instead of a string",
   ],

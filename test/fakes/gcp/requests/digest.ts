@@ -15,7 +15,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema;
   readonly readOnly?: boolean;
-  /** True: in every request that creates or replaces. Otherwise the ids of the methods that require the field. */
+  /** True if every request that creates or replaces requires the field; otherwise the ids of the methods that do. */
   readonly required?: true | readonly string[];
 }
 

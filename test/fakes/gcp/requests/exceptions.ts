@@ -1,4 +1,4 @@
-/** Requests that a document forbids, but that the service allows, each with the reason. Pure. */
+/** Requests that a document forbids but the service allows, each with the reason. Pure. */
 
 interface Exception {
   readonly method: string;

@@ -1,5 +1,5 @@
 /**
- * Writes the digest of Google's discovery documents. google-api-python-client carries the documents
+ * Writes the digest of Google's discovery documents. google-api-python-client contains the documents
  * (https://github.com/googleapis/google-api-python-client/tree/main/googleapiclient/discovery_cache/documents):
  *
  *     pip download google-api-python-client==2.202.0 --no-deps

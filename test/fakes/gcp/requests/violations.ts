@@ -5,5 +5,5 @@ export const addViolations = (method: string, problems: readonly string[]): void
   found.push(...problems.map((problem) => `${method}: ${problem}`));
 };
 
-/** Returns the violations since the last call. A test calls it to allow, and to expect, the ones that it causes. */
+/** Returns and clears the violations. A test that causes violations on purpose must call it, or the test fails. */
 export const takeViolations = (): readonly string[] => found.splice(0);

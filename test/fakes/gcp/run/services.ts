@@ -74,7 +74,7 @@ export interface FakeRunDeps {
   readonly resolveImage: (reference: string) => string | undefined;
   /** Defaults to the machine's. */
   readonly clock?: Pick<Clock, "now">;
-  /** Defaults to friendly. */
+  /** Defaults to no unfriendly behaviour. */
   readonly mean?: Mean;
   /** Whether services may run as a service account; defaults to true for every account. */
   readonly actsAs?: (email: string) => boolean;
@@ -386,7 +386,7 @@ export class FakeRun {
     return values;
   }
 
-  /** False if a bucket cannot be mounted. Assumption: the wording of the line in the log. */
+  /** False if a bucket cannot be mounted. Assumption: the wording of the log line. */
   #mounts({ id: service }: Stored, { id, template }: Revision): boolean {
     const buckets: string[] = (template.volumes ?? []).flatMap(({ gcs }: Message) => gcs?.bucket ?? []);
     const refused = buckets.find((bucket) => this.#deps.mayMount?.(template.serviceAccount, bucket) === false);
@@ -557,8 +557,8 @@ export class FakeRun {
   }
 
   /**
-   * While Run reconciles: a pending terminal condition, without a type for a new service, and the former conditions, as
-   * in GoogleCloudPlatform/k8s-config-connector's recording
+   * While Run reconciles, the terminal condition is pending (without a type for a new service), and the former
+   * conditions remain, as in GoogleCloudPlatform/k8s-config-connector's recording
    * `pkg/test/resourcefixture/testdata/basic/run/v1beta1/runservice/runservicebasic/_vcr_cassettes/tf.yaml`.
    */
   #view(stored: Stored): Message {

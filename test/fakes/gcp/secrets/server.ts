@@ -100,7 +100,7 @@ export class FakeSecrets {
     for (const secret of this.#secrets.values()) this.#late.set(secret.id, this.#view(secret));
   }
 
-  /** Removes the grants of a secret, as by hand. */
+  /** Removes the grants of a secret, as an operator would. */
   revoke(id: string): void {
     const secret = this.#find(id);
     secret.policy = { etag: this.#nextEtag(), bindings: [] };

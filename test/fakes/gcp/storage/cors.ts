@@ -47,7 +47,7 @@ export const preflight = (bucket: FakeBucket, headers: Headers): Reply => {
   };
 };
 
-/** Adds the headers of the first matching rule to the reply to a request of a page. */
+/** Adds the headers of the first matching rule to the reply to a cross-origin request. */
 export const withCors = (bucket: FakeBucket | undefined, verb: string, headers: Headers, reply: Reply): Reply => {
   const { origin } = headers;
   const rule = origin === undefined || verb === "OPTIONS" ? undefined : ruleFor(bucket, origin, verb);

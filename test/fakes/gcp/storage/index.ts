@@ -136,7 +136,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
         act: (body) =>
           id === null
             ? uploads.start({ bucket, query, headers, body, url: target.href })
-            : uploads.goOn(id, headers["content-range"], body),
+            : uploads.resume(id, headers["content-range"], body),
       };
     }
     if (path.startsWith("/storage/v1/b")) return jsonCall(world, req, path, query);
@@ -190,7 +190,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
 
   const server = createServer((req, res) => {
     serve(req, res).catch((error: unknown) => {
-      // Ignore a request that the client cut. Any other error is a bug in the fake, and must show.
+      // Ignore a request that the client aborted. Any other error is a bug in the fake, and must be visible.
       if (!req.complete) return void res.destroy();
       const { status, headers, body } = jsonFailure(failure(400, "fake", `The fake failed: ${String(error)}`));
       res.writeHead(status, { ...headers }).end(body);

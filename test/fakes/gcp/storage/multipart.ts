@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { failure, type Reply, type XmlCall } from "./failure.ts";
-import { md5, type PartedUpload, type StorageWorld } from "./world.ts";
+import { type MultipartUpload, md5, type StorageWorld } from "./world.ts";
 
 const PARTS_MAX = 10_000;
 const PAGE_MAX = 1000;
@@ -65,7 +65,7 @@ const list = (world: StorageWorld, call: XmlCall): Reply => {
   return xmlReply(element("ListPartsResult", head + parts.join("")));
 };
 
-/** .../docs/xml-api/get-bucket-uploads: up to 1,000 incomplete uploads. The fake has only the first page. */
+/** .../docs/xml-api/get-bucket-uploads: up to 1,000 incomplete uploads. The fake returns only the first page. */
 const listUploads = (world: StorageWorld, { bucket: name, query }: XmlCall): Reply => {
   const { uploads } = world.bucket(name);
   const page = [...uploads].slice(0, Math.min(PAGE_MAX, Number(query.get("max-uploads") ?? PAGE_MAX)));
@@ -78,7 +78,7 @@ const listUploads = (world: StorageWorld, { bucket: name, query }: XmlCall): Rep
 
 const fieldOf = (xml: string, name: string): string => new RegExp(`<${name}>([^<]*)<`).exec(xml)?.[1] ?? "";
 
-const partsIn = ({ body }: XmlCall, { parts }: PartedUpload) => {
+const partsIn = ({ body }: XmlCall, { parts }: MultipartUpload) => {
   const listed = [...body.toString().matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, one = ""]) => ({
     number: Number(fieldOf(one, "PartNumber")),
     tag: fieldOf(one, "ETag").replaceAll(/&quot;|"/g, ""),

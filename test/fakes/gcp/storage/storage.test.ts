@@ -61,7 +61,7 @@ describe("buckets", () => {
     expect(await codeOf(bucket.getMetadata())).toBe(404);
   });
 
-  test("are described like the recorded ones", async () => {
+  test("are returned in the recorded form", async () => {
     const uniform = { uniformBucketLevelAccess: { enabled: true } };
     const off = { softDeletePolicy: { retentionDurationSeconds: 0 } };
     await storage.createBucket("regional", { location: "europe-west1", iamConfiguration: uniform });
@@ -355,7 +355,7 @@ describe("a bucket as a folder", () => {
   });
 });
 
-test("the first CORS rule that matches the origin and the method answers pages", async () => {
+test("the first CORS rule that matches the origin and the method applies", async () => {
   const [bucket] = await storage.createBucket("pages");
   const ask = async (method: string, headers: string) => {
     const response = await fetch(`${fake.url}/pages/a`, {

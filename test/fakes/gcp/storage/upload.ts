@@ -92,7 +92,7 @@ export class Uploads {
   }
 
   /** https://cloud.google.com/storage/docs/performing-resumable-uploads: 308 until the last byte has arrived */
-  goOn(id: string, range: string | undefined, body: Buffer): Reply {
+  resume(id: string, range: string | undefined, body: Buffer): Reply {
     const made = this.#made.get(id);
     if (made !== undefined) return made;
     const session = this.#sessions.get(id);

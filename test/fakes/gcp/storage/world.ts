@@ -29,7 +29,7 @@ export interface Policy {
 }
 
 /** An upload in parts that is not complete. */
-export interface PartedUpload {
+export interface MultipartUpload {
   readonly object: string;
   readonly at: number;
   readonly parts: Map<number, { readonly bytes: Buffer; readonly etag: string }>;
@@ -52,7 +52,7 @@ export interface FakeBucket {
   /** Soft-deleted objects. */
   readonly deleted: ObjectVersion[];
   /** Uploads in parts, by id. */
-  readonly uploads: Map<string, PartedUpload>;
+  readonly uploads: Map<string, MultipartUpload>;
   softDeleted?: number;
   hardDeleted?: number;
 }
@@ -113,7 +113,7 @@ export class StorageWorld {
   /** Number of further policy writes that reject each member as unknown. */
   readonly unknownMembers = new Map<string, number>();
   /** Default retention of deleted objects in the project's buckets, in seconds; tests may change it. */
-  presetRetention = WEEK_S;
+  defaultRetention = WEEK_S;
   /** An organisation's policy storage.softDeletePolicySeconds: the only value that it allows; undefined allows any. */
   forcedRetention: number | undefined;
   /** Minimum size of a part other than the last one: https://cloud.google.com/storage/quotas#requests */
@@ -146,7 +146,7 @@ export class StorageWorld {
     if (problem !== undefined) throw failure(400, "invalid", problem);
     if (this.live.has(name) || this.strangers.has(name))
       throw failure(409, "conflict", "The requested bucket name is not available.");
-    const seconds = retentionOf(settings, this.presetRetention);
+    const seconds = retentionOf(settings, this.defaultRetention);
     if (this.forcedRetention !== undefined && this.forcedRetention !== seconds)
       throw failure(412, "orgpolicy", "Request violates constraint 'constraints/storage.softDeletePolicySeconds'");
     const bucket: FakeBucket = {
@@ -179,7 +179,7 @@ export class StorageWorld {
     if (problem !== undefined) throw failure(400, "invalid", problem);
     bucket.labels = labels;
     bucket.settings = { ...bucket.settings, ...settings };
-    retentionOf(bucket.settings, this.presetRetention);
+    retentionOf(bucket.settings, this.defaultRetention);
     this.touch(bucket);
     return bucket;
   }
@@ -189,7 +189,7 @@ export class StorageWorld {
     const bucket = this.bucket(name);
     if (bucket.objects.size > 0) throw failure(409, "conflict", "The bucket you tried to delete is not empty.");
     this.live.delete(name);
-    const seconds = retentionOf(bucket.settings, this.presetRetention);
+    const seconds = retentionOf(bucket.settings, this.defaultRetention);
     if (seconds === 0) return;
     const hard = Math.max(this.now() + seconds * 1000, ...bucket.deleted.map((one) => one.hardDeleted ?? 0));
     this.deleted.push(Object.assign(bucket, { softDeleted: this.now(), hardDeleted: hard }));
@@ -233,7 +233,7 @@ export class StorageWorld {
     const present = bucket.objects.get(name);
     if (present === undefined) return false;
     bucket.objects.delete(name);
-    const seconds = retentionOf(bucket.settings, this.presetRetention);
+    const seconds = retentionOf(bucket.settings, this.defaultRetention);
     const now = this.now();
     if (seconds > 0) bucket.deleted.push({ ...present, softDeleted: now, hardDeleted: now + seconds * 1000 });
     return true;

@@ -23,7 +23,7 @@ const names = (header: string | undefined, etag: string): boolean =>
   header !== undefined && (header === "*" || header.split(",").some((one) => one.trim() === etag));
 
 /** .../docs/request-preconditions: both apply only to requests that retrieve data. */
-const notAsAsked = (headers: XmlCall["headers"], etag: string): Reply | undefined => {
+const failedPrecondition = (headers: XmlCall["headers"], etag: string): Reply | undefined => {
   const { "if-match": only, "if-none-match": other } = headers;
   if (only !== undefined && !names(only, etag)) throw failure(412, "PreconditionFailed", "If-Match does not hold.");
   return names(other, etag) ? { status: 304, headers: { etag } } : undefined;
@@ -31,7 +31,7 @@ const notAsAsked = (headers: XmlCall["headers"], etag: string): Reply | undefine
 
 const retrieve = (call: XmlCall, object: ObjectVersion): Reply => {
   const etag = etagOf(object);
-  const same = notAsAsked(call.headers, etag);
+  const same = failedPrecondition(call.headers, etag);
   if (same !== undefined) return same;
   const headers = {
     etag,

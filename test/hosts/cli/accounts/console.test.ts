@@ -86,7 +86,7 @@ test.each(["", "/"])("the link has the prefix of the API's URL, which a proxy re
 
 test("the link has the origin of the server's setting if a browser cannot sign in at the API's URL", async () => {
   await using served = await serveBehindProxy("https://portside.example.com");
-  // Plain HTTP to an address that is not a loopback address, but leads to this machine.
+  // Plain HTTP to this machine at an address that is not a loopback address.
   const link = await printedLink(`http://0.0.0.0:${served.port}`, served.key);
   expect(link).toMatch(/^https:\/\/portside\.example\.com\/console\/#link=/);
 });

@@ -118,7 +118,7 @@ test("--wait reports the problem once, and ends when the domain is active", asyn
   });
 });
 
-test("--wait continues after a temporary error, and ends at another one or if the first check fails", async () => {
+test("--wait continues after a temporary error, and ends after any other error or if the first check fails", async () => {
   const waiting = (...results: readonly (DomainRow["status"] | Error)[]) => {
     const left = [...results];
     const checkDomain = async () => {

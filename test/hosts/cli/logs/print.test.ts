@@ -1,4 +1,4 @@
-/** Entries as text: all fields of the service are shown, and nothing that it prints controls the terminal. */
+/** Entries as text. The output has all fields of an entry, and no text of a service controls the terminal. */
 import { describe, expect, test } from "vitest";
 import type { LogRow } from "../../../../hosts/cli/logs/follow.ts";
 import { printRow } from "../../../../hosts/cli/logs/print.ts";

@@ -19,11 +19,11 @@ import { startLocal, type TestPlatform } from "../../../support/providers/local-
 const count = Number(process.env["PORTSIDE_PROVE_KILLS"] ?? 4);
 const seed = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
-/** The number of steps that end before the kill, and the milliseconds between the last of them and the kill. */
+/** The number of steps that end before the kill, and the milliseconds from the last step to the kill. */
 const moment = fc.record({ steps: fc.integer({ min: 0, max: 11 }), millis: fc.integer({ min: 0, max: 1500 }) });
 const moments = fc.sample(fc.noBias(moment), { seed, numRuns: count }).map((one, index) => ({ ...one, index }));
 
-/** The time in which the server ends requests of the killed process. */
+/** How long the server may take to end requests of the killed process. */
 const IN_FLIGHT_MS = 3000;
 
 let platform: TestPlatform;

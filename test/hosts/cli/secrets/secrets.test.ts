@@ -112,7 +112,7 @@ test.each<[string, RunOptions, string]>([
   const { api, run } = await start();
   await using _api = api;
   expect(await run("secret set KEY", options)).toMatchObject({ code: 0 });
-  // The present value makes no new version.
+  // Setting the current value again creates no version.
   const again = await api.call("POST", "/v1/secret/set", { json: { name: "KEY", value } });
   expect(again.json).toMatchObject({ version: 1 });
 });
@@ -125,8 +125,8 @@ test.each<[string, RunOptions, string]>([
   ["a paste of several lines", { typed: `${pem.join("\r")}\r` }, oneLine],
   ["a paste that continues in the next chunk", { typed: [`${pem[0]}\r`, "line\r"] }, oneLine],
   ["an empty line after the value", { typed: "hunter2\n\n" }, oneLine],
-  ["other bytes than UTF-8", { stdin: latin1 }, notUtf8],
-  ["other typed bytes than UTF-8", { typed: [latin1] }, notUtf8],
+  ["bytes that are not UTF-8", { stdin: latin1 }, notUtf8],
+  ["typed bytes that are not UTF-8", { typed: [latin1] }, notUtf8],
 ])("stores nothing for %s", async (_what, options, message) => {
   const { api, run } = await start();
   await using _api = api;

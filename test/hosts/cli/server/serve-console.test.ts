@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 
-/** Runs `serve` on memory, calls `work` with the API's URL and the first key, and stops the server. */
+/** Runs `serve` with the memory provider, calls `work` with the API's URL and the first key, and stops the server. */
 const served = async <T>(flags: readonly string[], work: (url: string, key: string) => Promise<T>): Promise<T> => {
   using folder = folderWith();
   const stop = new AbortController();
@@ -68,7 +68,7 @@ test.each([
   [[], 429],
   [["--trust-proxy", "192.0.2.1", "--trust-proxy", "loopback"], 401],
 ])(
-  "with the flags %j, a client of a proxy on this machine gets %d after 20 invalid keys of others",
+  "with the flags %j, a client of a proxy on this machine gets %d after 20 invalid keys from other clients",
   async (flags, status) => {
     const statuses = await served(flags, async (url) => {
       const attempt = (address: string) =>

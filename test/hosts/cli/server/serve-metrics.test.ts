@@ -6,7 +6,7 @@ import { resolveSettings } from "../../../../hosts/composition/settings.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
-import { figuresIn } from "../../../support/logs/figures.ts";
+import { seriesIn } from "../../../support/logs/prometheus-text.ts";
 
 const quiet = { port: "0", ingressPort: "0", logLevel: "silent", runner: "process" };
 
@@ -24,7 +24,7 @@ test("counts a deploy, its instance and its requests", async () => {
     expect(await deployTo(serving)).toContain('"DONE"');
     expect((await fetch(`${serving.url}/metrics`)).status).toBe(404);
     const answer = await fetch(serving.metrics as string);
-    expect(figuresIn(await answer.text())).toMatchObject({
+    expect(seriesIn(await answer.text())).toMatchObject({
       'portside_deploys_total{status="DONE",reason=""}': 1,
       'portside_api_request_seconds_count{method="POST",route="/v1/deploy",status="200"}': 1,
       'portside_api_request_seconds_count{method="any",route="none",status="404"}': 1,

@@ -42,7 +42,7 @@ const receive = async (path: string): Promise<string[]> => {
 
 const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
-test("reports the main process to systemd, also after an upgrade", async (context) => {
+test("reports the main process to systemd, even after an upgrade", async (context) => {
   needs(context, "python", "systemd-notify");
   using folder = folderWith();
   const path = join(folder.path, "notify.sock");

@@ -1,4 +1,7 @@
-/** The bridge for decrypted connections, with servers that accept a connection and with one that ends before. */
+/**
+ * The bridge for decrypted connections, with servers that accept a connection, and with one that ends before it
+ * accepts.
+ */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";

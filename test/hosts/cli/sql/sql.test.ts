@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** A terminal at which keys are pressed one after another; its screen is what was written. */
+/** A terminal in which a test types keys. Its screen has all written text. */
 const typing = (variables: NodeJS.ProcessEnv) => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const screen: string[] = [];

@@ -182,7 +182,7 @@ test("shows the cost of infrastructure next to the cost of models", async () => 
   await close();
 });
 
-test("shows the charges of each currency, and adds up none of two currencies", async () => {
+test("shows the charges of each currency, and never adds up different currencies", async () => {
   const day = new Date().toISOString().slice(0, 10);
   const charge = (currency: string, cost: string): BillingRow => ({
     usage_start_time: `${day}T00:00:00Z`,

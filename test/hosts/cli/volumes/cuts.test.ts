@@ -8,7 +8,7 @@ import { folderWith } from "../../../support/archives/folders.ts";
 import { startCli } from "../../../support/cli/cli-process.ts";
 import { serveVolume, type VolumeCli } from "../../../support/cli/volume-cli.ts";
 import { type CuttingProxy, serveCutting } from "../../../support/http/cutting-proxy.ts";
-import { atPort, type Meddling, portOf, serveMeddling } from "../../../support/http/meddling-api.ts";
+import { atPort, portOf, type RewritingProxy, serveRewriting } from "../../../support/http/rewriting-proxy.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 import { runs, within } from "../../../support/vitest/runs.ts";
 
@@ -29,7 +29,7 @@ const serveCut = async (): Promise<CutCli> => {
   const { url } = (await cli.api.call("POST", "/v1/volume/download", { json: { volume: "data", path: "warm" } })).json;
   let next: number[] = [];
   const proxy: CuttingProxy = await serveCutting(portOf(url), () => next.shift());
-  const front: Meddling = await serveMeddling(cli.api.url, (path, answer) => {
+  const front: RewritingProxy = await serveRewriting(cli.api.url, (path, answer) => {
     const grant = answer.json as { url?: string };
     if (!/\/(up|down)load$/.test(path) || grant.url === undefined) return answer;
     return { ...answer, json: { ...grant, url: atPort(grant.url, proxy.port) } };
@@ -175,7 +175,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     await cli.write("file", bytes);
     const grant = await cli.api.call("POST", "/v1/volume/download", { json: { volume: "data", path: "file" } });
     await using slow = await serveCutting(portOf(grant.json.url), () => 100_000, true);
-    await using front = await serveMeddling(cli.api.url, (path, answer) => {
+    await using front = await serveRewriting(cli.api.url, (path, answer) => {
       if (path !== "/v1/volume/download") return answer;
       const { url } = answer.json as { url: string };
       return { ...answer, json: { ...(answer.json as object), url: atPort(url, slow.port) } };

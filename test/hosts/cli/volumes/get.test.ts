@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
-import { serveMeddling } from "../../../support/http/meddling-api.ts";
+import { serveRewriting } from "../../../support/http/rewriting-proxy.ts";
 import { serveFakeStorage } from "../../../support/providers/fake-storage.ts";
 
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
@@ -208,7 +208,7 @@ describe("a folder", () => {
     async (path) => {
       await using cli = await serveSite();
       using folder = folderWith();
-      await using front = await serveMeddling(cli.api.url, (at, answer) =>
+      await using front = await serveRewriting(cli.api.url, (at, answer) =>
         at === "/v1/volume/objects"
           ? {
               status: 200,
@@ -232,7 +232,7 @@ describe("a folder", () => {
     },
   );
 
-  test("is rejected if an object has the name of another's partial download", async () => {
+  test("is rejected if an object has the name of another object's partial download", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("f/a", "1");

@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
-import { serveMeddling } from "../../../support/http/meddling-api.ts";
+import { serveRewriting } from "../../../support/http/rewriting-proxy.ts";
 import { serveFakeStorage } from "../../../support/providers/fake-storage.ts";
 
 describe("one file", () => {
@@ -154,7 +154,7 @@ describe("an upload", () => {
     await using cli = await serveVolume();
     let asked = 0;
     const expired = (url: string) => url.replace(/expires=\d+/, "expires=1");
-    await using front = await serveMeddling(cli.api.url, (path, answer) => {
+    await using front = await serveRewriting(cli.api.url, (path, answer) => {
       if (path !== "/v1/volume/upload") return answer;
       const { url, ...rest } = answer.json as { url: string };
       return { ...answer, json: { ...rest, url: ++asked === 1 ? expired(url) : url } };
@@ -163,7 +163,7 @@ describe("an upload", () => {
     const env = { PORTSIDE_URL: front.url };
     expect(await cli.volume(["put", "data", "a"], { cwd: folder.path, env })).toMatchObject({ code: 0 });
     expect(asked).toBe(2);
-    await using always = await serveMeddling(cli.api.url, (path, answer) => {
+    await using always = await serveRewriting(cli.api.url, (path, answer) => {
       if (path !== "/v1/volume/upload") return answer;
       const { url, ...rest } = answer.json as { url: string };
       return { ...answer, json: { ...rest, url: expired(url) } };
@@ -176,7 +176,7 @@ describe("an upload", () => {
   test("waits for the rate limit's Retry-After", async () => {
     await using cli = await serveVolume();
     let asked = 0;
-    await using front = await serveMeddling(cli.api.url, (path, answer) =>
+    await using front = await serveRewriting(cli.api.url, (path, answer) =>
       path === "/v1/volume/upload" && ++asked < 3
         ? { status: 429, json: { detail: "Too many requests." }, headers: { "retry-after": "0" } }
         : answer,
@@ -208,7 +208,7 @@ describe("an upload", () => {
       })),
     );
     const complete_url = await getSignedUrl(signer, new CompleteMultipartUploadCommand(at));
-    await using front = await serveMeddling(cli.api.url, (path, answer) =>
+    await using front = await serveRewriting(cli.api.url, (path, answer) =>
       path === "/v1/volume/upload" ? { status: 200, json: { parts, complete_url, expires_at: "" } } : answer,
     );
     storage.faults.inject({ method: "s3.UploadPart", nth: 2, kind: "reply_lost" });
@@ -230,7 +230,7 @@ describe("an upload", () => {
       req.resume().on("end", () => res.writeHead(status, { etag: `"${part}"`, "retry-after": "0" }).end());
     });
     let uploads = 0;
-    const front = await serveMeddling(storage.cli.api.url, (path, granted) => {
+    const front = await serveRewriting(storage.cli.api.url, (path, granted) => {
       if (path !== "/v1/volume/upload") return granted;
       const upload = ++uploads;
       const urlOf = (name: string) => `${storage.url}/${upload}/${name}`;
@@ -247,7 +247,7 @@ describe("an upload", () => {
     };
   };
 
-  test("does not resend stored parts, however often another one fails", async () => {
+  test("does not resend stored parts, however often a different part fails", async () => {
     let failures = 6;
     await using storage = await serveParts((_upload, part) => (part === 2 && failures-- > 0 ? 503 : 200));
     using folder = folderWith({ a: "123456789" });

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
-import { atPort, serveMeddling } from "../../../support/http/meddling-api.ts";
+import { atPort, serveRewriting } from "../../../support/http/rewriting-proxy.ts";
 
 const SIZE = 64 * MiB + 1;
 const large = (fill: string): string => fill.repeat(SIZE);
@@ -19,8 +19,8 @@ interface Grant {
 }
 
 /**
- * A platform with a part of its uploads at a storage of the test as long as `on` is set: the third part, all parts
- * except the first two that are missing, or the completion.
+ * Starts a platform. While `on` is set, a storage of the test receives the third part, all missing parts after the
+ * first two, or the completion of each upload.
  */
 const serveTrapped = async (where: "part" | "later parts" | "completion", listener: RequestListener) => {
   const cli = await serveVolume();
@@ -29,7 +29,7 @@ const serveTrapped = async (where: "part" | "later parts" | "completion", listen
   const { port } = trap.address() as { port: number };
   const calls: string[] = [];
   const state = { on: true };
-  const front = await serveMeddling(cli.api.url, (path, answer) => {
+  const front = await serveRewriting(cli.api.url, (path, answer) => {
     calls.push(path);
     const grant = answer.json as Grant;
     if (!state.on || grant.parts === undefined) return answer;
@@ -85,7 +85,7 @@ describe("a large file", () => {
     expect(stored()).toEqual([]);
   });
 
-  test("starts over if it has changed, or if its upload does not exist anymore", async () => {
+  test("starts over if it has changed, or if its upload no longer exists", async () => {
     const stop = new AbortController();
     await using served = await serveTrapped("part", () => stop.abort());
     using folder = folderWith({ "big.bin": large("a") });
@@ -184,7 +184,7 @@ describe("a large file", () => {
     expect(readdirSync(join(home.path, "portside", "uploads"))).toEqual([]);
   });
 
-  test("is uploaded by two commands at the same time that continue one upload", async () => {
+  test("is uploaded completely if two commands continue the same upload concurrently", async () => {
     const stop = new AbortController();
     await using served = await serveTrapped("part", () => stop.abort());
     using folder = folderWith({ "big.bin": large("a") });
@@ -199,9 +199,9 @@ describe("a large file", () => {
   });
 
   test.each([
-    ["does not exist anymore when a part arrives", "part", 404, "NoSuchUpload"],
-    ["does not exist anymore at its completion", "completion", 404, "NoSuchUpload"],
-    ["has other parts at its completion", "completion", 400, "InvalidPart"],
+    ["no longer exists when a part arrives", "part", 404, "NoSuchUpload"],
+    ["no longer exists at its completion", "completion", 404, "NoSuchUpload"],
+    ["has different parts at its completion", "completion", 400, "InvalidPart"],
   ] as const)("starts over once if its upload %s, and then names the cause", async (_, where, status, code) => {
     let refused = 0;
     await using served = await serveTrapped(where, (req, res) => {

@@ -13,7 +13,7 @@ import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { startCli } from "../../../support/cli/cli-process.ts";
 import { serveVolumeOver, type VolumeCli } from "../../../support/cli/volume-cli.ts";
-import { serveMeddling } from "../../../support/http/meddling-api.ts";
+import { serveRewriting } from "../../../support/http/rewriting-proxy.ts";
 
 const MiB = 1024 ** 2;
 
@@ -22,7 +22,7 @@ interface OnS3 extends AsyncDisposable {
   readonly cli: VolumeCli;
 }
 
-/** The API over memory, whose volumes are buckets of the fake S3. */
+/** The API with the memory provider, whose volumes are buckets of the fake S3. */
 const serveOnS3 = async (): Promise<OnS3> => {
   const s3 = await startFakeS3({ buckets: [STATE_BUCKET] });
   const memory = createMemoryProvider();
@@ -106,7 +106,7 @@ describe("a process that reads from a pipe", () => {
 
   test("reports the storage's error on a platform without the capability", async () => {
     await using platform = await serveOnS3();
-    await using front = await serveMeddling(platform.cli.api.url, (path, answer) => {
+    await using front = await serveRewriting(platform.cli.api.url, (path, answer) => {
       if (path !== "/v1/capabilities") return answer;
       const { volumes, ...rest } = answer.json as { volumes: Record<string, unknown> };
       const { unsized_uploads: _new, ...older } = volumes;

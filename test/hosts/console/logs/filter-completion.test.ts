@@ -1,4 +1,4 @@
-/** What a user types in a filter. `|` marks the cursor. */
+/** Completion while a user types a filter. `|` marks the cursor. */
 import { expect, test } from "vitest";
 import {
   type FilterContext,

@@ -30,7 +30,7 @@ test.each([
   if (at !== undefined) expect(problem?.at).toBe(at);
 });
 
-test("returns no problem for an error of another field", () => {
+test("returns no problem for an error of a different field", () => {
   expect(filterProblemOf([{ field: "since", message: "must be a date-time" }], "a", "")).toBeUndefined();
 });
 

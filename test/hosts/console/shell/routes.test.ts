@@ -29,7 +29,7 @@ test.each<[string, Route]>([
   expect(parseFragment(fragment).route).toEqual(route);
 });
 
-test("any page and its parameters survive the way through a URL", () => {
+test("any page and its parameters survive conversion to a URL and back", () => {
   const text = fc.string({ unit: "grapheme", minLength: 1 }).filter((one) => one.isWellFormed());
   const route = fc.oneof(
     fc.constant<Route>({ page: "deployments" }),

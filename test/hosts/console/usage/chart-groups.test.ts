@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { chartGroups, linesOf } from "../../../../hosts/console/usage/chart-groups.ts";
 import { openApiDocument } from "../../../../hosts/http/docs/openapi.ts";
 
-test("every series of the platform but informational responses has a line in one chart", () => {
+test("every series of the platform except informational responses has a line in one chart", () => {
   const document = JSON.stringify(openApiDocument({ prefix: "", health: false }));
   const metrics: string[] = JSON.parse(/"examples":(\["requests_1xx"[^\]]*\])/.exec(document)?.[1] ?? "[]");
   const shown = chartGroups.flatMap(({ lines }) => lines.map(([metric]) => metric));

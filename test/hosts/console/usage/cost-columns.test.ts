@@ -11,7 +11,7 @@ const total = {
   ],
 };
 
-test("has a column for the models and for each currency, and adds up none of them", () => {
+test("has a column for the models and for each currency, and never adds columns up", () => {
   const columns = costColumns(total);
   expect(columns.map((column) => [column.label, formatAmount(column.amountOf(total))])).toEqual([
     ["Models, USD", "0.30"],

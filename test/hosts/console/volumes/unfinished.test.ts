@@ -18,7 +18,7 @@ test("remembers an upload until it is complete", async () => {
 });
 
 test.each([{ size: 101 }, { modified: 2 }, { path: "other" }, { volume: "other" }])(
-  "does not resume with another file: %j",
+  "does not resume with a different file: %j",
   async (change) => {
     const uploads = new UnfinishedUploads(memoryStorage(), "key");
     await uploads.journalOf(file).write("id-1");

@@ -43,7 +43,7 @@ describe("not identified", () => {
   const wrong: Readonly<Record<string, () => Record<string, string>>> = {
     nothing: () => ({}),
     "an empty key": () => ({ "x-api-key": "" }),
-    "a key in another format": () => ({ "x-api-key": "secret" }),
+    "a key in a different format": () => ({ "x-api-key": "secret" }),
     "a key that was never created": () => ({ "x-api-key": `psk_${"a".repeat(40)}` }),
     "a key with a suffix": () => ({ "x-api-key": `${key}x` }),
     "a key in upper case": () => ({ "x-api-key": key.toUpperCase() }),

@@ -24,7 +24,7 @@ const deploy = async (key: string, fields: Readonly<Record<string, string>>): Pr
 };
 
 /** Every line of the log, as data. */
-// biome-ignore lint/suspicious/noExplicitAny: lines are asserted on, whatever they are
+// biome-ignore lint/suspicious/noExplicitAny: the test checks lines of any type
 const lines = (): any[] =>
   server
     .log()

@@ -46,7 +46,7 @@ describe.each(privateEndpointNames)("%s", (endpoint) => {
     expect(JSON.stringify(api.memory.snapshot())).toBe(before);
   });
 
-  test("rejects a request of another site, even with both secrets", async () => {
+  test("rejects a request from another site, even with both secrets", async () => {
     const { cookie, requestToken } = victim;
     const secrets = { cookie, "x-portside-console": requestToken };
     const before = JSON.stringify(api.memory.snapshot());
@@ -181,7 +181,7 @@ describe("the users of the embedding application", () => {
     expect(console).toEqual({ supported: true, sign_in: ["link", "key", "application"] });
   });
 
-  test("are not signed in by a request of another site", async () => {
+  test("are not signed in by a request from another site", async () => {
     await embed({ caller: () => own });
     const headers = { host: "app.example", "sec-fetch-site": "same-site" };
     expect((await app?.inject({ url: "/platform/v1/console/sessions", headers }))?.statusCode).toBe(403);

@@ -70,7 +70,7 @@ describe("a link", () => {
     detailOf(await useLink(api, link), 403);
   });
 
-  test("cannot be created by a session, which would otherwise last without end", async () => {
+  test("cannot be created by a session, because a session could otherwise renew itself forever", async () => {
     await using started = await start();
     const { api } = started;
     const page = await signIn(api, await api.key());

@@ -29,7 +29,7 @@ test.each([
 });
 
 test.each([[["loopback"]], [["127.0.0.1"]], [["10.0.0.0/8", "127.0.0.0/8"]]])(
-  "the clients of the proxies %j have a limit of sign-ins each",
+  "each client of the proxies %j has its own limit of sign-ins",
   async (trustProxy) => {
     await using api = await served(trustProxy);
     await untilLimited(api, () => "198.51.100.1");

@@ -1,4 +1,4 @@
-/** The server promptly rejects a body that is not a form, or only a part of one, with 422. It stores nothing. */
+/** The server promptly responds with 422 to a body that is not a form, or is truncated. It stores nothing. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";

@@ -27,7 +27,7 @@ const entry = (owner: string, service: string, text: string): NewLogEntry => ({
   logName: "stdout",
 });
 
-/** Two deployments of acme and one of others, each with the same lines. */
+/** Two deployments of acme and one of another account, each with the same lines. */
 const withLogs = async () => {
   const memory = createMemoryProvider();
   const api = await serveApi(memory.ports);

@@ -14,12 +14,12 @@ import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-
 import { serviceTemplate } from "../../../../arbitraries/index.ts";
 import { templateFor } from "../../../../contracts/support.ts";
 import { checkDefinition } from "../../../../fakes/aws/ecs/validation.ts";
-import { sharedParts } from "../../../../fakes/aws/ecs/world.ts";
+import { sharedResources } from "../../../../fakes/aws/ecs/world.ts";
 import { checkGroup } from "../../../../fakes/aws/elbv2/validation.ts";
 import { accountOf, nameOf } from "../../../../support/http/brands.ts";
 import { runs } from "../../../../support/vitest/runs.ts";
 
-const place = { region: "eu-west-1", shared: sharedParts(80) };
+const place = { region: "eu-west-1", shared: sharedResources(80) };
 const at = "2026-01-01T00:00:00+00:00";
 const write = "00000000write000new";
 

@@ -1,4 +1,4 @@
-/** How a change of variables merges with the present ones. */
+/** How a change of variables merges with the current variables. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DeclaredVariables } from "../../../../../core/domain/deploy/environment.ts";
@@ -23,7 +23,7 @@ const values = (env: Record<string, string>): DeclaredVariables => ({ env, secre
 const all = ({ env, secrets }: DeclaredVariables): Readonly<Record<string, unknown>> => ({ ...env, ...secrets });
 
 describe("a change of variables", () => {
-  test("sets what it sets, removes what it removes, and keeps the others", () => {
+  test("sets and removes the variables that it names, and keeps the others", () => {
     const change = fc.record({ set: variables, unset: fc.uniqueArray(name) });
     fc.assert(
       fc.property(variables, change, (before, { set, unset }) => {
@@ -46,7 +46,7 @@ describe("a change of variables", () => {
     expect(issues).toEqual([{ path: ["unset", 1], message: "the variable 'LEVLE' is not set", type: "value_error" }]);
   });
 
-  test("must name a variable, and none of them twice", () => {
+  test("must name at least one variable, and none twice", () => {
     expect(environmentChangeIssues({ set: values({}), unset: [] })).toMatchObject([{ path: ["set"], type: "missing" }]);
     expect(environmentChangeIssues({ set: values({ A: "1" }), unset: ["B", "A"] })).toMatchObject([
       { path: ["unset", 1], type: "value_error" },

@@ -60,7 +60,7 @@ test("throws if the reader itself fails, instead of reporting an error in the te
   expect(() => readToml({ startsWith, slice: () => "" } as unknown as string)).toThrow("a bug");
 });
 
-test("finds values by key, and nothing if the value has another type", () => {
+test("finds values by key, and nothing if the value has a different type", () => {
   const found = readToml('[a]\nt = "x"\nl = ["y"]\n');
   if (!("table" in found)) throw new Error("not read");
   expect(tomlText(found.table, "a", "t")).toBe("x");

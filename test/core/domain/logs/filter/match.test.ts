@@ -198,7 +198,7 @@ const cases: Readonly<
     ["severity>=WARNING\u00a0AND\u3000qa", true, { text: "qa" }],
     ["timestamp>2026-03-01T12:00:00Z\u00a0qa", true, { text: "qa" }],
   ],
-  "OR binds tighter than AND, which may be left out": [
+  "OR binds tighter than AND, which may be omitted": [
     ["qa OR qb qc", true, { text: "qb qc" }],
     ["qa OR qb qc", false, { text: "qa qb" }],
     ["qc qa OR qb", true, { text: "qc qb" }],

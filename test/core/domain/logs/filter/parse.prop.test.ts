@@ -1,4 +1,4 @@
-/** Printing and parsing a filter are inverse, and any text is a filter or a problem with a position. */
+/** Printing and parsing a filter are inverses, and any text is a filter or a problem with a position. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
@@ -70,7 +70,7 @@ test("white space and comments between terms mean AND", () => {
   );
 });
 
-test("invisible characters print as escapes, also above U+FFFF", () => {
+test("invisible characters print as escapes, even above U+FFFF", () => {
   const filter = parse('"\\U000e0001"')._unsafeUnwrap();
   expect(filter).toEqual({ kind: "search", text: "\u{e0001}" });
   expect(printLogFilter(filter)).toBe('"\\U000e0001"');

@@ -86,7 +86,7 @@ describe("values", () => {
 });
 
 describe("requests", () => {
-  test("omit empty fields, also those of objects", () => {
+  test("omit empty fields, including those of objects", () => {
     const volumes = [["/data", { name: "orders", sub_path: "" }]];
     expect(fieldsOf({ memory: "", health: { path: "/", host: "" }, volumes })).toEqual({
       health: { path: "/" },

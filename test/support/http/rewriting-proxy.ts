@@ -1,31 +1,31 @@
-/** The API behind a server that can change responses, like a platform of another version, or a broken one. */
+/** A proxy in front of the API that can change responses, as a broken platform or one of a different version would. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-export interface Meddling extends AsyncDisposable {
+export interface RewritingProxy extends AsyncDisposable {
   readonly url: string;
 }
 
-export interface Meddled {
+export interface ForwardedResponse {
   readonly status: number;
   readonly json: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @param meddle returns the changed response */
-export const serveMeddling = async (
+/** @param rewrite returns the changed response */
+export const serveRewriting = async (
   api: string,
-  meddle: (path: string, answer: Meddled) => Meddled,
-): Promise<Meddling> => {
-  const forward = async (req: IncomingMessage): Promise<Meddled> => {
+  rewrite: (path: string, answer: ForwardedResponse) => ForwardedResponse,
+): Promise<RewritingProxy> => {
+  const forward = async (req: IncomingMessage): Promise<ForwardedResponse> => {
     const headers = { "x-api-key": String(req.headers["x-api-key"]), "content-type": "application/json" };
     const body = req.method === "GET" ? {} : { body: await text(req) };
     const response = await fetch(api + req.url, { method: req.method as string, headers, ...body });
     return { status: response.status, json: await response.json() };
   };
   const server = createServer(async (req, res) => {
-    const { status, json, headers } = meddle(req.url?.split("?")[0] ?? "", await forward(req));
+    const { status, json, headers } = rewrite(req.url?.split("?")[0] ?? "", await forward(req));
     res.writeHead(status, { ...headers, "content-type": "application/json" }).end(JSON.stringify(json));
   });
   server.listen(0, "127.0.0.1");
@@ -40,7 +40,7 @@ export const serveMeddling = async (
   };
 };
 
-/** The same URL on another port. */
+/** Returns the same URL with a different port. */
 export const atPort = (url: string, port: number): string => Object.assign(new URL(url), { port: String(port) }).href;
 
 export const portOf = (url: string): number => Number(new URL(url).port);

@@ -1,7 +1,9 @@
-/** Prometheus text as numbers by series: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/**
+ * Parses Prometheus text into a number for each series: https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
 
-/** Every series except histogram buckets. */
-export const figuresIn = (text: string): Readonly<Record<string, number>> =>
+/** Returns every series except histogram buckets. */
+export const seriesIn = (text: string): Readonly<Record<string, number>> =>
   Object.fromEntries(
     text
       .split("\n")
