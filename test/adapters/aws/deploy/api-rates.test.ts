@@ -1,6 +1,6 @@
 /**
- * Simultaneous redeploys through the API, on fakes with every adverse behaviour and with AWS's documented rates. All
- * redeploys end with DONE, and no call exceeds a rate, because calls wait. The virtual clock stands still during calls.
+ * Simultaneous redeploys through the API, on fakes with every adverse behaviour and with AWS's documented rates. Calls
+ * wait instead of exceeding a rate, and all redeploys end with DONE. The virtual clock stands still during calls.
  */
 import { expect, test } from "vitest";
 import { createAwsProvider } from "../../../../adapters/aws/index.ts";

@@ -1,4 +1,4 @@
-/** Deployments on several load balancers: which one a new deployment gets, and that it keeps it. */
+/** Deployments on several load balancers: a new deployment gets one of them, and keeps it. */
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { balancerForNew, hasRoom, sharedByBalancer } from "../../../../adapters/aws/deploy/balancers.ts";
@@ -10,7 +10,7 @@ import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ec
 import { runs } from "../../../support/vitest/runs.ts";
 
 const PER_BALANCER = 50;
-/** `npm run soak` makes a thousand. Otherwise, two on each of three load balancers, whose other places are taken. */
+/** `npm run soak` creates a thousand deployments. The default is two on each of three otherwise full load balancers. */
 const count = Number(process.env["PORTSIDE_DEPLOYMENTS"] ?? "6");
 const own = process.env["PORTSIDE_DEPLOYMENTS"] === undefined ? 2 : PER_BALANCER;
 
@@ -31,7 +31,7 @@ const deploy = async (name: string, expected: Expected = "absent"): Promise<stri
 const remove = async (name: string): Promise<void> =>
   (await run.platform.remove(nameOf(name), await run.expectedOf(name)))._unsafeUnwrap();
 
-/** The revision that requests to a URL reach. */
+/** The revision that serves a URL. */
 const servingAt = (url: string): string | undefined => {
   const group = run.balancer.groupFor(new URL(url).hostname);
   return group === undefined ? undefined : run.ecs.serviceIn(group);

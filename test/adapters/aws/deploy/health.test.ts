@@ -144,7 +144,7 @@ describe("a minimum of instances", () => {
     expect(capacities()).toEqual([[3, 5]]);
   });
 
-  test("is one task without a declaration, and a redeploy keeps the tasks of the load", async () => {
+  test("is one task without a declaration, and a redeploy keeps the number of tasks that the load requires", async () => {
     await run.endOf(declaring({ maxInstances: 0 }), "absent");
     expect(desired()).toEqual([1]);
     expect(capacities()).toEqual([[1, 10]]);

@@ -1,4 +1,4 @@
-/** Rollouts succeed however unfriendly AWS is: under each switch of the fakes alone, and under all. */
+/** Rollouts succeed with each adverse behaviour of the fakes, and with all of them together. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";

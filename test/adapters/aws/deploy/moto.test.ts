@@ -1,6 +1,6 @@
 /**
  * Sends the platform's AWS calls to moto, which is independent of our fakes. moto's ECS starts no tasks and its load
- * balancer checks none, so our fakes test whole rollouts. Here, each call of a rollout and its response are tested.
+ * balancer checks none, so our fakes test whole rollouts. This file tests each call of a rollout and its response.
  */
 
 import { inspect } from "node:util";
@@ -84,13 +84,13 @@ const open = async () => {
   };
 };
 
-/** Throws with the error in the message if there is one. */
+/** Returns the value of a result, or throws its error. */
 const good = <T>(result: Result<T, unknown>): T => {
   if (result.isErr()) throw new Error(`moto refused: ${inspect(result.error, { depth: 4 })}`);
   return result.value;
 };
 
-test("moto accepts every call of a revision's life", { timeout: 120_000 }, async (context) => {
+test("moto accepts every call in the life of a revision", { timeout: 120_000 }, async (context) => {
   needs(context, "moto");
   const aws = await open();
   const { balancer, services, scaling, location } = aws;

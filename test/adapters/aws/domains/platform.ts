@@ -18,7 +18,7 @@ export const DOMAIN = "app.example.com";
 
 export interface DomainPlatformOptions extends Pick<FakeCloudOptions, "balancers" | "maxCertificates"> {
   readonly mean?: Mean;
-  /** How many times faster than the machine's the clock is; defaults to 50. */
+  /** The speed of the clock relative to the machine's clock; defaults to 50. */
   readonly times?: number;
 }
 
@@ -93,7 +93,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
       fakes.acm.issue(domain);
       return check(domain);
     },
-    /** The status of a request for a host at the load balancer. */
+    /** The status that the load balancer returns for a host. */
     requested: (host = DOMAIN): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
         const sent = request({ port: fakes.balancer.port, headers: { host }, agent: false }, (response) => {
@@ -102,7 +102,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
         });
         sent.on("error", reject).end();
       }),
-    /** The hosts of the rule that has a host. */
+    /** All hosts of the rule that contains the host. */
     hostsOf: (host: string): readonly string[] =>
       fakes.balancer
         .rules()

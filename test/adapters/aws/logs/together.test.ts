@@ -42,7 +42,7 @@ const start = () => {
   return { clock, until, logOf, prefixes: new SharedPrefixes(clock) };
 };
 
-test("the prefix is that of the deployment, the account or the log group that all logs have in common", () => {
+test("the prefix is the deployment, account or log group that all logs share", () => {
   const { until, logOf, prefixes } = start();
   const choose = (...scopes: readonly [LogScope, ...LogScope[]]) => {
     const [first, ...others] = scopes.map((scope) => logOf(scope));
@@ -62,7 +62,7 @@ test("a log that is more than a minute behind is read alone", () => {
   expect(prefixes.choose([logOf(a1, 59_000), ...others], until).read).toHaveLength(3);
 });
 
-test("a prefix that takes as many calls as its parts is not used for a minute", () => {
+test("a prefix that costs as many calls as its parts is not used for a minute", () => {
   const { clock, until, logOf, prefixes } = start();
   const choose = () => prefixes.choose([logOf(a1), logOf(a2), logOf(b1)], until);
   const group = choose();

@@ -100,7 +100,7 @@ test("the versions that two processes set concurrently are all listed, with the 
   expect(await set("one", "OTHER" as SecretName)).toEqual(first);
 });
 
-test("names of properties that every object has are names of secrets like others", async () => {
+test("secrets may have the names of properties that every object has", async () => {
   const names = ["constructor", "toString", "hasOwnProperty"] as SecretName[];
   for (const name of names) expect((await set("one", name)).version).toBe(1);
   expect(await numbers()).toEqual([...names].sort().map((name) => [name, 1]));
@@ -135,7 +135,7 @@ describe("values", () => {
       const error = (await run.secretStore.values(acme, pinned(1, missing)))._unsafeUnwrapErr();
       expect(error).toMatchObject({ kind: "unavailable", message: "A version of a secret was deleted." });
     }
-    // The account of another tenant has no such version.
+    // Another account has no such version.
     expect((await run.secretStore.values(other, pinned(1))).isErr()).toBe(true);
   });
 
@@ -168,7 +168,7 @@ test("a failed `set` leaves a secret that later changes delete after ten minutes
   expect(indexText()).toContain('"leftovers":[]');
 });
 
-test("a `set` that another call has given up fails, and leaves no secret", async () => {
+test("a `set` fails and leaves no secret if another call has treated it as abandoned", async () => {
   await set("one");
   run.secrets.settings.beforeCreate = async () => {
     run.secrets.settings.beforeCreate = undefined;

@@ -97,7 +97,7 @@ describe("a volume's bucket", () => {
     expect([created, volume.id === first, recordsOf(owner).map((one) => one.id)]).toEqual([true, false, [volume.id]]);
   });
 
-  test("is configured although S3 does not show it everywhere yet; only then does its creation pause", async () => {
+  test("is configured even if S3 shows it late, and its creation pauses only in that case", async () => {
     const pauses: number[] = [];
     const sleep = async (millis: number): Promise<void> => void pauses.push(millis);
     const volumes = volumesOver(fake, { clock: { ...createSystemClock(), sleep } });

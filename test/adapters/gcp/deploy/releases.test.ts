@@ -1,4 +1,4 @@
-/** The releases of deployments on Cloud Run: their revisions, their images, and what a manual change leaves of them. */
+/** The releases of deployments on Cloud Run: their revisions, their images, and the effect of manual changes. */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { imageAt, imageOf } from "../../../../adapters/gcp/deploy/build/names.ts";
@@ -127,7 +127,7 @@ test("without access to Artifact Registry, the releases are listed as if their i
   expect((await releasesOf("app")).map(({ hasImage }) => hasImage)).toEqual([false]);
 });
 
-test("an image that lost its tag by hand is not pruned, and the next rollout tags it again", async () => {
+test("an image whose tag was removed by hand is not pruned, and the next rollout tags it again", async () => {
   const image = imageOfSource("a1");
   await deployed("app", image);
   const client = await run.clients("registry");
@@ -239,7 +239,7 @@ test("a revision that another server of an earlier version rolled out is the new
   ]);
 });
 
-test("a service whose list of releases a manual edit has broken does not count as Portside's", async () => {
+test("a service does not count as Portside's after a manual edit has broken its list of releases", async () => {
   await deployed("app", imageOfSource("a1"));
   await run.run.edit("app", (wanted) => {
     wanted.annotations[RELEASES] = "{";

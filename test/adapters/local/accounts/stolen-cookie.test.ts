@@ -1,6 +1,6 @@
 /**
- * A service of another account that receives the cookie of a console session, as browsers send it to every port of a
- * host, uses it against the API with forged headers.
+ * Browsers send the cookie of a console session to every port of a host. Here, another account's service receives the
+ * cookie, and uses it against the API with forged headers.
  */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";

@@ -1,4 +1,4 @@
-/** Unmodified starters of the frameworks' documentation, with packages from the real index. */
+/** Unmodified starter projects from the frameworks' documentation, with packages from the real index. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

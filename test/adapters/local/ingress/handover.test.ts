@@ -13,7 +13,7 @@ import { createTestAuthority } from "../../../support/tls/test-authority.ts";
 import { testTls } from "../../../support/tls/tls-ingress.ts";
 import { has } from "../../../support/vitest/machine.ts";
 
-/** Longer than any test: connections end before, or the test fails. */
+/** Longer than any test may run. The test fails if a connection does not end earlier. */
 const LONG_MS = 600_000;
 
 const keepAlive = () => new Agent({ keepAlive: true, maxSockets: 1 });

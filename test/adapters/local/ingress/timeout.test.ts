@@ -83,7 +83,7 @@ test.each([
   expect(await service.pid()).toBe(pid);
 });
 
-test("a client that sends on after the 504 can read it and reuse its connection", async () => {
+test("a client that keeps sending after the 504 can read it and reuse its connection", async () => {
   await using service = await start(2);
   const size = 16 * 1024 ** 2;
   const { socket, received } = openRaw(service.url);

@@ -102,7 +102,7 @@ describe("a start is refused, and nothing changes, with", () => {
     ["a missing key", (key: string) => rmSync(key), "is missing. Put the right key there"],
     ["another key", (key: string) => writeFileSync(key, newKey()), "does not contain the key that encrypted"],
     [
-      "a file that is no key",
+      "a file that is not a key",
       (key: string) => writeFileSync(key, "no key"),
       "must contain 32 bytes as base64, but does not. Put the right key there",
     ],

@@ -142,7 +142,7 @@ test("an upload is complete even if its parts cannot be deleted", async () => {
   expect(storage.complaints).toMatchObject([{ upload: id, cause: { message: "EIO: i/o error" } }]);
 });
 
-test("a completion whose parts disappear fails as for an upload that does not exist", async () => {
+test("a completion whose parts disappear fails as if the upload did not exist", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   const read = PartFiles.prototype.read;

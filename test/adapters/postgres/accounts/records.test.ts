@@ -201,7 +201,7 @@ test("a request of one replica ends within ten seconds after another replica rev
   await clock.advance(4000);
   expect(hasEnded).toBe(false);
   expect((await one.revokeSession(principal, { id: principal.sessionId ?? "" })).isOk()).toBe(true);
-  // The check asks the database, so its answer does not arrive with the clock.
+  // The check queries the database, which the manual clock does not control.
   await expect.poll(() => clock.advance(4000).then(() => hasEnded)).toBe(true);
   await ended;
 });

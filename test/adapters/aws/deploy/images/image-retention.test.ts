@@ -1,4 +1,4 @@
-/** Unused images are removed. Images of a deployment or of a running deploy never are. */
+/** A sweep removes unused images, but never those of a deployment or of a running deploy. */
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { awsCalls } from "../../../../../adapters/aws/call-policy.ts";
