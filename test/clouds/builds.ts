@@ -242,7 +242,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(logged.some((line) => line.includes("rejected a call; check the platform"))).toBe(true);
   });
 
-  test("closes a source whose upload breaks off", async () => {
+  test("closes a source if its upload is aborted", async () => {
     const abort = new AbortController();
     const piece = new Uint8Array(1024 * 1024);
     let [opened, closed] = [0, 0];

@@ -6,7 +6,7 @@ import { createFastClock } from "../support/clocks/fast-clock.ts";
 import { silentLogger } from "../support/logs/silent-logger.ts";
 import { principalOf } from "../support/providers/local-platform.ts";
 import { type Cloud, callsOf, type Fakes, openPlatform } from "./cloud.ts";
-import { first, stepsOn } from "./deploy-steps.ts";
+import { firstDeclaration, stepsOn } from "./deploy-steps.ts";
 
 /** The methods called, by fake. */
 type Costs = Readonly<Record<string, readonly unknown[]>>;
@@ -35,7 +35,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       const { deployed } = stepsOn(open.controlPlane, () => principal);
       for (let index = 0; index < VOLUMES; index++)
         await expectOk(open.controlPlane.createVolume(principal, { name: `volume-${index}` }));
-      for (let index = 0; index < DEPLOYMENTS; index++) await deployed(`app-${index}`, first);
+      for (let index = 0; index < DEPLOYMENTS; index++) await deployed(`app-${index}`, firstDeclaration);
     });
     afterAll(() => open.close());
 

@@ -39,7 +39,7 @@ const LONG = { timeout: 60_000 };
 /** Two parts: 16 MiB and the rest. */
 const UPLOAD_BYTES = Number(process.env["PORTSIDE_UPLOAD_MIB"] ?? 20) * MiB;
 
-test("signs in, deploys by drop, mends a failed deploy, rolls back, uploads, queries, reads the costs and deletes", async () => {
+test("signs in, deploys by drop, fixes a failed deploy, rolls back, uploads, queries, reads the costs and deletes", async () => {
   await using platform = await startLocal({ runner: "process" });
   await using direct = await serveConsole(platform.local.ports);
   await startSql(direct);

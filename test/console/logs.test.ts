@@ -89,7 +89,7 @@ test("the keyboard selects columns and shows their entries", async () => {
   await expect.poll(() => page.getByRole("button", { name: /GET \/orders/ }).count()).toBe(0);
 });
 
-/** Accepts a proposal, and waits for the text that it results in. The editor ignores the first moment of a proposal. */
+/** Accepts a proposal, and waits for the resulting text. The editor ignores keys right after a proposal appears. */
 const accept = (page: Page, name: RegExp, text: string): Promise<void> =>
   expect
     .poll(async () => {

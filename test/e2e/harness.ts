@@ -59,7 +59,7 @@ export const e2eTests = (provider: string, cases: readonly E2eCase[], start: () 
       await started.close();
     });
     const applies = cases.filter((one) => reasonsAgainst(one, capabilities).length === 0);
-    test("a skipped case has a reason of the provider", () => {
+    test("the provider states a reason for each skipped case", () => {
       for (const one of cases.filter((each) => !applies.includes(each)))
         for (const reason of reasonsAgainst(one, capabilities)) expect(reason.length).toBeGreaterThan(10);
       expect(applies.length).toBeGreaterThan(0);

@@ -44,19 +44,19 @@ const setSecret = async (client: Client, value: string): Promise<number> => {
   return set.version;
 };
 
-/** Rollbacks of some names, and what has become of them. */
+/** Concurrent rollbacks of several deployments. */
 class Rollbacks {
   readonly ended: Promise<unknown>;
   #running: number;
   readonly #reached = Promise.withResolvers<void>();
 
-  /** @param at the number of the record of the last name that `reached` waits for */
+  /** @param at the number of the last deployment's record that `reached` waits for */
   constructor(client: Client, of: readonly string[], at: number) {
     this.#running = of.length;
     this.ended = Promise.all(of.map((name, index) => this.#follow(client, name, index === of.length - 1 ? at : 0)));
   }
 
-  /** Resolves when the record has arrived, or when the rollback has ended before. */
+  /** Resolves when the record has arrived, or when the rollback has ended without it. */
   get reached(): Promise<void> {
     return this.#reached.promise;
   }

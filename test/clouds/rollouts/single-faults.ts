@@ -63,7 +63,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
     );
   };
 
-  /** The calls of a deploy, without the first: that is `find`'s and not the rollout's. */
+  /** The calls of a deploy without the first one, which `find` makes and not the rollout. */
   const callsOfRollout = async (app: App, timeout: number) => {
     const calls = await callsOf(() => deploy(app, timeout));
     return calls.map((one) => (one.fake === finder ? { ...one, nth: one.nth - 1 } : one)).filter(({ nth }) => nth > 0);

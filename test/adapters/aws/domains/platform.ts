@@ -5,7 +5,7 @@ import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import { awsWith } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
-import { first, stepsOn } from "../../../clouds/deploy-steps.ts";
+import { firstDeclaration, stepsOn } from "../../../clouds/deploy-steps.ts";
 import { runtimeDeps } from "../../../clouds/subject.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import type { FakeCloudOptions } from "../../../fakes/aws/cloud.ts";
@@ -83,7 +83,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
     check,
     remove,
     clients,
-    deployed: (name = "app") => steps.deployed(name, first),
+    deployed: (name = "app") => steps.deployed(name, firstDeclaration),
     removeDeployment: steps.remove,
     list: (account = "acme") => expectOk(controlPlane.listDomains(principalOf(account))),
     /** Adds the domain, creates its records, and lets Certificate Manager issue the certificate. */
