@@ -13,7 +13,7 @@ import { everything } from "../../../../core/domain/logs/filter/tree.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { LogScope } from "../../../../core/ports/log-store.ts";
-import { ask, texts } from "../../../clouds/logs.ts";
+import { logQuery, texts } from "../../../clouds/logs.ts";
 import { fixedClients } from "../../../clouds/subject.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { inProcessClient } from "../../../fakes/aws/logs/in-process.ts";
@@ -104,7 +104,7 @@ test("each follower reads what a search finds, whatever the pages contain", () =
         await clock.sleep(10);
       });
       const from = behind(clock.now());
-      const query = (settleMs: number) => ({ ...ask(), until: plusMillis(clock.now(), -settleMs) });
+      const query = (settleMs: number) => ({ ...logQuery(), until: plusMillis(clock.now(), -settleMs) });
       for (const scope of scopes) await expectOk(logs.after(scope, from, query(0)));
 
       clock.pass(1000);

@@ -4,7 +4,7 @@ import { accountDigest } from "../../../../adapters/shared/accounts/account-dige
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
-import { a, account, data, discard, inAMinute, now } from "../../../clouds/volumes/steps.ts";
+import { account, data, deleteVolume, inAMinute, now, objectPath } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import type { CorsRule } from "../../../fakes/aws/s3/world.ts";
@@ -80,7 +80,7 @@ describe("a volume's bucket", () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const stolen = { ...volume, owner: account() };
     expect((await expectError(volumesOver(fake).beginDelete(stolen))).kind).toBe("not_found");
-    expect((await expectError(volumesOver(fake).stat(stolen, a))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).stat(stolen, objectPath))).kind).toBe("not_found");
     expect((await expectError(volumesOver(fake).restore(stolen.owner, volume.id))).kind).toBe("not_found");
   });
 
@@ -122,7 +122,7 @@ describe("a volume's bucket", () => {
     const owner = account();
     const volumes = volumesOver(fake, { files: files.client });
     const { volume } = await expectOk(volumes.create(owner, data));
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     fake.world.live.delete(volume.id);
     expect((await expectError(volumes.restore(owner, volume.id))).kind).toBe("not_found");
     expect(recordsOf(owner)).toEqual([]);
@@ -184,7 +184,7 @@ describe("calls", () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     fake.faults.clear();
-    await expectOk(volumes.grantDownload(volume, a, inAMinute()));
+    await expectOk(volumes.grantDownload(volume, objectPath, inAMinute()));
     expect(fake.faults.log).toEqual([]);
     await expectOk(volumes.check());
     expect(fake.faults.log).toEqual(["s3.HeadBucket"]);
