@@ -200,7 +200,7 @@ const platformMutants: Mutants<ProviderSubject> = {
           ),
       };
     }),
-    "platform that lists what it listed before a write": services((port) => {
+    "platform whose list is stale after a write": services((port) => {
       const kept = new Map<AccountId, ReturnType<ServicePlatform["list"]>>();
       return {
         list: (owner, { maxAgeMs = 0, ...options } = {}) => {

@@ -29,7 +29,7 @@ type BuildingEngine = Awaited<ReturnType<typeof createFakeEngine>> & { readonly 
 export interface BuildCloud<W, B> {
   open(engine: (...args: Parameters<typeof createFakeEngine>) => Promise<BuildingEngine>): Promise<W>;
   builder(world: W, deps: BuildDeps): ImageBuilder;
-  /** Each fake's faults; the fake of builds must be `builds`, that of sources `sources`. */
+  /** The faults of each fake. The fake of builds must be `builds`, and the fake of sources `sources`. */
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
   /** Every build ever started, oldest first. */
   builds(world: W): readonly B[];

@@ -39,7 +39,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
     });
     afterAll(() => open.close());
 
-    test("a list of volumes costs the same number of calls, whatever their number", async () => {
+    test("a list of any number of volumes costs the same number of calls", async () => {
       const { controlPlane, fakes } = open;
       const list = async () => expect(await expectOk(controlPlane.listVolumes(principal))).toHaveLength(VOLUMES);
       // The first listing may also process deploys since the previous listing.
@@ -47,7 +47,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       expect(await callsOf(fakes, list)).toEqual(costs.volumes);
     });
 
-    test("a list of deployments costs the same number of calls, whatever their number", async () => {
+    test("a list of any number of deployments costs the same number of calls", async () => {
       const { controlPlane, fakes } = open;
       const list = async () =>
         expect(await expectOk(controlPlane.listDeployments(principal))).toHaveLength(DEPLOYMENTS);

@@ -1,4 +1,4 @@
-/** Reads of a cloud's log: calls are shared between readers, and quotas are respected. Also steps for such tests. */
+/** Reads of a cloud's log: readers share calls and respect quotas. Also has helpers for these tests. */
 import { describe, expect, test } from "vitest";
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";

@@ -1,7 +1,7 @@
 /**
- * Injects a fault at any single call of a deploy, a delete or a volume's delete, on a cloud's whole provider. The
- * command succeeds, or ends with a last record or an error that has a cause. The previous revision still serves, and
- * repeating the command completes it.
+ * Injects a fault at each call of a deploy, a delete or a volume's delete, on a cloud's whole provider. The command
+ * succeeds, or ends with a last record or an error that has a cause. The previous revision still serves, and repeating
+ * the command completes it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomIds } from "../../adapters/shared/runtime/system.ts";

@@ -40,7 +40,7 @@ const oldColumn = async (page: Page): Promise<{ readonly x: number; readonly y: 
   return { x: box.x + box.width / 2, y: box.y };
 };
 
-test("counts the entries by severity, and a click shows those of one column", async () => {
+test("counts the entries by severity, and a click shows the entries of one column", async () => {
   await using opened = await open();
   const { page } = opened;
   await page

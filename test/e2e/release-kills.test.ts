@@ -1,8 +1,8 @@
 /**
- * kill -9 during rollbacks and while a new value of a secret redeploys three services: the old or the new release
+ * kill -9 during rollbacks, and while a new value of a secret redeploys three services. The old or the new release
  * serves, and the list agrees. A record of a rollback's stream determines the moment of the kill, and at least half of
- * the kills must interrupt a rollback. PORTSIDE_RELEASE_KILLS sets the number of kills (4), PORTSIDE_SEED the first seed
- * (random).
+ * the kills must interrupt a rollback. PORTSIDE_RELEASE_KILLS sets the number of kills (4), PORTSIDE_SEED the first
+ * seed (random).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";

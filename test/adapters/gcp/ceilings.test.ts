@@ -17,7 +17,7 @@ test("returns the ceilings of a new project", () => {
   });
 });
 
-test("known quotas replace those of a new project", () => {
+test("known quotas replace the defaults of a new project", () => {
   const ceilings = ceilingsOf({ builds: 7, deploys: Number.POSITIVE_INFINITY, accounts: 1 }, 4);
   const found = Object.fromEntries(ceilings.map(({ kind, max, words }) => [kind, { max, words }]));
   expect(found).toMatchObject({

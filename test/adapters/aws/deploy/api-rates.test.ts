@@ -16,7 +16,10 @@ import { recordsOf, serveApi } from "../../../support/http/api.ts";
 
 /** `npm run soak` sets the variable. */
 const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 10;
-/** Simultaneous first deploys choose the same load balancer, which has room for 50 deployments. Must divide 50. */
+/**
+ * The number of first deploys at a time. They choose the same load balancer, which takes 50 deployments, so it divides
+ * 50.
+ */
 const BATCH = 10;
 
 const LIMITS = { deployments: 1000, buildsAtOnce: 100, uploadsAtOnce: 100, requestsPerMinute: 1_000_000 };

@@ -52,7 +52,7 @@ test("a new deployment gets the first load balancer with room, else the one with
   );
 });
 
-test("the first load balancer serves the domain, and each other one a subdomain that is no deployment's name", () => {
+test("the first load balancer serves the domain, and each of the others a subdomain that no deployment can have as its name", () => {
   const moreListenerArns = [listenerAt(1), listenerAt(2)];
   const shared = sharedByBalancer({ ...sharedParts(80), domain: "apps.example.com:8443", moreListenerArns });
   expect(shared.map(({ listenerArn, domain }) => [listenerArn, domain])).toEqual([
@@ -62,7 +62,7 @@ test("the first load balancer serves the domain, and each other one a subdomain 
   ]);
 });
 
-test("deployments fill one load balancer after another, and keep it and their URL", {
+test("deployments fill one load balancer after another, and each keeps its load balancer and URL", {
   timeout: 3_600_000,
 }, async () => {
   const balancers = Math.ceil(count / own);
@@ -117,7 +117,7 @@ test("two servers that take the last place both succeed, and their deployments s
   }
 });
 
-test("two servers that deploy one new name give it one load balancer", async () => {
+test("two servers that deploy the same new name choose one load balancer", async () => {
   await open(2, 1);
   const servers = [run.replica(), run.replica()];
   const ends = await Promise.all(

@@ -75,7 +75,7 @@ describe("a health check", () => {
     expect(run.balancer.groups()).toHaveLength(1);
   });
 
-  test("accepts a redirect but no other status from 400", async () => {
+  test("accepts a redirect but no status of 400 or above", async () => {
     const end = await run.endOf(declaring({ image: run.image("sick:302"), health: check }), "absent");
     expect(end).toMatchObject({ kind: "ready" });
     expect(await redeploy({ image: run.image("sick:404"), health: quick })).toMatchObject({
@@ -121,7 +121,7 @@ describe("the reason of an unhealthy revision", () => {
     expect(messageOf([described], {})).toContain("reports: Request timed out (Target.Timeout).");
   });
 
-  test("is that of the service's newest event after ECS has deregistered the target", () => {
+  test("is from the service's newest event after ECS has deregistered the target", () => {
     const draining = {
       TargetHealth: { State: "draining" as const, Reason: "Target.DeregistrationInProgress" as const },
     };
@@ -138,7 +138,7 @@ describe("a minimum of instances", () => {
     [...run.scaling.targets.values()].map(({ MinCapacity, MaxCapacity }) => [MinCapacity, MaxCapacity]);
   const desired = () => run.ecs.services().map(({ desiredCount }) => desiredCount);
 
-  test("is the number of tasks at the start, and the least that scaling keeps", async () => {
+  test("is the initial number of tasks, and the lower bound of scaling", async () => {
     await run.endOf(declaring({ minInstances: 3, maxInstances: 5 }), "absent");
     expect(desired()).toEqual([3]);
     expect(capacities()).toEqual([[3, 5]]);

@@ -76,7 +76,7 @@ test("a mount that S3 Files keeps refusing fails the deploy after 8 minutes, and
   await run.close();
 });
 
-test("a service with a volume that exits fails the deploy without a wait for the volume", async () => {
+test("a service that exits fails the deploy without a wait for its volume", async () => {
   const run = await openFakeEcs({ mean: new Set(["file_policy_late"]) });
   const begun = millisOf(run.clock.now());
   const template = { ...run.template("app", "acme", { mounts: oneMount }), image: run.image("exits:3") };

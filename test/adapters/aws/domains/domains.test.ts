@@ -198,7 +198,7 @@ test("a domain that is served during a redeploy stays in the rule", async () => 
   expect(await requested()).toBe(200);
 });
 
-test("a check removes the domain from the rule of its former deployment, if the move failed to", async () => {
+test("a check removes the domain from the rule of its former deployment, if the move failed to do so", async () => {
   const { fakes, deployed, activate, add, check, hostsOf } = await open({ times: 1 });
   await deployed();
   await activate();

@@ -222,7 +222,7 @@ describe("a service's lines", () => {
     expect(entries).toMatchObject([{ logName: "stdout", json: { portside: 1 } }]);
   });
 
-  test("belong to their own account and deployment only, whatever prefix the names share", async () => {
+  test("belong only to their own account and deployment, whatever prefix the names share", async () => {
     const { logs, line } = await start();
     line("mine");
     line("theirs", "other" as AccountId);

@@ -59,7 +59,7 @@ test("pending redeploys of an account with special characters are visible to ano
   expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
 });
 
-test("an object with another name does not hide the pending redeploys", async () => {
+test("an object with a different name does not hide the pending redeploys", async () => {
   const pending = { owner: acme, name: KEY, version: 1 };
   (await run.secretStore.beginRedeploys(pending))._unsafeUnwrap();
   const Bucket = awsConfig.shared.stateBucket;
@@ -264,7 +264,7 @@ test("the quota of the AWS account is an error that names it", async () => {
   expect((await run.secretStore.set(acme, KEY, "two"))._unsafeUnwrapErr().message).toContain("quota of secrets");
 });
 
-test("an error that quotes the value is neither returned nor logged with it", async () => {
+test("an error that quotes the value is returned and logged without the value", async () => {
   await set("one");
   run.secrets.settings.beforeCreate = async () => {
     throw new AwsError("InvalidParameterException", `Value '${VALUE.slice(0, 20)}...' at 'secretString' is invalid`);

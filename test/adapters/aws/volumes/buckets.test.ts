@@ -84,7 +84,7 @@ describe("a volume's bucket", () => {
     expect((await expectError(volumesOver(fake).restore(stolen.owner, volume.id))).kind).toBe("not_found");
   });
 
-  test("gets another name if a stranger owns its name", async () => {
+  test("gets a different name if another AWS account owns its name", async () => {
     const ids = ["taken000000000000000", "call0000000000000000", "other000000000000000"];
     let asked = 0;
     const id = () => ids[asked++] ?? `id-${asked}-000000000000000`;

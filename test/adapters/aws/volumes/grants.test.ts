@@ -13,7 +13,7 @@ const at = (millis: number) => instantOfMillis(Date.now() + millis);
 const HOUR_MS = 3_600_000;
 
 describe("grants", () => {
-  test("expire at the requested time, and after the seven days of a signature at most", async () => {
+  test("expire at the requested time, but after at most seven days, the limit of a signature", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const until = at(90_500);
     const soon = await expectOk(volumesOver(fake).grantDownload(volume, objectPath, until));

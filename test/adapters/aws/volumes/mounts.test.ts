@@ -145,7 +145,7 @@ describe("an access point", () => {
     expect(new Set(places.map((place) => place?.fileSystem)).size).toBe(1);
   });
 
-  test("with another identity, created by hand, is not used", async () => {
+  test("with a different identity, created by hand, is not used", async () => {
     const { id } = await made();
     await placeOf(id);
     const [own] = files.accessPoints.values();

@@ -133,7 +133,7 @@ describe("interrupted calls", () => {
     await deleteVolume(volumes, volume);
     await expectOk(volumes.restore(owner, volume.id));
     const other = volumesOver(fake, { clock: later(180_000), files: files.client });
-    // Another replica deletes the volume while its bucket is opened once more.
+    // Another replica deletes the volume while its bucket is opened again.
     fake.meanwhile("s3.DeleteBucketPolicy", () => {
       const [record] = recordsOf(owner);
       const deletedAt = now();

@@ -22,7 +22,7 @@ rolloutEndTests(() => run, runRollouts, {
   whenTrafficMoves: async ({ clients }, then) => {
     const client = await clients("services");
     const update = client.updateService.bind(client) as (...args: unknown[]) => Promise<unknown>;
-    // A first deploy is created with one write, and its traffic moves with the next.
+    // A first deploy creates the service with one write, and moves the traffic with the next.
     const telling = async (...args: unknown[]) => {
       const moved = await update(...args);
       then();

@@ -44,7 +44,7 @@ const releasesOf = async (name: string) =>
 
 const revisionsOf = (name: string): string[] => run.run.revisions(name).map(({ id }) => id);
 
-/** The tags that keep an image, without those of builds. */
+/** The tags that keep an image, except the tags of builds. */
 const keptFor = (image: string): string[] => run.registry.tagsOf(image).filter((tag) => tag.startsWith("keep-"));
 
 test("a release survives rendering, sending and parsing", () => {
@@ -61,7 +61,7 @@ test("a release survives rendering, sending and parsing", () => {
   );
 });
 
-test("deletes the revisions beyond the kept releases, including those of failed rollouts", async () => {
+test("deletes the revisions beyond the kept releases, including revisions of failed rollouts", async () => {
   const first = await deployed("app", imageOfSource("a1"));
   const refused = { reason: "volume_unavailable", message: "The volume was deleted." } as const;
   await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe: async () => refused });
@@ -140,7 +140,7 @@ test("an image whose tag was removed by hand is not pruned, and the next rollout
   expect(keptFor(image)).toEqual([tag]);
 });
 
-test("deleting a deployment removes the tags of its images, and a later one starts at release 1 with another uid", async () => {
+test("deleting a deployment removes the tags of its images, and a later one starts at release 1 with a new uid", async () => {
   const image = imageOfSource("a1");
   await deployed("app", image);
   await deployed("app", image);

@@ -244,7 +244,7 @@ describe("a service's lines", () => {
     expect(texts(severe.entries)).toEqual(['{"level":"error","message":"b"}', "bad"]);
   });
 
-  test("belong to an account by their label only, whatever the service's name", async () => {
+  test("belong to the account of their label, whatever the service's name", async () => {
     const { fake, logs, line } = await start();
     line("mine");
     line("theirs", "stdout", "other" as AccountId);
@@ -297,6 +297,6 @@ describe("the suite rejects", () => {
         filter: request.filter.replace(/labels\."portside-owner"="\w+" AND /, ""),
       })),
     ).toBeGreaterThan(0));
-  test("a listing in another order", async () =>
+  test("a listing in a different order", async () =>
     expect(await broken((request) => ({ ...request, orderBy: "timestamp asc" }))).toBeGreaterThan(0));
 });

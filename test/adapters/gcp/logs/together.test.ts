@@ -40,7 +40,7 @@ test("names an account and a service once, and each bound of time only if it dif
   expect(count(filter, "portside-owner")).toBe(1);
   expect(count(filter, 'service_name="b"')).toBe(1);
   expect(count(filter, "timestamp")).toBe(3);
-  // A client that follows all of `b` makes the condition of the other one superfluous.
+  // A client that follows all of `b` makes the condition of the other client redundant.
   expect(count(filter, 'severity="ERROR"')).toBe(2);
 });
 

@@ -260,7 +260,7 @@ test("setting an unchanged value restores access that was removed by hand", asyn
   expect((await run.endOf(using(version), await run.expectedOf("app")))?.kind).toBe("ready");
 });
 
-test("a rollout waits at most about two minutes until a new grant takes effect", async () => {
+test("a rollout waits about two minutes at most until a new grant takes effect", async () => {
   await run.close();
   run = await openFakeCloudRun({ mean: new Set(["grant_late"]) });
   const { version } = await set("one");

@@ -47,7 +47,7 @@ describe("grants", () => {
     expect(logged).toEqual([expect.stringContaining("iam.serviceAccounts.signBlob")]);
   });
 
-  test("expire at the requested time, and after twelve hours at most", async () => {
+  test("expire at the requested time, but after at most twelve hours", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const until = instantOfMillis(Date.now() + 90_500);
     const soon = await expectOk(volumesOver(fake).grantDownload(volume, objectPath, until));

@@ -117,7 +117,7 @@ test("frozen instances stop at the memory budget, oldest first, and all services
   for (const url of urls) expect((await send(url)).status).toBe(200);
 });
 
-test("an upgrade need not start an instance of a frozen service", async () => {
+test("a new engine lists a frozen service only after a request, and keeps its instance", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(ticker);
   await platform.local.close();

@@ -334,7 +334,7 @@ test("an ingress opens the ports that it does not inherit", async () => {
   await old.close();
 });
 
-test("a later list of ports adds those of new services and removes those of deleted ones", async () => {
+test("a later list of ports adds the ports of new services and removes the ports of deleted ones", async () => {
   const old = ingressWith();
   await old.open();
   await old.addService("stays");

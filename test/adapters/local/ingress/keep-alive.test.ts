@@ -1,6 +1,6 @@
 /**
- * The platform closes idle connections to instances before the service does: a request that is sent into a closing
- * connection is lost, and a POST must not be sent again.
+ * The platform closes idle connections to instances before the service does. Otherwise, a request could be lost in a
+ * closing connection, and the platform must not send a POST again.
  */
 
 import { expect, test } from "vitest";

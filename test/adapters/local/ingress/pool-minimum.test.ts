@@ -73,7 +73,7 @@ test("tries again with pauses if the minimum cannot start", async () => {
   expect(starting).toHaveLength(1);
 });
 
-test("a request learns of a failed start, although the pool tries again", async () => {
+test("a request after a failed start gets its failure, although the pool tries again", async () => {
   const { pool, acquire, starting, fail } = poolOf({ minInstances: 1 });
   pool.startMissing();
   await fail();

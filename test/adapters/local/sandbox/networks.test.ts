@@ -49,7 +49,7 @@ test("a service gets the spare network, once", async () => {
   expect((await networks.forService(PORT, readHostNetwork())).pid).toBe(next);
 });
 
-test("ends a spare network if the next service needs another port, or if the platform's open ports have changed", async () => {
+test("ends a spare network if the next service needs a different port, or if the platform's open ports have changed", async () => {
   const ready = await prepare(PORT);
   expect((await networks.forService(3000, readHostNetwork())).pid).not.toBe(ready);
   await expect.poll(() => holdersOf(scope)).not.toContain(ready);

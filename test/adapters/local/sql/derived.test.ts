@@ -166,7 +166,7 @@ test("the process that has been idle the longest is replaced first", async () =>
   expect(await count(third)).toEqual([[0]]);
   const after = await sql.pids();
   expect(after).toHaveLength(2);
-  // The second process had been idle the longest, because the first had run another query.
+  // The second process had been idle the longest, because the first one had run a later query.
   expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
 });
 

@@ -41,7 +41,7 @@ const begin = (name: DeploymentName, owner: AccountId): string => {
   return begun.revision.id;
 };
 
-test("sees each committed change of the services, and no other", () => {
+test("sees each committed change of the services, and no uncommitted one", () => {
   expect(stored.services()).toEqual([]);
   const first = begin(app, acme);
   expect(stored.services()).toEqual([{ name: app, owner: acme, createdAt: day(1), serving: null }]);

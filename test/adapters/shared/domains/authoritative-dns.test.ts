@@ -68,7 +68,7 @@ test("ignores the cache of the recursive resolver", async () => {
   expect(recursive.questions).not.toContain(`${NAME} A`);
 });
 
-test("asks the servers of the nearest zone, and not those of an alias", async () => {
+test("asks the servers of the nearest zone, and not the servers of an alias", async () => {
   recursive.records.push(
     { name: NAME, type: "CNAME", value: "elsewhere.example.net" },
     { name: "sub.example.com", type: "NS", value: "ns.nowhere.example" },
