@@ -1,6 +1,4 @@
-/**
- * The main story on the local provider: services are real processes. `PORTSIDE_UPLOAD_MIB` sets the size of its upload.
- */
+/** The main workflow on the local provider, with real processes. `PORTSIDE_UPLOAD_MIB` sets the size of the upload. */
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

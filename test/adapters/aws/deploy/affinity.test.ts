@@ -74,7 +74,7 @@ test("with every adverse behaviour, no request with cookies fails during redeplo
 
   expect(failures).toEqual([]);
   for (const { seen, cookies } of clients) {
-    // Each client left a revision once, for its successor.
+    // Each client moved once from each revision to the next.
     expect(seen).toEqual(revisions);
     expect([...cookies.keys()].sort()).toEqual(["AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS"]);
   }

@@ -1,4 +1,4 @@
-/** Injects a fault at each call of a rollout or a removal on ECS: see the suite. */
+/** Injects a fault at each call of a rollout or a removal on ECS. */
 import { expect } from "vitest";
 import { rolloutFaultTests } from "../../../clouds/rollouts/single-faults.ts";
 import { ecsRollouts, type FakeEcsPlatform } from "../../../support/providers/ecs-platform.ts";

@@ -176,7 +176,7 @@ test("orders a certificate, and then the domain is active", async () => {
   await stop();
 });
 
-test("renews with a new key, at a random point in the advised window that stays the same", async () => {
+test("renews with a new key, at a random point of the advised window that it chooses once", async () => {
   const platform = await start(1, HOUR_MS);
   const { own, keep, stop, first, rows, clock } = platform;
   await own();

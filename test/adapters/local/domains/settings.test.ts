@@ -28,7 +28,7 @@ test.each([
   expect(orderedBelow(settings, domain === undefined ? undefined : readDomain(domain))).toBe(expected);
 });
 
-test("the certificate of the domain itself is from --tls-cert if it contains the domain, otherwise from ACME", () => {
+test("the API has a certificate if --tls-cert contains the domain, or with ACME if --tls-cert is not set", () => {
   const of = (given: object, domain: string, ...hosts: string[]) =>
     hasApiCertificate(
       { tlsPort: 443, ...given } as Parameters<typeof hasApiCertificate>[0],

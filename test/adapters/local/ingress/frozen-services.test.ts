@@ -117,7 +117,7 @@ test("frozen instances stop at the memory budget, oldest first, and all services
   for (const url of urls) expect((await send(url)).status).toBe(200);
 });
 
-test("a new engine lists a frozen service only after a request, and keeps its instance", async () => {
+test("an upgrade starts no instance for a frozen service", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(ticker);
   await platform.local.close();
