@@ -99,7 +99,7 @@ const blank = ({ template }: RolloutRequest) => ({
   envDigests: {},
 });
 
-/** A platform whose releases are changed on the way to the caller. */
+/** A platform that changes the releases that it returns. */
 const releases = (change: (releases: readonly StoredRelease[]) => readonly StoredRelease[]) =>
   services((port) => ({ releases: (...args) => (port.releases?.(...args) ?? okAsync([])).map(change) }));
 

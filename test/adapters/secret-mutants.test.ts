@@ -19,7 +19,7 @@ const store = (change: (port: SecretStore) => Partial<SecretStore>) => () =>
 
 const shared = "shared" as AccountId;
 
-/** A store whose versions are changed on the way to the caller. */
+/** A store that changes the versions that it returns. */
 const versions = (change: (version: SecretVersion, owner: AccountId, value: string) => SecretVersion) =>
   store((port) => {
     const changed = new Map<string, SecretVersion>();

@@ -81,7 +81,7 @@ class Rollbacks {
   }
 }
 
-/** The kill follows one of this many first records of a rollback, which precede `DONE`. */
+/** The number of records of a rollback before `DONE`. The kill follows one of them. */
 const RECORDS = 4;
 
 /** Returns whether the kill interrupted a rollback. */

@@ -15,7 +15,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Every service responds with its name, also while it drains. */
+/** Every service responds with its name, even while it drains. */
 const namingEngine = async (onLine: (line: RunLine) => void) => {
   const fake = await createFakeEngine(onLine);
   const urls = new Map<string, string>();

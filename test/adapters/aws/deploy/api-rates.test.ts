@@ -17,8 +17,8 @@ import { recordsOf, serveApi } from "../../../support/http/api.ts";
 /** `npm run soak` sets the variable. */
 const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 10;
 /**
- * The number of first deploys at a time. They choose the same load balancer, which takes 50 deployments, so it divides
- * 50.
+ * The number of simultaneous first deploys. Must divide 50, because they choose the same load balancer, which has room
+ * for 50 deployments.
  */
 const BATCH = 10;
 

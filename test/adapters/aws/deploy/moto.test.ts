@@ -131,7 +131,7 @@ test("moto accepts every call in the life of a revision", { timeout: 120_000 }, 
   expect(good(await services.find("app-000000000001"))?.serviceName).toBe("app-000000000001");
   const [first] = good(await balancer.rules()).filter(({ arn }) => arn === one.placeholderRule);
   expect(first?.targets).toEqual([{ group: one.group, weight: 1 }]);
-  // Removes the target only once: for a missing one, moto returns ValidationException, and the model
+  // Removes the target only once. For a missing target, moto returns ValidationException instead of the model's
   // ObjectNotFoundException.
   good(await scaling.remove("app-000000000001"));
   good(await services.remove("app-000000000001"));

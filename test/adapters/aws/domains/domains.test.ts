@@ -251,7 +251,7 @@ test("a domain that is removed again at the end of its deletion leaves nothing",
   let again = 0;
   await deployed();
   await activate();
-  // The work for the first removal has found nothing left, and has not ended yet.
+  // The work for the first removal has found nothing left to do, but has not ended yet.
   onceAround(clients.s3, "DeleteObjectCommand", {
     before: async () => {
       await expectOk(add());

@@ -49,7 +49,7 @@ export const onceAround = (client: unknown, command: string, { before, after }: 
   );
 };
 
-/** Records the keys of all later calls of a command of S3. */
+/** Records the keys of all later calls of an S3 command. */
 export const recordKeys = (client: unknown, command: string): readonly string[] => {
   const keys: string[] = [];
   (client as Middlewares).middlewareStack.add(

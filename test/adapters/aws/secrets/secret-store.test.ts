@@ -324,7 +324,7 @@ describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
         const first = await run.secretStore.delete(acme, KEY);
         clear();
         if (kind !== "permission_denied") expect(first.isOk(), `${fake} ${nth}`).toBe(true);
-        // The first may have deleted it already.
+        // The first call may have deleted it already.
         (await run.secretStore.delete(acme, KEY)).unwrapOr(undefined);
         expect(await listed(), `${fake} ${nth}`).toEqual([]);
         expect(stored(), `${fake} ${nth}`).toEqual([]);

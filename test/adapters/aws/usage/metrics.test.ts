@@ -199,7 +199,7 @@ const createGroup = async (revision: string): Promise<void> => {
   const input = { Name: targetGroupNameOf(revision), Protocol: "HTTP", Port: 80, VpcId: "vpc-1" } as const;
   await store.balancer.client.send(new CreateTargetGroupCommand(input));
 };
-/** Lists of metrics are kept for five minutes. */
+/** The store caches lists of metrics for five minutes. */
 const renewLists = () => clock.advance(300_000);
 const pointsOf = (name: string, steps: readonly (Rollup | null)[] | undefined) =>
   Object.fromEntries(

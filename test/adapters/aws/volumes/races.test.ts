@@ -9,7 +9,7 @@ import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { bucketOf, cloud, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
-/** A replica that is killed right after its call of the command. Another one acts right before that call. */
+/** A replica that is killed right after its call of the command. Another replica acts right before that call. */
 const dyingAfter = (command: string, meanwhile: () => Promise<void>) => {
   const died = Promise.withResolvers<void>();
   let isDead = false;

@@ -243,7 +243,7 @@ describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
         if (kind !== "permission_denied") expect(first.isOk(), String(nth)).toBe(true);
         const again = await set("one");
         expect(contentsOf(), String(nth)).toContain(again.version);
-        // The first may be deleted already.
+        // The first version may be deleted already.
         for (const number of [added.version, again.version]) (await remove(number)).unwrapOr(undefined);
         expect(contentsOf(), String(nth)).toEqual([]);
         expect(await listed(), String(nth)).toEqual([]);

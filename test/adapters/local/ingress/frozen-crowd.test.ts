@@ -1,6 +1,6 @@
 /**
- * Frozen services whose memory exceeds the budget: 20 services. `npm run soak -- frozen` runs 200 services under a
- * budget of 4 GiB.
+ * Twenty frozen services, whose memory exceeds the budget. `npm run soak -- frozen` runs 200 services under a budget of
+ * 4 GiB.
  */
 import { expect, test } from "vitest";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";

@@ -107,7 +107,7 @@ test("waits longer each time before it replaces an instance that exited soon aft
   expect(starting).toHaveLength(0);
   await vi.advanceTimersByTimeAsync(200);
   expect(starting).toHaveLength(1);
-  // After a long life, a replacement starts immediately again.
+  // After an instance that lived long, the replacement starts immediately again.
   const stable = await up();
   await vi.advanceTimersByTimeAsync(20_000);
   stable.end({ code: 1 });

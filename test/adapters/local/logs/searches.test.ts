@@ -1,4 +1,4 @@
-/** Searches run next to the server's own work: expensive ones block no one, and can be cancelled. */
+/** Searches run next to the server's own work: expensive ones do not block it, and can be cancelled. */
 import { readdirSync } from "node:fs";
 import { getPriority } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";

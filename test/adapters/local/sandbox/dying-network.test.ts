@@ -53,7 +53,7 @@ const left = (): number[] =>
     .map(({ pid }) => pid)
     .filter((pid) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)));
 
-/** A server that runs as root creates its own device node; the pasta of another user needs the machine's. */
+/** A server that runs as root creates its own device node. Under another user, pasta needs the machine's. */
 const plainUsersMayOpenTunnels = (): boolean => (statSync("/dev/net/tun").mode & constants.S_IROTH) !== 0;
 
 /** The start time of a process in seconds after the machine started. */

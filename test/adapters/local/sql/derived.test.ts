@@ -1,4 +1,4 @@
-/** The database of SQL is derived from the log: whatever happens to it, queries see the current log. */
+/** The SQL database is derived from the log: whatever happens to it, queries see the current log. */
 import {
   closeSync,
   existsSync,

@@ -1,4 +1,4 @@
-/** Archives of some megabytes that declare or contain ten gigabytes: rejected with little CPU time and memory. */
+/** Archives of a few megabytes that declare or contain ten gigabytes: rejected with little CPU time and memory. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-/** A platform that is root gives each account a separate user, which other accounts cannot bypass. */
+/** A platform that runs as root gives each account a separate user, which other accounts cannot bypass. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, globSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
