@@ -209,7 +209,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect((await build()).at(-1)?.kind).toBe("built");
   });
 
-  test("a fault at any single call: transient faults are retried, others end with a cause; a repeat completes the build", async () => {
+  test("a fault at any call: transient faults are retried, others end with a cause; a repeat completes the build", async () => {
     await build({ source: sourceFrom(nodeSource("counted")) });
     const calls = Object.values(cloud.faultsOf(world)).flatMap((faults) =>
       faults.log.map((method, index) => ({ faults, nth: index + 1, method })),

@@ -46,7 +46,7 @@ export const logReadTests = (
   start: (options?: object, config?: { readonly logReadsPerMinute?: number }) => Promise<StartedLogs>,
 ): void => {
   describe("reads", () => {
-    test("a search backwards finds an entry that arrived after an equal search", async () => {
+    test("a backward search finds an entry that arrived after an equal search", async () => {
       const { clock, fake, logs, line } = await start();
       line("a");
       clock.pass(1);

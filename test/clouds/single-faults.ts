@@ -72,7 +72,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
     expect(wrong).toEqual([]);
   };
 
-  describe(`a fault at any single call of ${cloud.name}`, () => {
+  describe(`a fault at any call of ${cloud.name}`, () => {
     test("in a deploy that creates a volume and sets a schedule", options, async () => {
       const [worker] = workers as [Worker];
       await worker.deployed("counted", firstDeclaration);

@@ -146,7 +146,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("discarded");
     });
 
-    test("a fault at any single call: transient faults are retried, others leave nothing", async () => {
+    test("a fault at any call: transient faults are retried, others leave nothing", async () => {
       const archive = large();
       const bucket = cloud.bucketOf(world.fakes);
       const whole = async () => {

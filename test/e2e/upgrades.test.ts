@@ -235,7 +235,7 @@ test("fails if no engine runs", async () => {
   expect(stderr).toContain("No engine answers in the data folder");
 });
 
-test("no request over TLS fails, also to the API, and new handshakes reach the new process", async () => {
+test("no request over TLS fails, even to the API, and new handshakes reach the new process", async () => {
   using folder = folderWith();
   const authority = createTestAuthority();
   const { chain, privateKey } = authority.issue("*.tls-upgrade.example", "tls-upgrade.example");

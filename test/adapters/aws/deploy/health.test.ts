@@ -58,7 +58,7 @@ describe("a health check", () => {
     expect(groupOf()).toMatchObject({ ...declaredSettings, HealthyThresholdCount: "9" });
   });
 
-  test("that responds with an error fails the rollout with the status, and the previous revision keeps serving", async () => {
+  test("fails the rollout with the status of an error response, and the previous revision keeps serving", async () => {
     await run.endOf(declaring({}), "absent");
     const before = run.routed("app");
     const end = await redeploy({ image: run.image("sick:503"), health: quick });
@@ -85,7 +85,7 @@ describe("a health check", () => {
     expect(await redeploy({ image: run.image("sick:404") })).toMatchObject({ kind: "ready" });
   });
 
-  test("that is absent: a service that responds with 500 at '/' did not listen", async () => {
+  test("is optional: without one, a service that responds with 500 at '/' did not listen", async () => {
     const end = await run.endOf(declaring({ image: run.image("sick:500") }), "absent");
     expect(end).toMatchObject({ failure: { reason: "did_not_listen", message: expect.stringContaining("500") } });
   });

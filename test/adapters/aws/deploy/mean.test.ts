@@ -32,7 +32,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     expect(run.balancer.groups()).toHaveLength(1);
   });
 
-  test("a service with a volume of a new file system serves", async () => {
+  test("a service with a volume on a new file system serves", async () => {
     const events = await run.rollOut(run.template("app", "acme", { mounts: oneMount }), "absent");
     expect(events.at(-1)).toMatchObject({ kind: "ready" });
     expect(events.some((event) => event.kind === "progress" && event.message.includes("mount"))).toBe(

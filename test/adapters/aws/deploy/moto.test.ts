@@ -141,7 +141,7 @@ test("moto accepts every call in the life of a revision", { timeout: 120_000 }, 
   aws.close();
 });
 
-test("conditional writes, and a list of them", { timeout: 60_000 }, async (context) => {
+test("moto accepts conditional writes, and lists the objects", { timeout: 60_000 }, async (context) => {
   needs(context, "moto");
   const { bucket, builds, close } = await open();
   const made = good(await bucket.put("services/a.json", "1", "absent", "portside-state=freed"));

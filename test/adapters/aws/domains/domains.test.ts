@@ -128,7 +128,7 @@ test("a refused certificate shows the reason, and is replaced after a pause", as
   await eventually(() => expect(fakes.acm.certificates.has(refused)).toBe(false));
 });
 
-test("a certificate that cannot be renewed makes the domain failing, and requests still reach the service", async () => {
+test("a domain whose certificate cannot be renewed is failing, and its requests still reach the service", async () => {
   const { fakes, deployed, activate, check, requested } = await open();
   await deployed();
   await activate();

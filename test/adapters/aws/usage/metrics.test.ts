@@ -271,7 +271,7 @@ test("reads several deployments with one call for 500 statistics, and all pages 
   cloudWatch.limits.metrics = 500;
 });
 
-test("reads a deployment once per minute, also for concurrent callers", async () => {
+test("reads a deployment once per minute, even for concurrent callers", async () => {
   const scopes = [create("shared-a"), create("shared-b"), create("shared-c")];
   for (const { name } of scopes) add(revisionOf(name), start, { statuses: { "2xx": 1 } });
   await renewLists();

@@ -137,7 +137,7 @@ describe("uploads in parts", () => {
     expect(stored.at(-1)).toEqual({ number: 1001, size: 1, etag: '"1001"' });
   });
 
-  test("are deleted by S3 a day after their start, also in the trash", () => {
+  test("are deleted by S3 a day after their start, even in the trash", () => {
     const rules = [...liveLifecycle(), ...trashLifecycle({}, at(0))];
     expect(rules.filter((rule) => rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation === 1)).toHaveLength(2);
   });

@@ -33,7 +33,7 @@ test("at least 120 logs of as many accounts fit, with the longest names", () => 
   expect(filter?.length).toBeGreaterThan(FILTER_CHARS - 2000);
 });
 
-test("names an account and a service once, and each bound of time only if it differs", () => {
+test("names an account and a service once, and each time bound only if it differs", () => {
   const later = plusMillis(start, 1000);
   const errors = logQuery("severity=ERROR").filter;
   const { filter } = read([logOf("a", errors), logOf("b"), logOf("b", errors), logOf("c", errors, "acme", later)]);

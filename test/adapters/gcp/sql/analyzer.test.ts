@@ -113,7 +113,7 @@ test("accepts every query of the contract that the fake accepts, with the same c
   });
 });
 
-test("accepts an example of every function, and every question of the documentation", (context) => {
+test("accepts an example of every function, and every query of the documentation", (context) => {
   needs(context, "googlesql");
   expect(valid.length).toBeGreaterThan(100);
   const errors = valid.flatMap((statement, n) => {

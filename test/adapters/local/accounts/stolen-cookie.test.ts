@@ -35,7 +35,7 @@ createServer(async (request, response) => {
 }).listen(process.env.PORT);
 `;
 
-test("the service gets the cookie by the ingress and by its port, and every endpoint rejects it", async () => {
+test("the service gets the cookie through the ingress and its own port, and every endpoint rejects the cookie", async () => {
   await using platform = await startLocal({ runner: "process" });
   await using api = await serveApi(platform.local.ports);
   const url = await platform.up(nodeSource(thief), { function_name: NAME }, "stranger");

@@ -69,7 +69,7 @@ test("returns the names of an account's services, in order", () => {
   expect(stored.namesOf(globex)).toEqual([]);
 });
 
-test("a volume lives until it is in the trash", () => {
+test("a volume counts as live until it is in the trash", () => {
   const volumes = new VolumeRows(db);
   expect(stored.volumes.lives("b")).toBe(false);
   volumes.insert({ id: "b", owner: acme, name: "data" as VolumeName, createdAt: day(1) });

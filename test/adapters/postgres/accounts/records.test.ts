@@ -123,7 +123,7 @@ test("calls are unavailable while the server is down, and work again when it ret
   expect((await identity.authenticator.authenticate(credential))._unsafeUnwrap().account).toBe(acme);
 });
 
-test("replicas of the whole platform accept each other's keys; the first key is created once, others by the command", async () => {
+test("replicas of the whole platform create one first key, and accept it and the keys of the command", async () => {
   const settings = (dataDir: string) =>
     resolveSettings({ provider: "memory", dataDir, keysDatabase: own.url, logLevel: "error" }, {});
   const own = await startPostgres();
