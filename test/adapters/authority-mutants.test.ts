@@ -25,7 +25,7 @@ const otherKey = generateKeyPairSync("ec", { namedCurve: "P-256" })
 
 const mutants: Mutants<AuthoritySubject> = {
   certificates: {
-    "authority that signs another key": asked((request) => ({ ...request, key: otherKey })),
+    "authority that signs a different key": asked((request) => ({ ...request, key: otherKey })),
     "authority that returns the certificate of another host": broken(({ order }) => {
       const first = new Map<string, ReturnType<CertificateAuthority["order"]>>();
       return {

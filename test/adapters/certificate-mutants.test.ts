@@ -81,7 +81,7 @@ const mutants: Mutants<CertificateStoreSubject> = {
     "store that lists nothing": broken(() => ({ list: () => okAsync([]) })),
     "store that invents a chain": broken((store) => ({ chain: (host) => store.chain(host).map((one) => one ?? "") })),
     "store whose listeners present nothing": () => presenting(() => null),
-    "store whose listeners present another key": () => presenting(({ chain }) => ({ chain, key: newPrivateKey() })),
+    "store whose listeners present a different key": () => presenting(({ chain }) => ({ chain, key: newPrivateKey() })),
     "store with one chain for all hosts": broken((store) => {
       let last: string | null = null;
       return {

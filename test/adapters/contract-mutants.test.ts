@@ -99,7 +99,7 @@ const blank = ({ template }: RolloutRequest) => ({
   envDigests: {},
 });
 
-/** A platform whose releases are changed on the way to the caller. */
+/** A platform that changes the releases that it returns. */
 const releases = (change: (releases: readonly StoredRelease[]) => readonly StoredRelease[]) =>
   services((port) => ({ releases: (...args) => (port.releases?.(...args) ?? okAsync([])).map(change) }));
 
@@ -200,7 +200,7 @@ const platformMutants: Mutants<ProviderSubject> = {
           ),
       };
     }),
-    "platform that lists what it listed before a write": services((port) => {
+    "platform whose list is stale after a write": services((port) => {
       const kept = new Map<AccountId, ReturnType<ServicePlatform["list"]>>();
       return {
         list: (owner, { maxAgeMs = 0, ...options } = {}) => {
@@ -278,7 +278,7 @@ const declaresThatItRuns = () =>
 const runningMutants: Mutants<ProviderSubject> = {
   "a running service": declaresThatItRuns,
   "a service that does not start": declaresThatItRuns,
-  // A simulated service whose url belongs to a real host.
+  // A simulated service whose URL belongs to a real host.
   "a simulation": services((port) => ({
     rollout: async function* real(request, options) {
       for await (const event of port.rollout(request, options))
@@ -445,7 +445,7 @@ const before = (port: LogStore) => port.before as NonNullable<LogStore["before"]
 
 const count = (port: LogStore) => port.count as NonNullable<LogStore["count"]>;
 
-/** The position just before this one in a store that counts. */
+/** The position just before this one, in a store whose positions are consecutive numbers. */
 const previous = ({ instant, code }: LogPosition): LogPosition =>
   Number(code) === 0 ? behind((instant - 1n) as Instant) : { instant, code: ordinalCode(Number(code) - 1) };
 
@@ -560,7 +560,7 @@ async function* firstByte(source: Source): AsyncGenerator<Uint8Array> {
   for await (const chunk of source.open()) return yield chunk.subarray(0, 1);
 }
 
-/** The result of a spool that accepts anything, and stores nothing of it. */
+/** The result of a spool that accepts everything and stores nothing. */
 const keptAnyway: ReceivedSource = {
   kind: "accepted",
   source: { digest: `sha256:${"0".repeat(64)}`, bytes: 0, open: () => empty(), discard: async () => undefined },
@@ -601,7 +601,7 @@ const spoolMutants: Mutants<ProviderSubject> = {
     "spool that accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
     "spool that trusts pax headers": spool(overlooking(/link target|disagree|global pax header/)),
     "spool that shortens paths": spool(overlooking(/control character|UTF-8/)),
-    // Accepts whatever can be unpacked, without checking the entries.
+    // Accepts every archive that can be unpacked, without checking its entries.
     "spool that does not check entries": spool(({ receive }) => ({
       receive: (bytes) =>
         new ResultAsync(

@@ -19,7 +19,7 @@ const store = (change: (port: SecretStore) => Partial<SecretStore>) => () =>
 
 const shared = "shared" as AccountId;
 
-/** A store whose versions are changed on the way to the caller. */
+/** A store that changes the versions that it returns. */
 const versions = (change: (version: SecretVersion, owner: AccountId, value: string) => SecretVersion) =>
   store((port) => {
     const changed = new Map<string, SecretVersion>();
@@ -88,7 +88,7 @@ const storeMutants: Mutants<ProviderSubject> = {
   "deleted secrets": {
     "store that deletes all versions": store((port) => ({ delete: (owner, name) => port.delete(owner, name) })),
     "store that deletes nothing": store(() => ({ delete: () => okAsync(undefined) })),
-    "store that counts the present versions": store((port) => ({
+    "store that returns the number of versions as the version": store((port) => ({
       set: (owner, name, value) =>
         port.set(owner, name, value).andThen((version) =>
           port.list(owner).map((all) => ({
@@ -118,7 +118,7 @@ const storeMutants: Mutants<ProviderSubject> = {
   },
   "references to secrets": {
     "platform that loses the references": () => withTemplates(({ secrets: _secrets, ...template }) => template),
-    "platform that forgets what follows": () =>
+    "platform that makes every reference follow its secret": () =>
       withTemplates(({ secrets, ...template }) =>
         secrets === undefined
           ? template

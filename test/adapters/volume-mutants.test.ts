@@ -338,7 +338,7 @@ const uploadMutants: Mutants<ProviderSubject> = {
     "store whose URLs never expire": uploads((port) => ({
       grant: (upload, parts, until, options) => port.grant(upload, parts, plusMillis(until, 60_000), options),
     })),
-    "store that returns the URLs in another order": uploads((port) => ({
+    "store that returns the URLs in a different order": uploads((port) => ({
       grant: (...args) => port.grant(...args).map((grant) => ({ ...grant, urls: grant.urls.toReversed() })),
     })),
     "store that begins an upload in a deleted volume": uploads((port) => ({
@@ -366,7 +366,7 @@ const scheduleMutants: Mutants<ProviderSubject> = {
   },
   "requested fires": {
     "scheduler that fires without a schedule": scheduler(() => ({ fire: done })),
-    "scheduler that gives the fire another id": scheduler((port) => ({
+    "scheduler that gives the fire a different id": scheduler((port) => ({
       fire: (service, fireId) => port.fire?.(service, `${fireId}-2`) ?? done(),
     })),
   },

@@ -42,7 +42,7 @@ const answers = async (url: string): Promise<void> => {
   }
 };
 
-/** Runs an image until its first byte. */
+/** Runs an image, and returns the time to its first byte. */
 const runByHand = async (image: string): Promise<number> => {
   const begun = performance.now();
   const id = docker("run", "--detach", "--publish", "127.0.0.1::8080", "--env", "PORT=8080", image);

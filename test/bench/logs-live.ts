@@ -155,7 +155,7 @@ require("node:http").createServer((req, res) => {
 }).listen(process.env.PORT);
 `;
 
-/** The time that a request has waited when its entry is printed. The longest exceeds the shortest pause. */
+/** How long the held request has waited when the service prints the entry. The longest exceeds the shortest pause. */
 const WAITED_MS = [300, 450, 600, 750, 900];
 
 export const logWait: Bench = {

@@ -51,7 +51,7 @@ const timed = (work: () => void): number => {
 
 const PAGES = 300;
 
-/** The median time of a page of 100 after random positions. */
+/** The median time to read a page of 100 entries after random positions. */
 const pages = (name: string, folder: string, count: number): Contender & AsyncDisposable => {
   mkdirSync(folder);
   const logs = new WrittenLogs({

@@ -68,7 +68,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 
-/** Returns the benchmark of a name, or those whose names begin with it and a hyphen. */
+/** Returns the benchmark with the name, or the benchmarks whose names begin with it and a hyphen. */
 const benchesOf = (wanted: string): readonly Bench[] => {
   const exact = benches.filter(({ name }) => name === wanted);
   return exact.length > 0 ? exact : benches.filter(({ name }) => name.startsWith(`${wanted}-`));

@@ -13,7 +13,7 @@ import { serverOf } from "../support/http/serve-child.ts";
 
 const run = promisify(execFile);
 
-/** The path of a program, for services, whose search path is shorter than that of this process. */
+/** The full path of a program. Services need it, because their search path is shorter than this process's. */
 export const programPath = (program: string): string | undefined => {
   const found = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" });
   return found.status === 0 ? found.stdout.trim() : undefined;

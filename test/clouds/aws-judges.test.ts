@@ -111,7 +111,7 @@ const sound = run(
 
 const ofCluster = service.replace(":service/", ":cluster/");
 
-test("policy_sentry finds unknown actions and resources of another type", (context) => {
+test("policy_sentry finds unknown actions and resources of the wrong type", (context) => {
   needs(context, "policy_sentry");
   const unsound = run(
     ["s3:HeadObject", "arn:aws:s3:::ps-a/k"],

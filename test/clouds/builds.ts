@@ -29,7 +29,7 @@ type BuildingEngine = Awaited<ReturnType<typeof createFakeEngine>> & { readonly 
 export interface BuildCloud<W, B> {
   open(engine: (...args: Parameters<typeof createFakeEngine>) => Promise<BuildingEngine>): Promise<W>;
   builder(world: W, deps: BuildDeps): ImageBuilder;
-  /** Each fake's faults; the fake of builds must be `builds`, that of sources `sources`. */
+  /** The faults of each fake. The fake of builds must be `builds`, and the fake of sources `sources`. */
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
   /** Every build ever started, oldest first. */
   builds(world: W): readonly B[];
@@ -209,7 +209,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect((await build()).at(-1)?.kind).toBe("built");
   });
 
-  test("a fault at any single call: transient faults are retried, others end with a cause; a repeat completes the build", async () => {
+  test("a fault at any call: transient faults are retried, others end with a cause; a repeat completes the build", async () => {
     await build({ source: sourceFrom(nodeSource("counted")) });
     const calls = Object.values(cloud.faultsOf(world)).flatMap((faults) =>
       faults.log.map((method, index) => ({ faults, nth: index + 1, method })),
@@ -242,7 +242,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(logged.some((line) => line.includes("rejected a call; check the platform"))).toBe(true);
   });
 
-  test("closes a source whose upload breaks off", async () => {
+  test("closes a source if its upload is aborted", async () => {
     const abort = new AbortController();
     const piece = new Uint8Array(1024 * 1024);
     let [opened, closed] = [0, 0];

@@ -6,7 +6,7 @@ import { createFastClock } from "../support/clocks/fast-clock.ts";
 import { silentLogger } from "../support/logs/silent-logger.ts";
 import { principalOf } from "../support/providers/local-platform.ts";
 import { type Cloud, callsOf, type Fakes, openPlatform } from "./cloud.ts";
-import { first, stepsOn } from "./deploy-steps.ts";
+import { firstDeclaration, stepsOn } from "./deploy-steps.ts";
 
 /** The methods called, by fake. */
 type Costs = Readonly<Record<string, readonly unknown[]>>;
@@ -35,11 +35,11 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       const { deployed } = stepsOn(open.controlPlane, () => principal);
       for (let index = 0; index < VOLUMES; index++)
         await expectOk(open.controlPlane.createVolume(principal, { name: `volume-${index}` }));
-      for (let index = 0; index < DEPLOYMENTS; index++) await deployed(`app-${index}`, first);
+      for (let index = 0; index < DEPLOYMENTS; index++) await deployed(`app-${index}`, firstDeclaration);
     });
     afterAll(() => open.close());
 
-    test("a list of volumes costs the same number of calls, whatever their number", async () => {
+    test("a list of any number of volumes costs the same number of calls", async () => {
       const { controlPlane, fakes } = open;
       const list = async () => expect(await expectOk(controlPlane.listVolumes(principal))).toHaveLength(VOLUMES);
       // The first listing may also process deploys since the previous listing.
@@ -47,7 +47,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       expect(await callsOf(fakes, list)).toEqual(costs.volumes);
     });
 
-    test("a list of deployments costs the same number of calls, whatever their number", async () => {
+    test("a list of any number of deployments costs the same number of calls", async () => {
       const { controlPlane, fakes } = open;
       const list = async () =>
         expect(await expectOk(controlPlane.listDeployments(principal))).toHaveLength(DEPLOYMENTS);

@@ -1,4 +1,4 @@
-/** A cloud for its tests: fakes that simulate one account of it, and the provider on them. */
+/** A cloud for its tests: fakes that simulate one of its accounts, and the provider on these fakes. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
 import type { Ports, Provider } from "../../core/ports/provider.ts";

@@ -7,10 +7,13 @@ import { chunked, expectOk } from "../contracts/support.ts";
 import { nodeSource } from "../support/archives/archives.ts";
 import { principalOf } from "../support/providers/local-platform.ts";
 
-/** A declaration. */
-export const first = { timeout: 10, volumes: {} };
-/** Another declaration, with a volume that does not exist yet and a schedule. */
-export const second = (name: string) => ({ timeout: 11, volumes: { "/data": `${name}-data` }, schedule: "0 3 * * *" });
+export const firstDeclaration = { timeout: 10, volumes: {} };
+/** Has a volume that does not exist yet, and a schedule. */
+export const secondDeclaration = (name: string) => ({
+  timeout: 11,
+  volumes: { "/data": `${name}-data` },
+  schedule: "0 3 * * *",
+});
 
 const ownAccount = (name: string): Principal => principalOf(`account-of-${name}`);
 

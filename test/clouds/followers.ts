@@ -15,7 +15,7 @@ import { deployed, type MemoryPlatform, startMemory } from "../support/providers
 
 const SETTLE_S = 10;
 const MINUTES = 2;
-/** How often each deployment writes, in milliseconds. */
+/** The milliseconds between two writes of a deployment. */
 const WRITES_EVERY = 10_000;
 const TICK_MS = 250;
 /** The number of clients that read a page in one tick, and the ticks between two such reads. */

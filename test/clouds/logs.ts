@@ -1,4 +1,4 @@
-/** Reads of a cloud's log: calls are shared between readers, and quotas are respected. Also steps for such tests. */
+/** Reads of a cloud's log: readers share calls and respect quotas. Also has helpers for these tests. */
 import { describe, expect, test } from "vitest";
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -16,7 +16,7 @@ import type { LeapingClock } from "../support/clocks/leaping-clock.ts";
 export const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 export const START = behind(0n as Instant);
 
-export const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
+export const logQuery = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
   filter: text === "" ? everything : parseLogFilter(text, compileRe2)._unsafeUnwrap(),
   limit: 100,
   timeoutMs: 20_000,
@@ -25,7 +25,12 @@ export const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
 
 export const texts = (entries: readonly LogEntry[]) => entries.map(({ text, json }) => text ?? JSON.stringify(json));
 
-export const note = (text: string) => ({ ...scope, severity: "INFO" as const, logName: "platform" as const, text });
+export const platformEntry = (text: string) => ({
+  ...scope,
+  severity: "INFO" as const,
+  logName: "platform" as const,
+  text,
+});
 
 export interface StartedLogs {
   readonly clock: LeapingClock;
@@ -41,12 +46,12 @@ export const logReadTests = (
   start: (options?: object, config?: { readonly logReadsPerMinute?: number }) => Promise<StartedLogs>,
 ): void => {
   describe("reads", () => {
-    test("a search backwards finds an entry that arrived after an equal search", async () => {
+    test("a backward search finds an entry that arrived after an equal search", async () => {
       const { clock, fake, logs, line } = await start();
       line("a");
       clock.pass(1);
       const until = clock.now();
-      const query = ask("", { until });
+      const query = logQuery("", { until });
       const back = () => expectOk((logs.before as NonNullable<LogStore["before"]>)(scope, behind(until), query));
       expect(texts((await back()).entries)).toEqual(["a"]);
       line("b");
@@ -57,13 +62,13 @@ export const logReadTests = (
     test("followers of one log share one call, and see an entry written here immediately", async () => {
       const { clock, fake, logs, line } = await start();
       line("a");
-      const poll = () => expectOk(logs.after(scope, START, ask("", { until: clock.now() })));
+      const poll = () => expectOk(logs.after(scope, START, logQuery("", { until: clock.now() })));
       const found = await Promise.all([poll(), poll(), poll()]);
       expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
       expect(fake.faults.count(read)).toBe(1);
       // With equal timestamps, the ids would decide the order.
       clock.pass(1);
-      await expectOk(logs.append([note("b")]));
+      await expectOk(logs.append([platformEntry("b")]));
       clock.pass(1);
       expect(texts((await poll()).entries)).toEqual(["a", "b"]);
       clock.pass(2000);
@@ -75,7 +80,7 @@ export const logReadTests = (
       const { clock, logs, line } = await start();
       line("a");
       const gone = new AbortController();
-      const query = ask("", { until: clock.now() });
+      const query = logQuery("", { until: clock.now() });
       const left = logs.after(scope, START, query, { signal: gone.signal });
       const stays = logs.after(scope, START, query);
       gone.abort();
@@ -85,15 +90,15 @@ export const logReadTests = (
 
     test("an exhausted quota is unavailable, with the time until it resets", async () => {
       const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
-      await expectOk(logs.newest(scope, ask("", { timeoutMs: 0 })));
-      await expectOk(logs.newest(scope, ask("", { timeoutMs: 0 })));
-      expect(await expectError(logs.newest(scope, ask("", { timeoutMs: 0 })))).toMatchObject({
+      await expectOk(logs.newest(scope, logQuery("", { timeoutMs: 0 })));
+      await expectOk(logs.newest(scope, logQuery("", { timeoutMs: 0 })));
+      expect(await expectError(logs.newest(scope, logQuery("", { timeoutMs: 0 })))).toMatchObject({
         kind: "unavailable",
         retryAfterSeconds: 60,
       });
       expect(fake.faults.count(read)).toBe(2);
       clock.pass(60_000);
-      await expectOk(logs.newest(scope, ask()));
+      await expectOk(logs.newest(scope, logQuery()));
     });
   });
 };

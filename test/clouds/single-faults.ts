@@ -1,7 +1,7 @@
 /**
- * Injects a fault at any single call of a deploy, a delete or a volume's delete, on a cloud's whole provider. The
- * command succeeds, or ends with a last record or an error that has a cause. The previous revision still serves, and
- * repeating the command completes it.
+ * Injects a fault at each call of a deploy, a delete or a volume's delete, on a cloud's whole provider. The command
+ * succeeds, or ends with a last record or an error that has a cause. The previous revision still serves, and repeating
+ * the command completes it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomIds } from "../../adapters/shared/runtime/system.ts";
@@ -11,11 +11,11 @@ import { silentLogger } from "../support/logs/silent-logger.ts";
 import { MATRIX_MS } from "../support/vitest/runs.ts";
 import { sampled } from "../support/vitest/sampled.ts";
 import { type Cloud, callsOf, clearFaults, type Fakes, openPlatform } from "./cloud.ts";
-import { first, second, stepsOn } from "./deploy-steps.ts";
+import { firstDeclaration, secondDeclaration, stepsOn } from "./deploy-steps.ts";
 
 const kinds: readonly FaultKind[] = ["permission_denied", "reply_lost", "unavailable"];
-/** Concurrent matrices, each on its own account: a deploy spends most of its time waiting. */
-const LANES = 3;
+/** The number of concurrent workers, each on its own account. A deploy spends most of its time waiting. */
+const WORKERS = 3;
 const options = { timeout: MATRIX_MS };
 
 type Calls = Readonly<Record<string, readonly string[]>>;
@@ -25,21 +25,21 @@ export interface FaultedCalls {
   readonly deploy: readonly string[];
 }
 
-const openLane = async <F extends Fakes>(cloud: Cloud<F>) => {
+const openWorker = async <F extends Fakes>(cloud: Cloud<F>) => {
   const deps = { clock: createFastClock(100), ids: randomIds, logger: silentLogger };
   const platform = await openPlatform(cloud, "simulated", deps);
   return { ...stepsOn(platform.controlPlane), fakes: platform.fakes, close: platform.close };
 };
 
-type Lane = Awaited<ReturnType<typeof openLane<Fakes>>>;
+type Worker = Awaited<ReturnType<typeof openWorker<Fakes>>>;
 
 export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: FaultedCalls): void => {
-  let lanes: readonly Lane[] = [];
+  let workers: readonly Worker[] = [];
   beforeAll(async () => {
-    lanes = await Promise.all(Array.from({ length: LANES }, () => openLane(cloud)));
+    workers = await Promise.all(Array.from({ length: WORKERS }, () => openWorker(cloud)));
   });
   afterAll(async () => {
-    for (const { close } of lanes) await close();
+    for (const { close } of workers) await close();
   });
 
   let round = 0;
@@ -47,8 +47,8 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
   /** Injects each kind of fault at each call of some work, on a new subject each time. Reports all failures. */
   const eachFault = async <T>(
     calls: Calls,
-    prepare: (lane: Lane, name: string) => Promise<T>,
-    act: (lane: Lane, name: string, what: string, kind: FaultKind, prepared: T) => Promise<void>,
+    prepare: (worker: Worker, name: string) => Promise<T>,
+    act: (worker: Worker, name: string, what: string, kind: FaultKind, prepared: T) => Promise<void>,
   ): Promise<void> => {
     const all = Object.entries(calls).flatMap(([fake, log]) =>
       log.flatMap((method, index) => kinds.map((kind) => ({ fake, nth: index + 1, method, kind }))),
@@ -56,36 +56,36 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
     // Every seventh: with three kinds per call, the kind changes from one call to the next.
     const left = [...sampled(all, 7)];
     const wrong: string[] = [];
-    const work = async (lane: Lane): Promise<void> => {
+    const work = async (worker: Worker): Promise<void> => {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
         const { fake, nth, method, kind } = one;
         const what = `${kind} at ${fake} ${nth} (${method})`;
         const name = `fault-${++round}`;
-        const prepared = await prepare(lane, name);
-        clearFaults(lane.fakes);
-        lane.fakes.faults[fake]?.inject({ nth, kind });
-        await act(lane, name, what, kind, prepared).catch((error: Error) => wrong.push(`${what}: ${error.message}`));
-        clearFaults(lane.fakes);
+        const prepared = await prepare(worker, name);
+        clearFaults(worker.fakes);
+        worker.fakes.faults[fake]?.inject({ nth, kind });
+        await act(worker, name, what, kind, prepared).catch((error: Error) => wrong.push(`${what}: ${error.message}`));
+        clearFaults(worker.fakes);
       }
     };
-    await Promise.all(lanes.map(work));
+    await Promise.all(workers.map(work));
     expect(wrong).toEqual([]);
   };
 
-  describe(`a fault at any single call of ${cloud.name}`, () => {
+  describe(`a fault at any call of ${cloud.name}`, () => {
     test("in a deploy that creates a volume and sets a schedule", options, async () => {
-      const [lane] = lanes as [Lane];
-      await lane.deployed("counted", first);
-      const calls = await callsOf(lane.fakes, () => lane.deployed("counted", second("counted")));
+      const [worker] = workers as [Worker];
+      await worker.deployed("counted", firstDeclaration);
+      const calls = await callsOf(worker.fakes, () => worker.deployed("counted", secondDeclaration("counted")));
       expect(new Set(Object.keys(calls))).toEqual(new Set(expected.deploy));
       await eachFault(
         calls,
         async ({ deployed, shown }, name) => {
-          await deployed(name, first);
+          await deployed(name, firstDeclaration);
           return shown(name);
         },
         async ({ fakes, deploy, deployed, shown, volumesOf, remove }, name, what, kind, before) => {
-          const end = (await deploy(name, second(name))).at(-1);
+          const end = (await deploy(name, secondDeclaration(name))).at(-1);
           clearFaults(fakes);
           const now = await shown(name);
           const words = `${what}: ${JSON.stringify(end)}`;
@@ -98,7 +98,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
             if (end?.reason === "schedule_failed") expect(now, words).toMatchObject({ status: "READY" });
             else expect(now, words).toMatchObject({ status: "READY", timeout: 10, revision: before?.revision });
           }
-          await deployed(name, second(name));
+          await deployed(name, secondDeclaration(name));
           expect(await shown(name), words).toMatchObject({ timeout: 11, schedule: { cron: "0 3 * * *" } });
           expect(await volumesOf(name), words).toEqual([`${name}-data`]);
           // Works whatever happened before, and makes room in the account for the next round.
@@ -108,13 +108,13 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
     });
 
     test("in a delete", options, async () => {
-      const prepare = async ({ deployed, fakes }: Lane, name: string) => {
-        await deployed(name, second(name));
+      const prepare = async ({ deployed, fakes }: Worker, name: string) => {
+        await deployed(name, secondDeclaration(name));
         expect(fakes.jobsOf(name)).toHaveLength(1);
       };
-      const [lane] = lanes as [Lane];
-      await prepare(lane, "removed");
-      const calls = await callsOf(lane.fakes, () => lane.remove("removed"));
+      const [worker] = workers as [Worker];
+      await prepare(worker, "removed");
+      const calls = await callsOf(worker.fakes, () => worker.remove("removed"));
       expect(Object.values(calls).flat().length).toBeGreaterThan(2);
       await eachFault(calls, prepare, async ({ fakes, remove, shown, volumesOf }, name, what) => {
         const done = await remove(name);
@@ -132,11 +132,11 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
     });
 
     test("in a volume's delete", options, async () => {
-      const prepare = async ({ createVolume }: Lane, name: string) =>
+      const prepare = async ({ createVolume }: Worker, name: string) =>
         expect((await createVolume(name, "data")).isOk()).toBe(true);
-      const [lane] = lanes as [Lane];
-      await prepare(lane, "emptied");
-      const calls = await callsOf(lane.fakes, () => lane.deleteVolume("emptied", "data"));
+      const [worker] = workers as [Worker];
+      await prepare(worker, "emptied");
+      const calls = await callsOf(worker.fakes, () => worker.deleteVolume("emptied", "data"));
       expect(Object.values(calls).flat().length).toBeGreaterThan(4);
       await eachFault(calls, prepare, async ({ fakes, deleteVolume, volumesOf, trashOf }, name, what) => {
         const done = await deleteVolume(name, "data");

@@ -24,10 +24,11 @@ export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "st
   objectsOf(fakes: F): readonly string[];
   /** Uploads that hold bytes and are neither completed nor aborted. If an upload's id was lost, it holds no bytes. */
   unfinished(fakes: F): number;
-  /** The call that copies an object, and the calls that upload bytes. */
+  /** The call that copies an object. */
   readonly copies: string;
-  readonly brings: readonly string[];
-  /** Those of `brings` that a build also makes to record that its image is in use, without uploading a source. */
+  /** The calls that upload bytes. */
+  readonly uploads: readonly string[];
+  /** The calls of `uploads` that a build also makes without a source, to record that its image is in use. */
   readonly records?: readonly string[];
 }
 
@@ -106,7 +107,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("discarded");
     });
 
-    test("a source is invisible until it was validated to its end; a late rejection leaves nothing", async () => {
+    test("a source is invisible until it is fully validated; a late rejection leaves nothing", async () => {
       const bad = large([{ path: "../out", content: "x" }]);
       let seen: readonly string[] = ["not validated"];
       async function* watched() {
@@ -145,7 +146,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("discarded");
     });
 
-    test("a fault at any single call: transient faults are retried, others leave nothing", async () => {
+    test("a fault at any call: transient faults are retried, others leave nothing", async () => {
       const archive = large();
       const bucket = cloud.bucketOf(world.fakes);
       const whole = async () => {
@@ -164,7 +165,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
           await source.discard();
           expectNothing(`${kind} at ${method}`);
         }
-      for (const method of new Set(calls.filter((one) => cloud.brings.includes(one)))) {
+      for (const method of new Set(calls.filter((one) => cloud.uploads.includes(one)))) {
         bucket.clear();
         bucket.inject({ nth: 1, method, kind: "permission_denied" });
         expect((await receive(bytesOf(archive)))._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
@@ -172,13 +173,13 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       }
     });
 
-    test("a builder copies it within the cloud and uploads nothing again", async () => {
+    test("a builder copies a source within the cloud, and does not upload it again", async () => {
       const source = await kept(large());
       clearFaults(world.fakes);
       expect(await build(world.provider, source)).toMatchObject({ kind: "built" });
       const { log } = cloud.bucketOf(world.fakes);
       expect(log.filter((one) => one === cloud.copies)).toHaveLength(1);
-      expect(log.filter((one) => cloud.brings.includes(one))).toEqual(cloud.records ?? []);
+      expect(log.filter((one) => cloud.uploads.includes(one))).toEqual(cloud.records ?? []);
       await source.discard();
     });
 

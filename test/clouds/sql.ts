@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
 
-export const COUNT = "SELECT COUNT(*) AS n FROM logs";
+export const COUNT_LOGS = "SELECT COUNT(*) AS n FROM logs";
 
 /** @param rowsOf runs a statement for an account that has logged two lines */
 export const statementTests = (rowsOf: (statement: string) => Promise<readonly (readonly SqlValue[])[]>): void => {
   test.each([
-    COUNT,
+    COUNT_LOGS,
     "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
     "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one after it",
     "(SELECT COUNT(*) AS n FROM logs)",

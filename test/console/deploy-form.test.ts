@@ -87,7 +87,7 @@ test("deploys a source over the limit through a volume, and deletes the object",
   await page.getByLabel("Name").fill("large-app");
   const objects = async () => (await served.client.listObjects({ volume: "portside-sources" })).objects;
 
-  // The storage does not answer, until the user cancels.
+  // The storage does not answer until the user cancels.
   const storage = (url: URL): boolean => url.origin !== new URL(served.url).origin;
   await page.route(storage, () => {});
   await page.getByRole("button", { name: "Deploy", exact: true }).click();

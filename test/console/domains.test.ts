@@ -1,4 +1,4 @@
-/** The page of domains: add, check, remove, and what a provider without domains says. */
+/** The page of domains: add, check, remove, and the advice of a provider without domains. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { violationsOf } from "../support/console/accessibility.ts";
@@ -120,7 +120,7 @@ test("states the error of a check at its domain", async () => {
   await card.getByRole("alert").getByText("Your account has no domain").waitFor();
 });
 
-test("a provider without domains states its own way", async () => {
+test("a provider without domains shows its own alternative", async () => {
   const { ports } = served.memory;
   const reason = "put a load balancer in front of the service";
   const capabilities = { ...ports.provider.capabilities, domains: { supported: false, reason } as const };

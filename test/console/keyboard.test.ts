@@ -1,4 +1,4 @@
-/** The console by keyboard only: the command palette, the shortcuts, and the main story. */
+/** The console by keyboard only: the command palette, the shortcuts, and the main workflow. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { violationsOf } from "../support/console/accessibility.ts";

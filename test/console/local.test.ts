@@ -1,6 +1,4 @@
-/**
- * The main story on the local provider: services are real processes. `PORTSIDE_UPLOAD_MIB` sets the size of its upload.
- */
+/** The main workflow on the local provider, with real processes. `PORTSIDE_UPLOAD_MIB` sets the size of the upload. */
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +37,7 @@ const LONG = { timeout: 60_000 };
 /** Two parts: 16 MiB and the rest. */
 const UPLOAD_BYTES = Number(process.env["PORTSIDE_UPLOAD_MIB"] ?? 20) * MiB;
 
-test("signs in, deploys by drop, mends a failed deploy, rolls back, uploads, queries, reads the costs and deletes", async () => {
+test("signs in, deploys by drop, fixes a failed deploy, rolls back, uploads, queries, reads the costs and deletes", async () => {
   await using platform = await startLocal({ runner: "process" });
   await using direct = await serveConsole(platform.local.ports);
   await startSql(direct);

@@ -40,7 +40,7 @@ const oldColumn = async (page: Page): Promise<{ readonly x: number; readonly y: 
   return { x: box.x + box.width / 2, y: box.y };
 };
 
-test("counts the entries by severity, and a click shows those of one column", async () => {
+test("counts the entries by severity, and a click shows the entries of one column", async () => {
   await using opened = await open();
   const { page } = opened;
   await page
@@ -89,7 +89,7 @@ test("the keyboard selects columns and shows their entries", async () => {
   await expect.poll(() => page.getByRole("button", { name: /GET \/orders/ }).count()).toBe(0);
 });
 
-/** Accepts a proposal, and waits for the text that it results in. The editor ignores the first moment of a proposal. */
+/** Accepts a proposal, and waits for the resulting text. The editor ignores keys right after a proposal appears. */
 const accept = (page: Page, name: RegExp, text: string): Promise<void> =>
   expect
     .poll(async () => {

@@ -48,7 +48,7 @@ const startLocalPlatform = async (): Promise<Platform> => {
     message: "First version",
     failure: "no database",
     costs: "Models, USD",
-    // A provider without domains states its own way.
+    // A provider without domains shows its own alternative.
     domains: /No domains yet|does not manage domains/,
   };
   const dispose = async () => {
@@ -116,7 +116,7 @@ const kinds: Readonly<Record<Kind, true>> = {
 
 const kindOf = (route: Route): Kind => (route.page === "deployment" ? `deployment ${route.section}` : route.page);
 
-/** The widths of a desktop, of a telephone and of the narrowest window that the console supports. */
+/** The widths of a desktop, a phone and the narrowest window that the console supports. */
 const widths = [1400, 390, 360];
 
 const overflowsOf = async ({ page }: ConsolePage): Promise<readonly string[]> => {

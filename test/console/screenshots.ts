@@ -1,4 +1,4 @@
-/** Writes pictures of every page of the console, wide and narrow, to `docs/images/console`. */
+/** Writes wide and narrow screenshots of every page of the console to `docs/images/console`. */
 import { mkdirSync } from "node:fs";
 import { type ConsolePage, launchBrowser, openConsole } from "../support/console/browser.ts";
 import { seed } from "../support/console/seed.ts";

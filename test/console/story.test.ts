@@ -221,7 +221,7 @@ test("marks the error in a filter, and accepts the corrected one", async () => {
   expect(await page.getByText("order placed").count()).toBe(0);
 });
 
-test("a link to a log carries its filter, its severity and its end", async () => {
+test("a link to a log contains its filter, its severity and its end", async () => {
   await using opened = await open("#/deployments/shop-api/logs?severity=ERROR");
   await opened.page.getByText("payment provider responded with 502").first().waitFor();
   await opened.page.getByRole("button", { name: "Stop here" }).click();

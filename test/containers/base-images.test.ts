@@ -153,7 +153,7 @@ describe.each([
     expect(closed.asked).toEqual([]);
   });
 
-  test("rejects an image of another platform, because the engine would pull it again", async (context) => {
+  test("rejects an image of a different platform, because the engine would pull it again", async (context) => {
     needs(context, "base images", "buildkit");
     const { last } = await deploy(`FROM --platform=linux/s390x ${BASE}\n${more}`);
     expect(last?.message).toContain("Remove --platform");

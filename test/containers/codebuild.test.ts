@@ -1,4 +1,4 @@
-/** The buildspec of a Dockerfile on AWS with the machine's Docker; only AWS and the registry are stand-ins. */
+/** The buildspec of a Dockerfile on AWS with the machine's Docker. Only AWS and the registry are fakes. */
 import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOfBuild } from "../../adapters/aws/deploy/build/failures.ts";

@@ -1,4 +1,7 @@
-/** The local engine fulfils the contract for running services in containers, and with a container engine present. */
+/**
+ * The local engine fulfils the contract for running services in containers, and with other runners next to a container
+ * engine.
+ */
 import { runningCases } from "../contracts/index.ts";
 import { engineTests } from "../support/providers/local-suites.ts";
 

@@ -1,4 +1,4 @@
-/** The main job with services in containers, and with the other runners next to a container engine. */
+/** The end-to-end cases with services in containers, and with the other runners next to a container engine. */
 import { e2eCases } from "../e2e/cases.ts";
 import { e2eTests } from "../e2e/harness.ts";
 import { openForMainJob } from "../support/providers/local-suites.ts";

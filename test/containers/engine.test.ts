@@ -31,7 +31,7 @@ afterAll(() => engine?.close());
 const containers = () => engine.docker("ps", "--all", "--quiet").split("\n").filter(Boolean);
 
 test.for(["SIGTERM", "SIGKILL"] as const)(
-  "an engine that ends by %s and returns: 503 with a reason, then it serves again",
+  "after a %s of the engine: 503 with a reason, and service again when the engine returns",
   async (signal, context) => {
     needs(context, "base images", "root");
     await using platform = await startLocal({ runner: "process" }, {}, { environment: engine.environment });
@@ -55,7 +55,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
 );
 
 test.for(["SIGTERM", "SIGKILL"] as const)(
-  "an engine that ends by %s while a container is frozen, and returns: serves again",
+  "after a %s of the engine while a container is frozen: service again when the engine returns",
   async (signal, context) => {
     needs(context, "base images", "root");
     await using platform = await startLocal({ idleSeconds: 0.3 }, {}, { environment: engine.environment });

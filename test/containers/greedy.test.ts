@@ -92,7 +92,7 @@ test("processes: cannot exceed the limit, and a neighbour starts and responds", 
   url = await platform.up(server, { function_name: "greedy", memory: "256Mi" });
 });
 
-test("lines: reads a flood to its end, and a neighbour responds meanwhile", async (context) => {
+test("lines: reads all lines of a flood, and a neighbour responds meanwhile", async (context) => {
   needs(context, "base images");
   await fetch(`${url}/logs`);
   expect(await (await fetch(neighbour)).text()).toBe("hi");

@@ -94,7 +94,7 @@ test("the stack is complete, and its policies allow every action", async (contex
   expect(await doctor()).toEqual([]);
 });
 
-test("every step but the gaps passes, and only what the contract keeps remains", {
+test("every step except the gaps passes, and only retained data remains", {
   timeout: 400_000,
 }, async (context) => {
   needs(context, ...wanted);

@@ -72,7 +72,7 @@ const hasNetwork = async (): Promise<boolean> => {
   return (await docker.listNetworks({ filters: { label: [`portside.scope=${scope}`] } })).length > 0;
 };
 
-/** Starts a container as earlier versions did: without the label of the mark. */
+/** Starts a container as earlier versions did: without the label for the mark. */
 const startEarlierContainer = async (): Promise<string> => {
   const engine = await engineHere();
   const name = `${scope}.${randomUUID()}`;

@@ -1,4 +1,4 @@
-/** The cases of the main job. */
+/** The end-to-end cases. */
 import { expect } from "vitest";
 import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";

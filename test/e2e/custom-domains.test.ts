@@ -1,7 +1,7 @@
 /**
- * Custom domains on one machine, from DNS records to HTTPS: the whole platform, with certificates by Pebble. Pebble rejects
- * a part of the nonces. PORTSIDE_DOMAINS sets the number of domains of one account (20), PORTSIDE_DOMAIN_KILLS the number
- * of kills (4), PORTSIDE_SEED the first seed (random).
+ * Custom domains on one machine, from DNS records to HTTPS: the whole platform, with certificates by Pebble. Pebble
+ * rejects some of the nonces. PORTSIDE_DOMAINS sets the number of domains of one account (20), PORTSIDE_DOMAIN_KILLS
+ * the number of kills (4), PORTSIDE_SEED the first seed (random).
  */
 import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -211,7 +211,7 @@ const ordersIn = (dataDir: string): number => {
 };
 
 test.for(Array.from({ length: count }, (_, n) => ({ seed: first + n })))(
-  "kill -9 during an issuance ends with a certificate, and at most one order too many: seed $seed",
+  "a domain gets its certificate after kill -9 during the issuance, with at most one extra order: seed $seed",
   { timeout: 180_000 },
   async ({ seed }, context) => {
     needs(context, "pebble");

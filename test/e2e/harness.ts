@@ -1,6 +1,6 @@
 /**
- * The main job through HTTP and the command line on any provider. Cases depend on the capabilities of the provider, but
- * not on the provider itself. A case that does not run on a provider has the reason of the missing capability.
+ * Runs the end-to-end cases through HTTP and the command line on any provider. Cases depend only on the capabilities of
+ * the provider. A provider states the reason for a capability that it lacks, and skips the cases that need it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Capabilities, Feature } from "../../core/domain/wire/capabilities.ts";
@@ -35,7 +35,7 @@ export interface StartedPorts {
 
 /** Runs the cases on one provider, under its name in the report. */
 export const e2eTests = (provider: string, cases: readonly E2eCase[], start: () => Promise<StartedPorts>): void => {
-  describe(`the main job on ${provider}`, async () => {
+  describe(`end-to-end cases on ${provider}`, async () => {
     const started = await start();
     const { capabilities } = started.ports.provider;
     let subject: Subject;
@@ -59,7 +59,7 @@ export const e2eTests = (provider: string, cases: readonly E2eCase[], start: () 
       await started.close();
     });
     const applies = cases.filter((one) => reasonsAgainst(one, capabilities).length === 0);
-    test("a skipped case has a reason of the provider", () => {
+    test("the provider states a reason for each skipped case", () => {
       for (const one of cases.filter((each) => !applies.includes(each)))
         for (const reason of reasonsAgainst(one, capabilities)) expect(reason.length).toBeGreaterThan(10);
       expect(applies.length).toBeGreaterThan(0);

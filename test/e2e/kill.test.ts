@@ -1,7 +1,6 @@
 /**
- * kill -9 at any moment: of the engine, of the server, of both together, or of one process with both, during deploys,
- * first deploys, deletes and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed
- * (random).
+ * kill -9 at any moment of deploys, first deploys, deletes and requests. It hits the engine, the server, both together,
+ * or one process with both. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed (random).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The main job on one machine, with the cases of every provider. */
+/** The end-to-end cases of every provider, on one machine. */
 import { openForMainJob } from "../support/providers/local-suites.ts";
 import { e2eCases } from "./cases.ts";
 import { e2eTests } from "./harness.ts";

@@ -18,7 +18,7 @@ setInterval(() => {
 process.stdout.on("error", () => process.exit(1));
 `;
 
-/** Only lines younger than the sum may be lost: the time between two writes, and a margin for a busy machine. */
+/** A lost line must be younger than the sum of the time between two writes and a margin for a busy machine. */
 const YOUNG_MS = 200;
 const BUSY_MS = 5000;
 

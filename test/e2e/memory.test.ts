@@ -1,4 +1,4 @@
-/** The main job on the memory provider, which runs no services, with the cases that need no running service. */
+/** The end-to-end cases that need no running service, on the memory provider. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { e2eCases } from "./cases.ts";
 import { e2eTests } from "./harness.ts";

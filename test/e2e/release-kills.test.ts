@@ -1,8 +1,8 @@
 /**
- * kill -9 during rollbacks and while a new value of a secret redeploys three services: the old or the new release
+ * kill -9 during rollbacks, and while a new value of a secret redeploys three services. The old or the new release
  * serves, and the list agrees. A record of a rollback's stream determines the moment of the kill, and at least half of
- * the kills must interrupt a rollback. PORTSIDE_RELEASE_KILLS sets the number of kills (4), PORTSIDE_SEED the first seed
- * (random).
+ * the kills must interrupt a rollback. PORTSIDE_RELEASE_KILLS sets the number of kills (4), PORTSIDE_SEED the first
+ * seed (random).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
@@ -44,19 +44,19 @@ const setSecret = async (client: Client, value: string): Promise<number> => {
   return set.version;
 };
 
-/** Rollbacks of some names, and what has become of them. */
+/** Concurrent rollbacks of several deployments. */
 class Rollbacks {
   readonly ended: Promise<unknown>;
   #running: number;
   readonly #reached = Promise.withResolvers<void>();
 
-  /** @param at the number of the record of the last name that `reached` waits for */
+  /** @param at the number of the last deployment's record that `reached` waits for */
   constructor(client: Client, of: readonly string[], at: number) {
     this.#running = of.length;
     this.ended = Promise.all(of.map((name, index) => this.#follow(client, name, index === of.length - 1 ? at : 0)));
   }
 
-  /** Resolves when the record has arrived, or when the rollback has ended before. */
+  /** Resolves when the record has arrived, or when the rollback has ended without it. */
   get reached(): Promise<void> {
     return this.#reached.promise;
   }
@@ -81,7 +81,7 @@ class Rollbacks {
   }
 }
 
-/** The kill follows one of this many first records of a rollback, which precede `DONE`. */
+/** The number of records of a rollback before `DONE`. The kill follows one of them. */
 const RECORDS = 4;
 
 /** Returns whether the kill interrupted a rollback. */

@@ -17,7 +17,7 @@ const messagesOf = async ({ controlPlane }: TestPlatform): Promise<string[]> => 
   return page._unsafeUnwrap().logs.map(({ message }) => message);
 };
 
-test("deploying, logging, deleting and stopping on one does not affect the other", async () => {
+test("deploying, logging, deleting and stopping on one platform does not affect the other", async () => {
   const one = await startLocal();
   await using two = await startLocal();
   const [first, second] = await Promise.all([one.up(serverSource("one")), two.up(serverSource("two"))]);

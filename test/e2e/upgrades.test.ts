@@ -32,7 +32,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** A server for upgrades. Its engines end at the end of its scope, before the folder is deleted. */
+/** A server for upgrades. Its engines end when its scope ends, before the folder is deleted. */
 const start = async (dataDir: string, options: Readonly<Record<string, string>>) => {
   const served = await serve(dataDir, { "grace-seconds": "2", "log-level": "info", ...options });
   const engines = [served.child.pid as number];
@@ -187,7 +187,7 @@ test.for(runners)("%s: fixed ports stay the same, and services can be deleted an
   expect(await (await fetch(await deploy("gone"))).text()).toBe("gone");
 });
 
-/** A service that listens after this time. */
+/** A service that starts to listen after `millis`. */
 const slowSource = (millis: number) =>
   nodeSource(`
 import { createServer } from "node:http";
@@ -235,7 +235,7 @@ test("fails if no engine runs", async () => {
   expect(stderr).toContain("No engine answers in the data folder");
 });
 
-test("no request over TLS fails, also to the API, and new handshakes reach the new process", async () => {
+test("no request over TLS fails, even to the API, and new handshakes reach the new process", async () => {
   using folder = folderWith();
   const authority = createTestAuthority();
   const { chain, privateKey } = authority.issue("*.tls-upgrade.example", "tls-upgrade.example");

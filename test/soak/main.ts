@@ -111,7 +111,7 @@ const stages: readonly Stage[] = [
     name: "deployments",
     what: `${values.deployments} deployments on the fake load balancers of AWS`,
     env: { PORTSIDE_DEPLOYMENTS: values.deployments },
-    args: vitest("test/adapters/aws/deploy/balancers.test.ts", "test/adapters/aws/deploy/running.test.ts"),
+    args: vitest("test/adapters/aws/deploy/balancers.test.ts", "test/adapters/aws/deploy/full-balancers.test.ts"),
   },
   { name: "gcsfuse", what: "volumes of Google Cloud under gcsfuse", args: ["test/soak/gcsfuse.ts"] },
   {

@@ -1,9 +1,9 @@
-/** The AWS calls of a list of volumes or deployments, and of a signed URL. */
+/** The AWS calls that a list of volumes or deployments makes, and those of a signed URL. */
 
 import { aws } from "../../clouds/aws.ts";
 import { callTests } from "../../clouds/calls.ts";
 
-/** The account's names, the ETags of all records, and the cached list. */
+/** Lists the account's names and the ETags of all records, and reads the cached list. */
 const services = ["s3.ListObjectsV2", "s3.ListObjectsV2", "s3.GetObject"];
 
 callTests(aws, {

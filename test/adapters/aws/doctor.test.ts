@@ -286,7 +286,7 @@ test("checks every load balancer of the stack, and counts their ceilings togethe
   expect(maximaOf(await look(account, configured))["deployments"]).toMatch(/^198 /);
 });
 
-test("names the quotas that it may not read, and assumes those of a new account", async () => {
+test("names the quotas that it may not read, and assumes the defaults of a new account", async () => {
   const account = whole();
   account.quotas.mayList = false;
   const findings = await look(account);

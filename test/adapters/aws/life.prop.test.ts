@@ -1,4 +1,4 @@
-/** Random operations on the whole provider behave like the model. */
+/** Any sequence of operations on the whole provider matches the model. */
 import { aws } from "../../clouds/aws.ts";
 import { lifeTests } from "../../clouds/life.ts";
 

@@ -1,4 +1,4 @@
-/** Releases on fakes of AWS with all switches on match the model. PORTSIDE_MEAN=all sets 100 runs. */
+/** Releases on fakes of AWS with every adverse behaviour match the model. PORTSIDE_MEAN=all sets 100 runs. */
 import { awsWith } from "../../clouds/aws.ts";
 import { quickLifeTest } from "../../clouds/life.ts";
 import { meanest } from "../../fakes/aws/mean.ts";

@@ -1,4 +1,4 @@
-/** Injects a fault at every single call of the whole provider: see the suite. */
+/** Injects a fault at each call of the whole provider. */
 import { aws } from "../../clouds/aws.ts";
 import { singleFaultTests } from "../../clouds/single-faults.ts";
 

@@ -125,7 +125,7 @@ test("has the log table's columns", () => {
 
 interface Statement {
   readonly actions: readonly string[];
-  /** The template's functions are not replaced yet. */
+  /** May still contain the template's functions, such as `!Sub`. */
   readonly resources: readonly string[];
   readonly condition: string;
 }

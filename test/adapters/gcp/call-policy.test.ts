@@ -1,4 +1,4 @@
-/** The Google Cloud calls of a list of volumes or deployments, and of a signed URL. */
+/** The Google Cloud calls that a list of volumes or deployments makes, and those of a signed URL. */
 import { expect } from "vitest";
 import { callTests } from "../../clouds/calls.ts";
 import { gcp } from "../../clouds/gcp.ts";

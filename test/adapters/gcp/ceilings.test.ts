@@ -17,13 +17,13 @@ test("returns the ceilings of a new project", () => {
   });
 });
 
-test("quotas that are known replace those of a new project", () => {
+test("known quotas replace the defaults of a new project", () => {
   const ceilings = ceilingsOf({ builds: 7, deploys: Number.POSITIVE_INFINITY, accounts: 1 }, 4);
   const found = Object.fromEntries(ceilings.map(({ kind, max, words }) => [kind, { max, words }]));
   expect(found).toMatchObject({
     builds: { max: 3, words: "3 (build CPUs in the region: 7; each uses 2)" },
     deploys: { max: Number.POSITIVE_INFINITY, words: expect.stringMatching(/^no limit/) },
-    // More identities of others than the quota: no account fits.
+    // The identities of other programs already exceed the quota.
     accounts: { max: 0 },
     instances: { max: 20, words: expect.stringContaining("20000, assumed") },
   });

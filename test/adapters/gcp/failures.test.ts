@@ -30,7 +30,7 @@ test.each([
   });
 });
 
-test("another rejection is no quota violation", () => {
+test("a different rejection is not a quota violation", () => {
   expect(failureOfQuota("template.containers[0].image: is required")).toBeUndefined();
 });
 

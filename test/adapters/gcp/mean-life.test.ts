@@ -1,4 +1,4 @@
-/** Releases on fakes of Google Cloud with all switches on match the model. PORTSIDE_MEAN=all sets 100 runs. */
+/** Releases on fakes of Google Cloud with every adverse behaviour match the model. PORTSIDE_MEAN=all sets 100 runs. */
 import { gcpWith } from "../../clouds/gcp.ts";
 import { quickLifeTest } from "../../clouds/life.ts";
 import { meanest } from "../../fakes/gcp/mean.ts";

@@ -1,4 +1,4 @@
-/** `portside prove` on the Google Cloud fakes: friendly, and with every switch on. */
+/** `portside prove` on the Google Cloud fakes, without and with adverse behaviour. */
 import { expect, test } from "vitest";
 import { createGcpProvider } from "../../../adapters/gcp/index.ts";
 import { openCloud } from "../../clouds/cloud.ts";
@@ -8,7 +8,7 @@ import { meanest } from "../../fakes/gcp/mean.ts";
 import { notPassed, proveOn } from "../../support/cli/prove.ts";
 import { createFastClock } from "../../support/clocks/fast-clock.ts";
 
-/** Delays pass on a fast clock, on which a statement would exceed its deadline, so it runs without SQL. */
+/** The delays pass on a fast clock, on which a SQL statement would exceed its deadline. So this cloud has no SQL. */
 const unfriendly: typeof gcp = {
   ...gcpWith(meanest),
   provide: (fakes, dataDir, deps) => {

@@ -1,4 +1,4 @@
-/** A fault at any single call of the whole provider: see the suite. */
+/** Injects a fault at each call of the whole provider. */
 import { gcp } from "../../clouds/gcp.ts";
 import { singleFaultTests } from "../../clouds/single-faults.ts";
 

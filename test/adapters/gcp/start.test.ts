@@ -1,4 +1,4 @@
-/** The platform does not start on a broken project: the cases of every cloud, and those of Cloud Storage alone. */
+/** The platform does not start on a broken project: the cases of every cloud, and those specific to Cloud Storage. */
 import { expect, test } from "vitest";
 import { gcp } from "../../clouds/gcp.ts";
 import { openFakes, startTests } from "../../clouds/start.ts";

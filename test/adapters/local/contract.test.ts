@@ -1,6 +1,6 @@
 /**
- * The local provider fulfils the contracts of the ports, those about running services with each runner that works on
- * this machine.
+ * The local provider fulfils the contracts of the ports. The contracts about running services are tested with each
+ * runner that works on this machine.
  */
 import {
   contractTests,

@@ -33,7 +33,7 @@ test("redeploys leak no pools, connections or files, and ended deploys are dropp
   for (let n = 0; n < 3; n++) await redeploy(`warm ${n}`);
   const before = kept();
   for (let n = 0; n < 8; n++) await redeploy(`app ${n}`);
-  // The last ones may still drain. Eight remaining ones would be visible.
+  // The last revisions may still drain. Eight leaked ones would be visible.
   await expect
     .poll(
       () => {

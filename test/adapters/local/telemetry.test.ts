@@ -60,7 +60,7 @@ test("counts instances by state, and waiting requests", async () => {
   await eventually(async () => expect(await instances()).toEqual([0, 0, 1, 0]));
 });
 
-test("counts a start for waiting requests as a cold start, but not that of a rollout", async () => {
+test("counts a start for waiting requests as a cold start, but not a start by a rollout", async () => {
   const { platform, figures, instances } = await start({ idle: "stop", idleSeconds: 0.2 });
   await using _platform = platform;
   const url = await platform.up(nodeSource(server));

@@ -11,11 +11,11 @@ import { serveMemoryConsole } from "../../support/console/served-console.ts";
 const SLOW_DOWN = 4;
 const BATCH = 5000;
 const MB = 1e6;
-/** The browser reports tasks from this duration. */
+/** The browser reports tasks that take at least this long. */
 const LONG_TASK_MS = 50;
-/** Turns of the mouse wheel, and their height in pixels. */
+/** The number of mouse wheel turns, and the pixels that each turn scrolls. */
 const [TURNS, TURN_HEIGHT] = [120, 6000];
-/** For a machine that runs other work. */
+/** Long enough for a machine that runs other work. */
 const TIMEOUT_MS = 110_000;
 
 const [followed = 0, scrolled = 0] = process.argv.slice(2).map(Number);

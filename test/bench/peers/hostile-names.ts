@@ -1,6 +1,6 @@
 /**
- * Opens 1,000 TLS connections and 1,000 HTTP connections a second, each with a new host name. When it ends, it prints how
- * many of them the server answered or closed. Before that, prints a line when both ports have answered.
+ * Opens 1,000 TLS connections and 1,000 HTTP connections a second, each with a new host name. Prints a line when both
+ * ports have answered, and at the end the number of connections that the server answered or closed.
  *
  * Sends only the first message of a handshake, so that the server needs more CPU for an attempt than this process.
  * Arguments: TLS port, HTTP port or 0 for none, a suffix of the names, and the number of loopback addresses for TLS.
@@ -12,7 +12,7 @@ const [tlsPort, httpPort, suffix, tlsAddresses] = process.argv.slice(2) as [stri
 const RATE = 1000;
 /** A closed connection occupies a port for a minute. With thousands of them, an address is slow to find a free port. */
 const HTTP_ADDRESSES = 50;
-/** After a longer stall, connections are skipped, so that they do not arrive all at the same time. */
+/** After a longer stall, skips connections, so that they do not all arrive at the same time. */
 const MAX_STALL_MS = 20;
 
 const nameOf = (index: number): string => `${String(index).padStart(8, "0")}.${suffix}`;

@@ -150,7 +150,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect((await run.endOf(run.template("app"), await run.expectedOf("app")))?.kind).toBe("ready");
   });
 
-  test("an abort during the start ends it soon", async () => {
+  test("an abort ends the start soon", async () => {
     const run = now();
     await run.rollOut(run.template("app"), "absent");
     const abort = new AbortController();

@@ -1,4 +1,7 @@
-/** Control plane replicas on one cloud account: one wins, the others change nothing, and a note never decides. */
+/**
+ * Control plane replicas on one cloud account: one wins and the others change nothing. Notes about deploys do not
+ * affect which one wins.
+ */
 import { expect, test } from "vitest";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
@@ -71,7 +74,7 @@ export const raceTests = <W extends FakePlatform>(
     onlyServing(run, names);
   });
 
-  test("concurrent notes do not make a deploy fail, and none of them is lost", async () => {
+  test("concurrent notes do not make a deploy fail, and no note is lost", async () => {
     // Real time: each note waits for a write, so a virtual deadline would pass after a few reads.
     const run = await open(createSystemClock());
     await run.rollOut(run.template("app"), "absent");

@@ -1,6 +1,6 @@
 /**
- * Injects a fault at any single call of a rollout or a removal. The command ends with a cause, the previous revision
- * still serves, and repeating the command completes it. Time is virtual, so retries do not sleep.
+ * Injects a fault at each call of a rollout or a removal. The command ends with a cause, the previous revision still
+ * serves, and repeating the command completes it. Time is virtual, so retries do not sleep.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
@@ -63,7 +63,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
     );
   };
 
-  /** The calls of a deploy, without the first: that is `find`'s and not the rollout's. */
+  /** The calls of a deploy without the first one, which `find` makes and not the rollout. */
   const callsOfRollout = async (app: App, timeout: number) => {
     const calls = await callsOf(() => deploy(app, timeout));
     return calls.map((one) => (one.fake === finder ? { ...one, nth: one.nth - 1 } : one)).filter(({ nth }) => nth > 0);
@@ -177,7 +177,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("a lasting outage is reported as such, and a permission error goes to the operator's log", async () => {
+  test("a lasting outage is reported as an outage, and a permission error goes to the operator's log", async () => {
     const app = fresh();
     await deploy(app, 10);
     const expected = await run.expectedOf(app.name);

@@ -12,14 +12,14 @@ export const oneMount = [
   { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
 ] as unknown as ServiceTemplate["mounts"];
 
-export interface PlatformParts {
+export interface PlatformUnderTest {
   /** Another control plane replica on the same cloud account. */
   replica(): ServicePlatform;
   /** Returns an image reference that the fakes resolve to `engineImage`. */
   image(engineImage?: string): string;
 }
 
-export const rolloutSteps = ({ replica, image }: PlatformParts) => {
+export const rolloutSteps = ({ replica, image }: PlatformUnderTest) => {
   const platform = replica();
   const rollOut = async (
     template: ServiceTemplate,

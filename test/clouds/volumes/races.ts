@@ -8,7 +8,7 @@ import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { Faults } from "../../fakes/faults.ts";
 import { whileTicking } from "../../simulation/ticking.ts";
-import { a, account, data, discard, now, put } from "./steps.ts";
+import { account, data, deleteVolume, now, objectPath, put } from "./steps.ts";
 
 /** A cloud's volume store, on one fake for all tests of a file. */
 export interface VolumeCloud {
@@ -56,7 +56,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
         const volumes = replica();
         const { volume } = await expectOk(volumes.create(owner, data));
         await put(volumes, volume, "a", "kept");
-        await discard(volumes, volume);
+        await deleteVolume(volumes, volume);
         const pause = () => new Promise((resolve) => setTimeout(resolve, times * 3));
         const [back, made] = await Promise.all([
           replica().restore(owner, volume.id),
@@ -75,8 +75,8 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
     await put(volumes, volume, "a", "x");
     faults.clear();
     faults.inject({ method: removal, nth: 1, kind: "reply_lost" });
-    await expectOk(replica().remove(volume, a));
-    expect((await expectError(replica().remove(volume, a))).kind).toBe("not_found");
+    await expectOk(replica().remove(volume, objectPath));
+    expect((await expectError(replica().remove(volume, objectPath))).kind).toBe("not_found");
     expect(faults.count(removal)).toBeGreaterThan(1);
   });
 
@@ -113,7 +113,7 @@ export const volumeReturnTests = ({ volumes: replica, objectsOf }: VolumeCloud):
     // Storage with millisecond timestamps cannot order events within one millisecond.
     await new Promise((resolve) => setTimeout(resolve, 5));
     for (let times = 0; times < 2; times++) {
-      await discard(volumes, volume);
+      await deleteVolume(volumes, volume);
       await expectOk(volumes.restore(owner, volume.id));
       const objects = [...objectsOf(volume)].map(([path, { bytes }]) => [path, Buffer.from(bytes).toString()]).sort();
       expect(objects).toEqual([

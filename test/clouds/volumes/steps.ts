@@ -12,7 +12,7 @@ let count = 0;
 export const account = (): AccountId => `someuser-${++count}@example.com` as AccountId;
 
 export const data = "data" as VolumeName;
-export const a = "a" as ObjectPath;
+export const objectPath = "a" as ObjectPath;
 export const now = () => timestampOf(instantOfMillis(Date.now()));
 export const inAMinute = () => instantOfMillis(Date.now() + 60_000);
 
@@ -22,7 +22,7 @@ export const put = async (volumes: VolumeStore, volume: StoredVolume, path: stri
   expect((await fetch(url, { method: "PUT", body: text })).status).toBe(200);
 };
 
-export const discard = async (volumes: VolumeStore, volume: StoredVolume): Promise<void> => {
+export const deleteVolume = async (volumes: VolumeStore, volume: StoredVolume): Promise<void> => {
   await expectOk(volumes.beginDelete(volume));
   await expectOk(volumes.moveToTrash(volume, now()));
 };

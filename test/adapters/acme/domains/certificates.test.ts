@@ -1,4 +1,4 @@
-/** Checks of issued chains, and the identifiers of certificates in RFC 9773. */
+/** Checks of issued chains, and the certificate identifiers of RFC 9773. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
 import { chainProblem } from "../../../../adapters/acme/domains/certificate-chain.ts";
@@ -62,7 +62,7 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
   expect(certificateId(example)).toBe("aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE");
 });
 
-test("identifies a certificate with other extensions before the identifier of the key", () => {
+test("identifies a certificate whose key identifier is not its first extension", () => {
   const certificate = sign(key, ["app.example.com"]);
   const serial = Buffer.from(new X509Certificate(certificate).serialNumber, "hex").toString("base64url");
   expect(certificateId(certificate + root)).toMatch(new RegExp(`^[\\w-]{27}\\.${serial}$`));
@@ -72,7 +72,7 @@ test("identifies a certificate with other extensions before the identifier of th
 test.each([
   [null, 6 * 3_600_000],
   [7_200_000, 7_200_000],
-])("a delay of %s ms before the next question", (retryAfterMs, expectedMs) => {
+])("asks for advice again after a delay of %s ms", (retryAfterMs, expectedMs) => {
   const window = { start: "2026-03-02T00:00:00Z", end: "2026-03-03T00:00:00Z" };
   const info = renewalInfoSchema.parse({ suggestedWindow: window });
   expect(adviceOf(info, retryAfterMs, now).askAgainAt).toBe(plusMillis(now, expectedMs));

@@ -1,4 +1,6 @@
-/** How the ACME client reports an authority that fails, on a server that sends prepared responses. */
+/**
+ * How the ACME client reports failures of an authority. A server with prepared responses takes the authority's place.
+ */
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -23,7 +25,7 @@ const problem = (type: string, detail: string) => ({ type: `urn:ietf:params:acme
 
 const names = ["newNonce", "newAccount", "newOrder", "keyChange"];
 
-/** Starts an authority with these responses by path. Returns the failure of an order. */
+/** Orders a certificate from an authority that returns these responses by path. Returns the order's failure. */
 const failureWith = async (responses: Readonly<Record<string, Respond>>, signal?: AbortSignal) => {
   const asked: string[] = [];
   const server = createServer((req, res) => {
@@ -71,7 +73,7 @@ const failureWith = async (responses: Readonly<Record<string, Respond>>, signal?
 
 const registered = json(201, {}, { location: "http://127.0.0.1/account/1" });
 
-test("a rate limit fails with order_failed and the delay of the authority", async () => {
+test("a rate limit fails with order_failed and the authority's delay", async () => {
   const limited = problem("rateLimited", "too many certificates (5) already issued");
   for (const [header, retryAfterMs] of [
     ["120", 120_000],
@@ -91,7 +93,7 @@ test("a rate limit fails with order_failed and the delay of the authority", asyn
   }
 });
 
-test("an internal problem fails with unavailable and the delay of the authority", async () => {
+test("an internal problem fails with unavailable and the authority's delay", async () => {
   const { failure } = await failureWith({
     newAccount: registered,
     newOrder: json(503, problem("rateLimited", "Service busy"), { "retry-after": "90" }),
@@ -123,14 +125,14 @@ test("a rejection without a problem document states its status", async () => {
   expect(failure).toMatchObject({ kind: "order_failed", message: "The authority refused the order: HTTP 418" });
 });
 
-test("the client ends its tries if the authority rejects every nonce", async () => {
+test("the client stops retrying if the authority rejects every nonce", async () => {
   const { failure, asked } = await failureWith({ newAccount: json(400, problem("badNonce", "unknown nonce")) });
   expect(failure).toMatchObject({ kind: "unavailable", message: expect.stringContaining("rejects its own nonces") });
   expect(asked.filter((path) => path === "newAccount")).toHaveLength(10);
   expect(asked.filter((path) => path === "newNonce")).toHaveLength(1);
 });
 
-test("a certificate that cannot be used fails with order_failed, so that its order does not continue", async () => {
+test("an unusable certificate fails with order_failed, so the client does not continue its order", async () => {
   const valid: Respond = (res) => {
     const certificate = `http://127.0.0.1:${res.req.socket.localPort}/certificate`;
     const identifiers = [{ type: "dns", value: "app.example.com" }];
@@ -152,7 +154,7 @@ test("a certificate that cannot be used fails with order_failed, so that its ord
 
 test.each<[string, Readonly<Record<string, Respond>>]>([
   ["a body that is too large", { dir: (res) => res.end(Buffer.alloc(2 * 1024 * 1024, 32)) }],
-  ["a directory that is no JSON", { dir: (res) => res.end("<html>") }],
+  ["a directory that is not JSON", { dir: (res) => res.end("<html>") }],
   ["a directory without URLs", { dir: json(200, { newNonce: "/nonce" }) }],
   ["a missing directory", { dir: json(404, {}) }],
   [
@@ -162,10 +164,7 @@ test.each<[string, Readonly<Record<string, Respond>>]>([
   ["a closed connection", { newAccount: (res) => res.destroy() }],
   ["an account without a URL", { newAccount: json(201, {}) }],
   ["no nonce", { newNonce: (res) => res.end() }],
-  [
-    "an order that is no order",
-    { newAccount: registered, newOrder: json(201, {}, { location: "http://127.0.0.1/1" }) },
-  ],
+  ["an empty order", { newAccount: registered, newOrder: json(201, {}, { location: "http://127.0.0.1/1" }) }],
 ])("%s fails with unavailable", async (_, responses) => {
   expect((await failureWith(responses)).failure.kind).toBe("unavailable");
 });
@@ -181,7 +180,7 @@ test.each(["http://ca.example.com/dir", "ca.example.com", "file:///dir"])("rejec
   expect(() => createAcmeAuthority({ directory, acceptTerms: true }, deps)).toThrow("is not an HTTPS URL");
 });
 
-test("a stop ends the registration of the account", async () => {
+test("a stop aborts the registration of the account", async () => {
   const stopping = new AbortController();
   const { failure, asked } = await failureWith({ newAccount: () => stopping.abort() }, stopping.signal);
   expect(failure).toMatchObject({ kind: "unavailable", cause: { name: "AbortError" } });

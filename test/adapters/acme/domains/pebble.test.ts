@@ -1,4 +1,4 @@
-/** The ACME client against Pebble: its contract, and what only ACME has. */
+/** The ACME client with Pebble: the contract of an authority, and the features that only ACME has. */
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { StoredAccount } from "../../../../adapters/acme/domains/account.ts";
@@ -73,7 +73,7 @@ const requestFor = (responder: ChallengeResponder, over: Partial<CertificateRequ
   ...over,
 });
 
-/** Sends a request of the account to a URL, or to a resource of the directory. An empty payload reads the resource. */
+/** Sends a signed request to a URL, or to a resource of the directory. An empty payload reads the resource. */
 const postSigned = async (
   { pebble, accounts }: Awaited<ReturnType<typeof open>>,
   resource: string,
@@ -111,7 +111,7 @@ test("registers one account for concurrent orders", async (context) => {
   const authority = first.authority();
   const orders = await Promise.all(Array.from({ length: 10 }, () => authority.order(requestFor(first.responder))));
   expect(orders.every((one) => one.isOk())).toBe(true);
-  // The key first, then the URL.
+  // The client stores the key before it registers the account, and the account's URL afterwards.
   expect(first.accounts.writes.map(({ url }) => url === null)).toEqual([true, false]);
 });
 
@@ -129,7 +129,7 @@ test("registers the same key again after the authority lost its accounts, and dr
   expect(second.accounts.writes.at(-1)).toEqual({ ...lost, url: expect.not.stringContaining("feedbeef") });
 });
 
-test("registers with an external account, and says so if the settings have none", async (context) => {
+test("registers with an external account, and reports that the settings lack a required one", async (context) => {
   needs(context, "pebble");
   const hmacKey = Buffer.alloc(48, 7).toString("base64url");
   const config = { externalAccountBindingRequired: true, externalAccountMACKeys: { "kid-1": hmacKey } };
@@ -152,7 +152,7 @@ test("does not register without agreement to the terms", async (context) => {
   expect(failure).toMatchObject({ kind: "order_failed", message: expect.stringMatching(/terms: \S+/) });
 });
 
-test("orders a profile, and names the profiles of the authority if it does not have one", async (context) => {
+test("orders a profile, and names the authority's profiles if it does not offer the requested one", async (context) => {
   needs(context, "pebble");
   const profiles = {
     default: { description: "The default", validityPeriod: 7_776_000 },
@@ -192,7 +192,7 @@ test("follows renewal information, and names the replaced certificate", async (c
   await expectOk(authority.order(requestFor(opened.responder, { host: request.host, replaces: first })));
 });
 
-test("the advice about a revoked certificate is an immediate renewal", async (context) => {
+test("advises the immediate renewal of a revoked certificate", async (context) => {
   needs(context, "pebble");
   await using opened = await open();
   const authority = opened.authority();
@@ -203,7 +203,7 @@ test("the advice about a revoked certificate is an immediate renewal", async (co
   expect(await end()).toBeLessThanOrEqual(clock.now());
 });
 
-test("replaces the key of the account, also if an interruption hid the outcome", async (context) => {
+test("replaces the account's key, even after an interruption hid the outcome", async (context) => {
   needs(context, "pebble");
   await using opened = await open();
   const { accounts, responder } = opened;
@@ -252,7 +252,7 @@ test("another client continues an interrupted order", async (context) => {
   expect(orders).toHaveLength(1);
 });
 
-test("reports the words of the authority about a failed validation", async (context) => {
+test("reports the authority's message about a failed validation", async (context) => {
   needs(context, "pebble");
   await using opened = await open(["http-01", "tls-alpn-01"], {
     config: { domainBlocklist: ["blocked.acme.example"] },
@@ -264,7 +264,7 @@ test("reports the words of the authority about a failed validation", async (cont
   expect((await expectError(opened.authority().order(blocked))).message).toContain("does not issue certificates for");
 });
 
-test("is unavailable while the authority is down, or has a certificate of another authority", async (context) => {
+test("fails with unavailable while the authority is down, or if its TLS certificate is not trusted", async (context) => {
   needs(context, "pebble");
   await using opened = await open();
   const other = opened.authority({ ca: undefined }, accountStore());

@@ -1,6 +1,6 @@
 /**
- * Redeploys of a service with session affinity under load, on fakes with all switches on. Clients return the load
- * balancer's cookies, and stay with an instance while it is healthy.
+ * Redeploys of a service with session affinity under load, on fakes with every adverse behaviour. Clients return the
+ * load balancer's cookies, and stay with an instance while it is healthy.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Every service responds with its name, also while it drains. */
+/** Every service responds with its name, even while it drains. */
 const namingEngine = async (onLine: (line: RunLine) => void) => {
   const fake = await createFakeEngine(onLine);
   const urls = new Map<string, string>();
@@ -44,7 +44,7 @@ const createClient = (url: string) => {
   return { cookies, send };
 };
 
-test("with all switches, no request with cookies fails during redeploys, and old cookies reach the new revision", async () => {
+test("with every adverse behaviour, no request with cookies fails during redeploys, and old cookies reach the new revision", async () => {
   const run = await openFakeEcs({ mean: meanest, engine: namingEngine }, createFastClock(40));
   const sticky = (timeout: number) => run.template("app", "acme", { sessionAffinity: true, timeout });
   expect(await run.endOf(sticky(30), "absent")).toMatchObject({ kind: "ready" });
@@ -74,7 +74,7 @@ test("with all switches, no request with cookies fails during redeploys, and old
 
   expect(failures).toEqual([]);
   for (const { seen, cookies } of clients) {
-    // Each client left a revision once, for its successor.
+    // Each client moved once from each revision to the next.
     expect(seen).toEqual(revisions);
     expect([...cookies.keys()].sort()).toEqual(["AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS"]);
   }

@@ -1,6 +1,6 @@
 /**
- * Simultaneous redeploys through the API, on fakes with every adverse behaviour and with AWS's documented rates. All
- * redeploys end with DONE, and no call exceeds a rate, because calls wait. The virtual clock stands still during calls.
+ * Simultaneous redeploys through the API, on fakes with every adverse behaviour and with AWS's documented rates. Calls
+ * wait instead of exceeding a rate, and all redeploys end with DONE. The virtual clock stands still during calls.
  */
 import { expect, test } from "vitest";
 import { createAwsProvider } from "../../../../adapters/aws/index.ts";
@@ -16,7 +16,10 @@ import { recordsOf, serveApi } from "../../../support/http/api.ts";
 
 /** `npm run soak` sets the variable. */
 const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 10;
-/** Simultaneous first deploys choose the same load balancer, which has room for 50 deployments. Must divide 50. */
+/**
+ * The number of simultaneous first deploys. Must divide 50, because they choose the same load balancer, which has room
+ * for 50 deployments.
+ */
 const BATCH = 10;
 
 const LIMITS = { deployments: 1000, buildsAtOnce: 100, uploadsAtOnce: 100, requestsPerMinute: 1_000_000 };

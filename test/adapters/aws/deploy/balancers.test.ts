@@ -1,4 +1,4 @@
-/** Deployments on several load balancers: which one a new deployment gets, and that it keeps it. */
+/** Deployments on several load balancers: a new deployment gets one of them, and keeps it. */
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { balancerForNew, hasRoom, sharedByBalancer } from "../../../../adapters/aws/deploy/balancers.ts";
@@ -10,7 +10,7 @@ import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ec
 import { runs } from "../../../support/vitest/runs.ts";
 
 const PER_BALANCER = 50;
-/** `npm run soak` makes a thousand. Otherwise, two on each of three load balancers, whose other places are taken. */
+/** `npm run soak` creates a thousand deployments. The default is two on each of three otherwise full load balancers. */
 const count = Number(process.env["PORTSIDE_DEPLOYMENTS"] ?? "6");
 const own = process.env["PORTSIDE_DEPLOYMENTS"] === undefined ? 2 : PER_BALANCER;
 
@@ -31,7 +31,7 @@ const deploy = async (name: string, expected: Expected = "absent"): Promise<stri
 const remove = async (name: string): Promise<void> =>
   (await run.platform.remove(nameOf(name), await run.expectedOf(name)))._unsafeUnwrap();
 
-/** The revision that requests to a URL reach. */
+/** The revision that serves a URL. */
 const servingAt = (url: string): string | undefined => {
   const group = run.balancer.groupFor(new URL(url).hostname);
   return group === undefined ? undefined : run.ecs.serviceIn(group);
@@ -52,7 +52,7 @@ test("a new deployment gets the first load balancer with room, else the one with
   );
 });
 
-test("the first load balancer serves the domain, and each other one a subdomain that is no deployment's name", () => {
+test("the first load balancer serves the domain, and each of the others a subdomain that no deployment can have as its name", () => {
   const moreListenerArns = [listenerAt(1), listenerAt(2)];
   const shared = sharedByBalancer({ ...sharedResources(80), domain: "apps.example.com:8443", moreListenerArns });
   expect(shared.map(({ listenerArn, domain }) => [listenerArn, domain])).toEqual([
@@ -62,7 +62,7 @@ test("the first load balancer serves the domain, and each other one a subdomain 
   ]);
 });
 
-test("deployments fill one load balancer after another, and keep it and their URL", {
+test("deployments fill one load balancer after another, and each keeps its load balancer and URL", {
   timeout: 3_600_000,
 }, async () => {
   const balancers = Math.ceil(count / own);
@@ -117,7 +117,7 @@ test("two servers that take the last place both succeed, and their deployments s
   }
 });
 
-test("two servers that deploy one new name give it one load balancer", async () => {
+test("two servers that deploy the same new name choose one load balancer", async () => {
   await open(2, 1);
   const servers = [run.replica(), run.replica()];
   const ends = await Promise.all(

@@ -58,7 +58,7 @@ describe("a health check", () => {
     expect(groupOf()).toMatchObject({ ...declaredSettings, HealthyThresholdCount: "9" });
   });
 
-  test("that responds with an error fails the rollout with the status, and the previous revision keeps serving", async () => {
+  test("fails the rollout with the status of an error response, and the previous revision keeps serving", async () => {
     await run.endOf(declaring({}), "absent");
     const before = run.routed("app");
     const end = await redeploy({ image: run.image("sick:503"), health: quick });
@@ -75,7 +75,7 @@ describe("a health check", () => {
     expect(run.balancer.groups()).toHaveLength(1);
   });
 
-  test("accepts a redirect but no other status from 400", async () => {
+  test("accepts a redirect but no status of 400 or above", async () => {
     const end = await run.endOf(declaring({ image: run.image("sick:302"), health: check }), "absent");
     expect(end).toMatchObject({ kind: "ready" });
     expect(await redeploy({ image: run.image("sick:404"), health: quick })).toMatchObject({
@@ -85,7 +85,7 @@ describe("a health check", () => {
     expect(await redeploy({ image: run.image("sick:404") })).toMatchObject({ kind: "ready" });
   });
 
-  test("that is absent: a service that responds with 500 at '/' did not listen", async () => {
+  test("is optional: without one, a service that responds with 500 at '/' did not listen", async () => {
     const end = await run.endOf(declaring({ image: run.image("sick:500") }), "absent");
     expect(end).toMatchObject({ failure: { reason: "did_not_listen", message: expect.stringContaining("500") } });
   });
@@ -121,7 +121,7 @@ describe("the reason of an unhealthy revision", () => {
     expect(messageOf([described], {})).toContain("reports: Request timed out (Target.Timeout).");
   });
 
-  test("is that of the service's newest event after ECS has deregistered the target", () => {
+  test("is from the service's newest event after ECS has deregistered the target", () => {
     const draining = {
       TargetHealth: { State: "draining" as const, Reason: "Target.DeregistrationInProgress" as const },
     };
@@ -138,13 +138,13 @@ describe("a minimum of instances", () => {
     [...run.scaling.targets.values()].map(({ MinCapacity, MaxCapacity }) => [MinCapacity, MaxCapacity]);
   const desired = () => run.ecs.services().map(({ desiredCount }) => desiredCount);
 
-  test("is the number of tasks at the start, and the least that scaling keeps", async () => {
+  test("is the initial number of tasks, and the lower bound of scaling", async () => {
     await run.endOf(declaring({ minInstances: 3, maxInstances: 5 }), "absent");
     expect(desired()).toEqual([3]);
     expect(capacities()).toEqual([[3, 5]]);
   });
 
-  test("is one task without a declaration, and a redeploy keeps the tasks of the load", async () => {
+  test("is one task without a declaration, and a redeploy keeps the number of tasks that the load requires", async () => {
     await run.endOf(declaring({ maxInstances: 0 }), "absent");
     expect(desired()).toEqual([1]);
     expect(capacities()).toEqual([[1, 10]]);

@@ -1,4 +1,4 @@
-/** Rollouts succeed however unfriendly AWS is: under each switch of the fakes alone, and under all. */
+/** Rollouts succeed with each adverse behaviour of the fakes, and with all of them together. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";
@@ -32,7 +32,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     expect(run.balancer.groups()).toHaveLength(1);
   });
 
-  test("a service with a volume of a new file system serves", async () => {
+  test("a service with a volume on a new file system serves", async () => {
     const events = await run.rollOut(run.template("app", "acme", { mounts: oneMount }), "absent");
     expect(events.at(-1)).toMatchObject({ kind: "ready" });
     expect(events.some((event) => event.kind === "progress" && event.message.includes("mount"))).toBe(
@@ -76,7 +76,7 @@ test("a mount that S3 Files keeps refusing fails the deploy after 8 minutes, and
   await run.close();
 });
 
-test("a service with a volume that exits fails the deploy without a wait for the volume", async () => {
+test("a service that exits fails the deploy without a wait for its volume", async () => {
   const run = await openFakeEcs({ mean: new Set(["file_policy_late"]) });
   const begun = millisOf(run.clock.now());
   const template = { ...run.template("app", "acme", { mounts: oneMount }), image: run.image("exits:3") };

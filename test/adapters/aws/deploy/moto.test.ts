@@ -1,6 +1,6 @@
 /**
  * Sends the platform's AWS calls to moto, which is independent of our fakes. moto's ECS starts no tasks and its load
- * balancer checks none, so our fakes test whole rollouts. Here, each call of a rollout and its response are tested.
+ * balancer checks none, so our fakes test whole rollouts. This file tests each call of a rollout and its response.
  */
 
 import { inspect } from "node:util";
@@ -90,13 +90,13 @@ const open = async () => {
   };
 };
 
-/** Throws with the error in the message if there is one. */
+/** Returns the value of a result, or throws its error. */
 const good = <T>(result: Result<T, unknown>): T => {
   if (result.isErr()) throw new Error(`moto refused: ${inspect(result.error, { depth: 4 })}`);
   return result.value;
 };
 
-test("moto accepts every call of a revision's life", { timeout: 120_000 }, async (context) => {
+test("moto accepts every call in the life of a revision", { timeout: 120_000 }, async (context) => {
   needs(context, "moto");
   const aws = await open();
   const { balancer, services, scaling, location } = aws;
@@ -137,7 +137,7 @@ test("moto accepts every call of a revision's life", { timeout: 120_000 }, async
   expect(good(await services.find("app-000000000001"))?.serviceName).toBe("app-000000000001");
   const [first] = good(await balancer.rules()).filter(({ arn }) => arn === one.placeholderRule);
   expect(first?.targets).toEqual([{ group: one.group, weight: 1 }]);
-  // Removes the target only once: for a missing one, moto returns ValidationException, and the model
+  // Removes the target only once. For a missing target, moto returns ValidationException instead of the model's
   // ObjectNotFoundException.
   good(await scaling.remove("app-000000000001"));
   good(await services.remove("app-000000000001"));
@@ -147,7 +147,7 @@ test("moto accepts every call of a revision's life", { timeout: 120_000 }, async
   aws.close();
 });
 
-test("conditional writes, and a list of them", { timeout: 60_000 }, async (context) => {
+test("moto accepts conditional writes, and lists the objects", { timeout: 60_000 }, async (context) => {
   needs(context, "moto");
   const { bucket, builds, close } = await open();
   const made = good(await bucket.put("services/a.json", "1", "absent", "portside-state=freed"));

@@ -24,7 +24,7 @@ const released = async () => {
 /** Checks that only the resources of serving revisions are left in AWS. */
 const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
 
-test("a write that conflicts with another is retried and keeps the other's change", async () => {
+test("a write that conflicts with an earlier one is retried, and keeps the earlier change", async () => {
   await run.rollOut(run.template("app"), "absent");
   const expected = await run.expectedOf("app");
   const app = { name: nameOf("app"), owner: accountOf("acme") };

@@ -208,7 +208,7 @@ test("the image of a release survives when a second build moves its tag", async 
   expect(run.registry.tags()).toContain(keepTagOf(acme, image.slice(image.indexOf("@") + 1)));
 });
 
-test("all replicas compute the same digests, and another installation computes others", async () => {
+test("all replicas compute the same digests, and another installation computes different ones", async () => {
   await run.rollOut(run.template("app", "acme", { env: { A: "one" } }), "absent");
   const [[mine], [other]] = await Promise.all([releases(run.replica()), releases(run.replica())]);
   expect(mine?.envDigests).toEqual(other?.envDigests);

@@ -1,4 +1,4 @@
-/** Injects one fault at a time into the calls of rollouts and removals on ECS. */
+/** Injects a fault at each call of a rollout or a removal on ECS. */
 import { expect } from "vitest";
 import { rolloutFaultTests } from "../../../clouds/rollouts/single-faults.ts";
 import { ecsRollouts, type FakeEcsPlatform } from "../../../support/providers/ecs-platform.ts";

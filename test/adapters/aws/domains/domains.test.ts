@@ -128,7 +128,7 @@ test("a refused certificate shows the reason, and is replaced after a pause", as
   await eventually(() => expect(fakes.acm.certificates.has(refused)).toBe(false));
 });
 
-test("a certificate that cannot be renewed makes the domain failing, and requests still reach the service", async () => {
+test("a domain whose certificate cannot be renewed is failing, and its requests still reach the service", async () => {
   const { fakes, deployed, activate, check, requested } = await open();
   await deployed();
   await activate();
@@ -198,7 +198,7 @@ test("a domain that is served during a redeploy stays in the rule", async () => 
   expect(await requested()).toBe(200);
 });
 
-test("a check removes the domain from the rule of its former deployment, if the move failed to", async () => {
+test("a check removes the domain from the rule of its former deployment, if the move failed to do so", async () => {
   const { fakes, deployed, activate, add, check, hostsOf } = await open({ times: 1 });
   await deployed();
   await activate();
@@ -251,7 +251,7 @@ test("a domain that is removed again at the end of its deletion leaves nothing",
   let again = 0;
   await deployed();
   await activate();
-  // The work for the first removal has found nothing left, and has not ended yet.
+  // The work for the first removal has found nothing left to do, but has not ended yet.
   onceAround(clients.s3, "DeleteObjectCommand", {
     before: async () => {
       await expectOk(add());

@@ -5,7 +5,7 @@ import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import { awsWith } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
-import { first, stepsOn } from "../../../clouds/deploy-steps.ts";
+import { firstDeclaration, stepsOn } from "../../../clouds/deploy-steps.ts";
 import { runtimeDeps } from "../../../clouds/subject.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import type { FakeCloudOptions } from "../../../fakes/aws/cloud.ts";
@@ -18,7 +18,7 @@ export const DOMAIN = "app.example.com";
 
 export interface DomainPlatformOptions extends Pick<FakeCloudOptions, "balancers" | "maxCertificates"> {
   readonly mean?: Mean;
-  /** How many times faster than the machine's the clock is; defaults to 50. */
+  /** The speed of the clock relative to the machine's clock; defaults to 50. */
   readonly times?: number;
 }
 
@@ -49,7 +49,7 @@ export const onceAround = (client: unknown, command: string, { before, after }: 
   );
 };
 
-/** Records the keys of all later calls of a command of S3. */
+/** Records the keys of all later calls of an S3 command. */
 export const recordKeys = (client: unknown, command: string): readonly string[] => {
   const keys: string[] = [];
   (client as Middlewares).middlewareStack.add(
@@ -83,7 +83,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
     check,
     remove,
     clients,
-    deployed: (name = "app") => steps.deployed(name, first),
+    deployed: (name = "app") => steps.deployed(name, firstDeclaration),
     removeDeployment: steps.remove,
     list: (account = "acme") => expectOk(controlPlane.listDomains(principalOf(account))),
     /** Adds the domain, creates its records, and lets Certificate Manager issue the certificate. */
@@ -93,7 +93,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
       fakes.acm.issue(domain);
       return check(domain);
     },
-    /** The status of a request for a host at the load balancer. */
+    /** The status that the load balancer returns for a host. */
     requested: (host = DOMAIN): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
         const sent = request({ port: fakes.balancer.port, headers: { host }, agent: false }, (response) => {
@@ -102,7 +102,7 @@ export const openDomainPlatform = async ({ mean = friendly, times = 50, ...optio
         });
         sent.on("error", reject).end();
       }),
-    /** The hosts of the rule that has a host. */
+    /** All hosts of the rule that contains the host. */
     hostsOf: (host: string): readonly string[] =>
       fakes.balancer
         .rules()

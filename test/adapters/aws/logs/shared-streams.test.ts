@@ -13,7 +13,7 @@ import { everything } from "../../../../core/domain/logs/filter/tree.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { LogScope } from "../../../../core/ports/log-store.ts";
-import { ask, texts } from "../../../clouds/logs.ts";
+import { logQuery, texts } from "../../../clouds/logs.ts";
 import { fixedClients } from "../../../clouds/subject.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { inProcessClient } from "../../../fakes/aws/logs/in-process.ts";
@@ -42,7 +42,7 @@ const start = () => {
   return { clock, until, logOf, prefixes: new SharedPrefixes(clock) };
 };
 
-test("the prefix is that of the deployment, the account or the log group that all logs have in common", () => {
+test("the prefix is the deployment, account or log group that all logs share", () => {
   const { until, logOf, prefixes } = start();
   const choose = (...scopes: readonly [LogScope, ...LogScope[]]) => {
     const [first, ...others] = scopes.map((scope) => logOf(scope));
@@ -62,7 +62,7 @@ test("a log that is more than a minute behind is read alone", () => {
   expect(prefixes.choose([logOf(a1, 59_000), ...others], until).read).toHaveLength(3);
 });
 
-test("a prefix that takes as many calls as its parts is not used for a minute", () => {
+test("a prefix that costs as many calls as its parts is not used for a minute", () => {
   const { clock, until, logOf, prefixes } = start();
   const choose = () => prefixes.choose([logOf(a1), logOf(a2), logOf(b1)], until);
   const group = choose();
@@ -104,7 +104,7 @@ test("each follower reads what a search finds, whatever the pages contain", () =
         await clock.sleep(10);
       });
       const from = behind(clock.now());
-      const query = (settleMs: number) => ({ ...ask(), until: plusMillis(clock.now(), -settleMs) });
+      const query = (settleMs: number) => ({ ...logQuery(), until: plusMillis(clock.now(), -settleMs) });
       for (const scope of scopes) await expectOk(logs.after(scope, from, query(0)));
 
       clock.pass(1000);

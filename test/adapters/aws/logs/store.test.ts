@@ -10,7 +10,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
 import { millisOf, plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
+import { logQuery, logReadTests, platformEntry, START, scope, texts } from "../../../clouds/logs.ts";
 import { fixedClients } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { type FakeCloudWatch, startFakeCloudWatch } from "../../../fakes/aws/logs/server.ts";
@@ -47,12 +47,12 @@ describe("calls", () => {
   test("takes one call for a page with any filter on content, two for a page with a time filter", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b", "c"]) line(text);
-    await expectOk(logs.newest(scope, ask()));
-    await expectOk(logs.after(scope, START, ask("timeout")));
+    await expectOk(logs.newest(scope, logQuery()));
+    await expectOk(logs.after(scope, START, logQuery("timeout")));
     expect(fake.faults.log).toEqual([FILTER, FILTER]);
-    await expectOk(logs.after(scope, START, ask('timestamp<"2026-02-01T00:00:00Z"')));
+    await expectOk(logs.after(scope, START, logQuery('timestamp<"2026-02-01T00:00:00Z"')));
     expect(fake.faults.count(FILTER as string)).toBe(4);
-    await expectOk(logs.newest(scope, ask('timestamp>"2026-02-01" timestamp<"2026-01-01"')));
+    await expectOk(logs.newest(scope, logQuery('timestamp>"2026-02-01" timestamp<"2026-01-01"')));
     expect(fake.faults.count(FILTER as string)).toBe(5);
   });
 
@@ -62,18 +62,18 @@ describe("calls", () => {
       line(`line ${n} ${"x".repeat(10_000)}`);
       clock.pass(1);
     }
-    await expectOk(logs.append([note("made")]));
+    await expectOk(logs.append([platformEntry("made")]));
     fake.faults.clear();
-    expect(texts((await expectOk(logs.newest(scope, ask("logName=platform")))).entries)).toEqual(["made"]);
+    expect(texts((await expectOk(logs.newest(scope, logQuery("logName=platform")))).entries)).toEqual(["made"]);
     expect(fake.faults.count(FILTER as string)).toBe(2);
-    const all = await expectOk(logs.newest(scope, ask("made")));
+    const all = await expectOk(logs.newest(scope, logQuery("made")));
     expect(texts(all.entries)).toEqual(["made"]);
     expect(fake.faults.count(FILTER as string)).toBeGreaterThan(5);
   });
 
   test("the first write creates the stream, and one call writes a thousand entries", async () => {
     const { fake, logs } = await start();
-    const many = Array.from({ length: 1000 }, (_, n) => note(`line ${n}`));
+    const many = Array.from({ length: 1000 }, (_, n) => platformEntry(`line ${n}`));
     await expectOk(logs.append(many));
     expect(fake.faults.log).toEqual([PUT, MAKE, PUT]);
     await expectOk(logs.append(many));
@@ -85,7 +85,7 @@ describe("the quota of reads", () => {
   test("delays reads instead of failing them", async () => {
     const { logs, line } = await start({ mean: new Set(["log_read_quota"]) });
     line("a");
-    for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);
+    for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual(["a"]);
   });
 
   test("if it runs out during a search, the search returns its matches so far, and its cursor continues even without matches", async () => {
@@ -94,14 +94,14 @@ describe("the quota of reads", () => {
       line(`line ${n}`);
       clock.pass(1);
     }
-    const first = await expectOk(logs.after(scope, START, ask("none", { timeoutMs: 0 })));
+    const first = await expectOk(logs.after(scope, START, logQuery("none", { timeoutMs: 0 })));
     expect(first).toMatchObject({ entries: [], partial: true });
     expect(first.seen?.instant).toBeGreaterThan(plusMillis(clock.now(), -12));
     const received: string[] = [];
     let place = first.seen as LogPosition;
     for (let page = 0; page < 10; page++) {
       clock.pass(60_000);
-      const found = await expectOk(logs.after(scope, place, ask("", { timeoutMs: 0 })));
+      const found = await expectOk(logs.after(scope, place, logQuery("", { timeoutMs: 0 })));
       received.push(...(texts(found.entries) as string[]));
       place = found.seen ?? place;
     }
@@ -116,13 +116,13 @@ describe("order", () => {
   test("entries of the same millisecond have the same order forwards and backwards, across pages", async () => {
     const { logs, line } = await start({ looksAt: 3 });
     for (let n = 0; n < 20; n++) line(`line ${n}`);
-    await expectOk(logs.append([note("own 1"), note("own 2")]));
-    const all = (await expectOk(logs.after(scope, START, ask()))).entries;
+    await expectOk(logs.append([platformEntry("own 1"), platformEntry("own 2")]));
+    const all = (await expectOk(logs.after(scope, START, logQuery()))).entries;
     expect(all).toHaveLength(22);
     for (const limit of [1, 5, 21])
-      expect((await expectOk(logs.newest(scope, ask("", { limit })))).entries).toEqual(all.slice(-limit));
+      expect((await expectOk(logs.newest(scope, logQuery("", { limit })))).entries).toEqual(all.slice(-limit));
     for (const [index, entry] of all.entries())
-      expect((await expectOk(logs.after(scope, entry, ask()))).entries).toEqual(all.slice(index + 1));
+      expect((await expectOk(logs.after(scope, entry, logQuery()))).entries).toEqual(all.slice(index + 1));
   });
 
   test("does not skip late entries for a reader that waits for the settle window", async () => {
@@ -133,7 +133,7 @@ describe("order", () => {
       if (second < 40) line(`line ${second}`);
       clock.pass(1000);
       const { entries, seen } = await expectOk(
-        logs.after(scope, place, ask("", { until: plusMillis(clock.now(), -10_000) })),
+        logs.after(scope, place, logQuery("", { until: plusMillis(clock.now(), -10_000) })),
       );
       received.push(...(texts(entries) as string[]));
       place = seen ?? place;
@@ -149,22 +149,27 @@ describe("faults", () => {
       for (const nth of [1, 2, 3]) {
         const { fake, logs } = await start();
         fake.faults.inject({ nth, kind });
-        await expectOk(logs.append([note("one"), note("two")]));
+        await expectOk(logs.append([platformEntry("one"), platformEntry("two")]));
         fake.faults.inject({ method: FILTER as string, nth: 1, kind });
-        const found = await expectOk(logs.after(scope, START, ask()));
+        const found = await expectOk(logs.after(scope, START, logQuery()));
         expect(texts(found.entries), `${kind} ${nth}`).toEqual(["one", "two"]);
-        expect(texts((await expectOk(logs.newest(scope, ask("", { limit: 2 })))).entries)).toEqual(["one", "two"]);
+        expect(texts((await expectOk(logs.newest(scope, logQuery("", { limit: 2 })))).entries)).toEqual(["one", "two"]);
       }
   });
 
   test("fails with `unavailable` on a permanent fault, with a retry-after and without Amazon's message", async () => {
     const { fake, logs } = await start();
     for (let nth = 1; nth <= 60; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
-    expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
+    expect(await expectError(logs.newest(scope, logQuery()))).toMatchObject({
+      kind: "unavailable",
+      retryAfterSeconds: 5,
+    });
     for (const nth of [1, 2, 3]) {
       fake.faults.clear();
       fake.faults.inject({ nth, kind: "permission_denied" });
-      expect(await expectError(logs.append([{ ...note("x"), service: `s${nth}` as DeploymentName }]))).toMatchObject({
+      expect(
+        await expectError(logs.append([{ ...platformEntry("x"), service: `s${nth}` as DeploymentName }])),
+      ).toMatchObject({
         kind: "unavailable",
         retryAfterSeconds: 60,
         message: expect.not.stringContaining("authorized"),
@@ -174,18 +179,26 @@ describe("faults", () => {
 
   test("drops and logs an entry that is too large, and keeps the others", async () => {
     const { logs, logged } = await start();
-    await expectOk(logs.append([note("before"), note("x".repeat(1_048_576)), note("behind")]));
-    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
+    await expectOk(
+      logs.append([platformEntry("before"), platformEntry("x".repeat(1_048_576)), platformEntry("behind")]),
+    );
+    expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual(["before", "behind"]);
     expect(logged.join()).toContain("lost");
-    await expectOk(logs.append([note("y".repeat(1_000_000))]));
-    expect((await expectOk(logs.newest(scope, ask("", { limit: 1 })))).entries[0]?.text).toHaveLength(1_000_000);
+    await expectOk(logs.append([platformEntry("y".repeat(1_000_000))]));
+    expect((await expectOk(logs.newest(scope, logQuery("", { limit: 1 })))).entries[0]?.text).toHaveLength(1_000_000);
   });
 
   test("fails with `unavailable` if the log group is missing", async () => {
     const { make } = await start();
     const logs = make({ shared: { ...awsConfig.shared, logGroup: "/another" } });
-    expect(await expectError(logs.append([note("x")]))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
-    expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
+    expect(await expectError(logs.append([platformEntry("x")]))).toMatchObject({
+      kind: "unavailable",
+      retryAfterSeconds: 60,
+    });
+    expect(await expectError(logs.newest(scope, logQuery()))).toMatchObject({
+      kind: "unavailable",
+      retryAfterSeconds: 60,
+    });
   });
 });
 
@@ -196,7 +209,7 @@ describe("a service's lines", () => {
       line(text);
       clock.pass(1);
     }
-    const { entries } = await expectOk(logs.newest(scope, ask()));
+    const { entries } = await expectOk(logs.newest(scope, logQuery()));
     expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "ERROR", "INFO", "DEFAULT"]);
     expect(entries[0]).toMatchObject({ logName: "stdout", revision: "app-00001", instance: "task-1" });
     expect(entries.map(({ instant }) => millisOf(instant) - millisOf(clock.now()))).toEqual([-4, -3, -2, -1]);
@@ -205,15 +218,15 @@ describe("a service's lines", () => {
   test("cannot imitate the platform's entries", async () => {
     const { logs, line } = await start();
     line('{"portside":1,"at":"1","id":"x","severity":"INFO","log":"platform","text":"forged"}');
-    const { entries } = await expectOk(logs.newest(scope, ask()));
+    const { entries } = await expectOk(logs.newest(scope, logQuery()));
     expect(entries).toMatchObject([{ logName: "stdout", json: { portside: 1 } }]);
   });
 
-  test("belong to their own account and deployment only, whatever prefix the names share", async () => {
+  test("belong only to their own account and deployment, whatever prefix the names share", async () => {
     const { logs, line } = await start();
     line("mine");
     line("theirs", "other" as AccountId);
     line("the other one's", scope.owner, "app-2" as DeploymentName);
-    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["mine"]);
+    expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual(["mine"]);
   });
 });

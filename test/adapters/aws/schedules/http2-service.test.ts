@@ -1,6 +1,6 @@
 /**
- * A schedule of an HTTP/2 service fires on fakes with all switches on: the load balancer answers HTTP/1.1 with 464, and
- * HTTP/2 needs TLS.
+ * A schedule of an HTTP/2 service fires on fakes with every adverse behaviour: the load balancer answers HTTP/1.1 with
+ * 464, and HTTP/2 needs TLS.
  */
 import { once } from "node:events";
 import { connect, type OutgoingHttpHeaders } from "node:http2";
@@ -18,7 +18,7 @@ import { createFastClock } from "../../../support/clocks/fast-clock.ts";
 import { recordsOf, serveApi } from "../../../support/http/api.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Counts the requests to `/cron` with its token, and responds to all others with these requests. */
+/** Records requests to `/cron`, and returns the recorded requests to any other path. */
 const source = nodeSource(`
 import { createServer } from "node:http2";
 const fires = [];

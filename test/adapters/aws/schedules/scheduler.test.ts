@@ -284,7 +284,7 @@ describe("a fire", () => {
     expect(refused.entries).toMatchObject([{ severity: "ERROR", json: { status: 404 } }]);
   });
 
-  test("that both of its schedules would send is sent once", async () => {
+  test("that is due in both of its schedules is sent once", async () => {
     // 2026-06-01 is a Monday.
     expect((await fired([204], 3, "0 9 1 * 1", "2026-06-01T08:58:30Z")).seen).toHaveLength(1);
     expect((await fired([204], 3, "0 9 1 * 1", "2026-06-08T08:58:30Z")).seen).toHaveLength(1);

@@ -126,7 +126,7 @@ test("a value that was deleted in AWS fails the rollout within minutes, and the 
   expect((await run.ecs.serviceOf("app")).serving[0]?.template.secrets?.["TOKEN"]?.version).toBe(1);
 });
 
-test("a rollout whose secret has no such version fails with words, creates nothing, and the previous revision serves", async () => {
+test("a rollout with a missing version of a secret fails with a message and creates nothing, and the previous revision serves", async () => {
   const { version } = await set("one");
   expect(await endOf(using(version))).toMatchObject({ kind: "ready" });
   await set("two");

@@ -59,7 +59,7 @@ test("pending redeploys of an account with special characters are visible to ano
   expect((await run.otherSecretStore().pendingRedeploys())._unsafeUnwrap()).toEqual([]);
 });
 
-test("an object with another name does not hide the pending redeploys", async () => {
+test("an object with a different name does not hide the pending redeploys", async () => {
   const pending = { owner: acme, name: KEY, version: 1 };
   (await run.secretStore.beginRedeploys(pending))._unsafeUnwrap();
   const Bucket = awsConfig.shared.stateBucket;
@@ -100,7 +100,7 @@ test("the versions that two processes set concurrently are all listed, with the 
   expect(await set("one", "OTHER" as SecretName)).toEqual(first);
 });
 
-test("names of properties that every object has are names of secrets like others", async () => {
+test("secrets may have the names of properties that every object has", async () => {
   const names = ["constructor", "toString", "hasOwnProperty"] as SecretName[];
   for (const name of names) expect((await set("one", name)).version).toBe(1);
   expect(await numbers()).toEqual([...names].sort().map((name) => [name, 1]));
@@ -135,7 +135,7 @@ describe("values", () => {
       const error = (await run.secretStore.values(acme, pinned(1, missing)))._unsafeUnwrapErr();
       expect(error).toMatchObject({ kind: "unavailable", message: "A version of a secret was deleted." });
     }
-    // The account of another tenant has no such version.
+    // Another account has no such version.
     expect((await run.secretStore.values(other, pinned(1))).isErr()).toBe(true);
   });
 
@@ -168,7 +168,7 @@ test("a failed `set` leaves a secret that later changes delete after ten minutes
   expect(indexText()).toContain('"leftovers":[]');
 });
 
-test("a `set` that another call has given up fails, and leaves no secret", async () => {
+test("a `set` fails and leaves no secret if another call has treated it as abandoned", async () => {
   await set("one");
   run.secrets.settings.beforeCreate = async () => {
     run.secrets.settings.beforeCreate = undefined;
@@ -264,7 +264,7 @@ test("the quota of the AWS account is an error that names it", async () => {
   expect((await run.secretStore.set(acme, KEY, "two"))._unsafeUnwrapErr().message).toContain("quota of secrets");
 });
 
-test("an error that quotes the value is neither returned nor logged with it", async () => {
+test("an error that quotes the value is returned and logged without the value", async () => {
   await set("one");
   run.secrets.settings.beforeCreate = async () => {
     throw new AwsError("InvalidParameterException", `Value '${VALUE.slice(0, 20)}...' at 'secretString' is invalid`);
@@ -324,7 +324,7 @@ describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
         const first = await run.secretStore.delete(acme, KEY);
         clear();
         if (kind !== "permission_denied") expect(first.isOk(), `${fake} ${nth}`).toBe(true);
-        // The first may have deleted it already.
+        // The first call may have deleted it already.
         (await run.secretStore.delete(acme, KEY)).unwrapOr(undefined);
         expect(await listed(), `${fake} ${nth}`).toEqual([]);
         expect(stored(), `${fake} ${nth}`).toEqual([]);

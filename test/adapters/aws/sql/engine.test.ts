@@ -15,7 +15,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { isSqlFailure, type SqlLimits } from "../../../../core/ports/sql-engine.ts";
-import { COUNT, statementTests } from "../../../clouds/sql.ts";
+import { COUNT_LOGS, statementTests } from "../../../clouds/sql.ts";
 import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { every } from "../../../contracts/log-steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
@@ -238,7 +238,7 @@ describe("billing", () => {
   });
   test("is reported as missing if it is not configured, and logs still work", async () => {
     const without = engine({ billingTable: undefined });
-    expect(await rowsOf(COUNT, without)).toEqual([[2]]);
+    expect(await rowsOf(COUNT_LOGS, without)).toEqual([[2]]);
     expect(await failedWith("SELECT COUNT(*) AS n FROM billing", {}, without)).toMatchObject({
       kind: "invalid_statement",
       message: expect.stringContaining("billingTable"),
@@ -249,21 +249,24 @@ describe("billing", () => {
 describe("limits", () => {
   test("names the stack's parameter if a query exceeds the work group's byte limit", async () => {
     fake.cutOff("Query cancelled! : Bytes scanned limit was exceeded");
-    expect(await failedWith(COUNT)).toMatchObject({ kind: "failed", message: expect.stringContaining("SqlMostBytes") });
+    expect(await failedWith(COUNT_LOGS)).toMatchObject({
+      kind: "failed",
+      message: expect.stringContaining("SqlMostBytes"),
+    });
   });
 
   test("stops a query at its deadline, and fails with `timeout`", async () => {
-    await rowsOf(COUNT);
+    await rowsOf(COUNT_LOGS);
     fake.faults.clear();
     fake.slowDown(60_000);
-    expect(await failedWith(COUNT, { timeoutMs: 1500 })).toEqual({ kind: "timeout" });
+    expect(await failedWith(COUNT_LOGS, { timeoutMs: 1500 })).toEqual({ kind: "timeout" });
     await eventually(() => expect(fake.faults.count(STOP as string)).toBe(1));
   });
 
   test("stops a query after its client has disconnected", async () => {
     fake.slowDown(20_000);
     const gone = new AbortController();
-    const run = sql.run(acme, COUNT, plenty, { signal: gone.signal });
+    const run = sql.run(acme, COUNT_LOGS, plenty, { signal: gone.signal });
     await eventually(() => expect(fake.faults.count(LOOK as string)).toBeGreaterThan(0));
     gone.abort();
     expect(await expectError(run)).toMatchObject({ kind: "unavailable" });
@@ -273,7 +276,7 @@ describe("limits", () => {
 
 describe("calls", () => {
   test("runs two queries, the first without rows, and takes one call per page", async () => {
-    await rowsOf(COUNT);
+    await rowsOf(COUNT_LOGS);
     const kinds = fake.faults.log.filter((one, n) => one !== LOOK || fake.faults.log[n - 1] !== LOOK);
     expect(kinds).toEqual([START, LOOK, RESULTS, START, LOOK, RESULTS]);
     expect(fake.queries().at(-2)).toMatch(/^SELECT \* FROM \(.*\) LIMIT 0$/s);
@@ -298,14 +301,16 @@ describe("calls", () => {
   test("fail as unavailable if they are denied, without Amazon's message", async () => {
     for (const nth of [1, 2, 3, 4]) {
       fake.faults.inject({ nth, kind: "permission_denied" });
-      const failure = await failedWith(COUNT);
+      const failure = await failedWith(COUNT_LOGS);
       expect(failure).toMatchObject({ kind: "unavailable", message: expect.not.stringContaining("authorized") });
       fake.faults.clear();
     }
   });
 
   test("fail as unavailable if the work group does not exist", async () => {
-    expect(await failedWith(COUNT, {}, engine({ athenaWorkgroup: "another" }))).toMatchObject({ kind: "unavailable" });
+    expect(await failedWith(COUNT_LOGS, {}, engine({ athenaWorkgroup: "another" }))).toMatchObject({
+      kind: "unavailable",
+    });
   });
 });
 

@@ -42,7 +42,7 @@ interface Held {
   readonly released?: readonly (number | null)[];
 }
 
-/** A revision's name ends with a unique suffix, from which its target group is named. */
+/** A revision's name ends with a unique suffix, which the name of its target group repeats. */
 let made = 0;
 const newRevision = (name: string): string => `${name}-${String(++made).padStart(16, "0")}`;
 
@@ -199,7 +199,7 @@ const createGroup = async (revision: string): Promise<void> => {
   const input = { Name: targetGroupNameOf(revision), Protocol: "HTTP", Port: 80, VpcId: "vpc-1" } as const;
   await store.balancer.client.send(new CreateTargetGroupCommand(input));
 };
-/** Lists of metrics are kept for five minutes. */
+/** The store caches lists of metrics for five minutes. */
 const renewLists = () => clock.advance(300_000);
 const pointsOf = (name: string, steps: readonly (Rollup | null)[] | undefined) =>
   Object.fromEntries(
@@ -235,14 +235,14 @@ test("converts the metrics of load balancers and ECS", async () => {
   expect(found["latency_p99"]?.[0]).toBeLessThan(1024 * 1.19);
 });
 
-test("adds up the revisions of a deployment, and of no other deployment", async () => {
+test("adds up the revisions of a deployment, and no others", async () => {
   const scope = create("redeployed", 3);
   for (const at of [0, 1, 2]) add(revisionOf("redeployed", at), start, { statuses: { "2xx": 2 ** at }, cpu: [10] });
   create("other");
   add(revisionOf("other"), start, { statuses: { "2xx": 50 }, cpu: [10] });
   await renewLists();
   expect(await read(scope)).toMatchObject({ requests_2xx: [7, 0], instances: [3, 0] });
-  // A later deployment of the same name has other revisions.
+  // A later deployment of the same name has different revisions.
   held.set("redeployed", { owner: "beta" as AccountId, created: start - 60, revisions: [newRevision("redeployed")] });
   expect((await read({ ...scope, owner: "beta" as AccountId }))["requests_2xx"]).toEqual([0, 0]);
   await renewLists();
@@ -271,7 +271,7 @@ test("reads several deployments with one call for 500 statistics, and all pages 
   cloudWatch.limits.metrics = 500;
 });
 
-test("reads a deployment once per minute, also for concurrent callers", async () => {
+test("reads a deployment once per minute, even for concurrent callers", async () => {
   const scopes = [create("shared-a"), create("shared-b"), create("shared-c")];
   for (const { name } of scopes) add(revisionOf(name), start, { statuses: { "2xx": 1 } });
   await renewLists();
@@ -331,7 +331,7 @@ test("finds new target groups in batches of 20, and asks again only for those th
   const before = log.length;
   await expectOk(store.metrics.read(scopes.slice(0, 40), window));
   expect(log.slice(before)).toEqual(["DescribeTargetGroups", "DescribeTargetGroups"]);
-  // The call for five names fails, because one of them does not exist. Halves of it find the others.
+  // The call for five names fails, because one of them does not exist. Calls for halves of the names find the others.
   expect(await readAll()).toBe(1 + 2 + 2);
   await renewLists();
   expect(await readAll()).toBe(1);

@@ -4,7 +4,7 @@ import { accountDigest } from "../../../../adapters/shared/accounts/account-dige
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
-import { a, account, data, discard, inAMinute, now } from "../../../clouds/volumes/steps.ts";
+import { account, data, deleteVolume, inAMinute, now, objectPath } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import type { CorsRule } from "../../../fakes/aws/s3/world.ts";
@@ -80,11 +80,11 @@ describe("a volume's bucket", () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const stolen = { ...volume, owner: account() };
     expect((await expectError(volumesOver(fake).beginDelete(stolen))).kind).toBe("not_found");
-    expect((await expectError(volumesOver(fake).stat(stolen, a))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).stat(stolen, objectPath))).kind).toBe("not_found");
     expect((await expectError(volumesOver(fake).restore(stolen.owner, volume.id))).kind).toBe("not_found");
   });
 
-  test("gets another name if a stranger owns its name", async () => {
+  test("gets a different name if another AWS account owns its name", async () => {
     const ids = ["taken000000000000000", "call0000000000000000", "other000000000000000"];
     let asked = 0;
     const id = () => ids[asked++] ?? `id-${asked}-000000000000000`;
@@ -97,7 +97,7 @@ describe("a volume's bucket", () => {
     expect([created, volume.id === first, recordsOf(owner).map((one) => one.id)]).toEqual([true, false, [volume.id]]);
   });
 
-  test("is configured although S3 does not show it everywhere yet; only then does its creation pause", async () => {
+  test("is configured even if S3 shows it late, and its creation pauses only in that case", async () => {
     const pauses: number[] = [];
     const sleep = async (millis: number): Promise<void> => void pauses.push(millis);
     const volumes = volumesOver(fake, { clock: { ...createSystemClock(), sleep } });
@@ -122,7 +122,7 @@ describe("a volume's bucket", () => {
     const owner = account();
     const volumes = volumesOver(fake, { files: files.client });
     const { volume } = await expectOk(volumes.create(owner, data));
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     fake.world.live.delete(volume.id);
     expect((await expectError(volumes.restore(owner, volume.id))).kind).toBe("not_found");
     expect(recordsOf(owner)).toEqual([]);
@@ -184,7 +184,7 @@ describe("calls", () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     fake.faults.clear();
-    await expectOk(volumes.grantDownload(volume, a, inAMinute()));
+    await expectOk(volumes.grantDownload(volume, objectPath, inAMinute()));
     expect(fake.faults.log).toEqual([]);
     await expectOk(volumes.check());
     expect(fake.faults.log).toEqual(["s3.HeadBucket"]);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { liveLifecycle, trashLifecycle } from "../../../../adapters/aws/volumes/bucket-settings.ts";
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
-import { a, account, data, inAMinute, put } from "../../../clouds/volumes/steps.ts";
+import { account, data, inAMinute, objectPath, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { bucketOf, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
@@ -13,13 +13,13 @@ const at = (millis: number) => instantOfMillis(Date.now() + millis);
 const HOUR_MS = 3_600_000;
 
 describe("grants", () => {
-  test("expire at the requested time, and after the seven days of a signature at most", async () => {
+  test("expire at the requested time, but after at most seven days, the limit of a signature", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const until = at(90_500);
-    const soon = await expectOk(volumesOver(fake).grantDownload(volume, a, until));
+    const soon = await expectOk(volumesOver(fake).grantDownload(volume, objectPath, until));
     expect(millisOf(until) - millisOf(soon.expiresAt)).toBeLessThan(1000);
     expect(soon.expiresAt <= until).toBe(true);
-    const late = await expectOk(volumesOver(fake).grantDownload(volume, a, at(30 * 24 * HOUR_MS)));
+    const late = await expectOk(volumesOver(fake).grantDownload(volume, objectPath, at(30 * 24 * HOUR_MS)));
     expect(Number(new URL(late.url).searchParams.get("X-Amz-Expires"))).toBeLessThanOrEqual(604_800);
     expect(millisOf(late.expiresAt)).toBeLessThanOrEqual(Date.now() + 604_800_000);
   });
@@ -34,7 +34,7 @@ describe("grants", () => {
 
   test("of uploads contain no checksum of an absent body", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
-    const { url } = await expectOk(volumesOver(fake).grantUpload(volume, a, inAMinute()));
+    const { url } = await expectOk(volumesOver(fake).grantUpload(volume, objectPath, inAMinute()));
     expect(url).not.toContain("checksum");
   });
 });
@@ -61,7 +61,7 @@ describe("expiring credentials", () => {
     const volume = await made();
     const { client, asked } = lasting(6 * HOUR_MS);
     const until = at(HOUR_MS);
-    const { expiresAt, url } = await expectOk(volumesOver({ client }).grantUpload(volume, a, until));
+    const { expiresAt, url } = await expectOk(volumesOver({ client }).grantUpload(volume, objectPath, until));
     expect([millisOf(until) - millisOf(expiresAt) < 1000, asked()]).toEqual([true, 1]);
     expect((await fetch(url, { method: "PUT", body: "x" })).status).toBe(200);
   });
@@ -70,7 +70,7 @@ describe("expiring credentials", () => {
     const volume = await made();
     const { client, asked } = lasting(HOUR_MS / 2, 6 * HOUR_MS);
     const until = at(HOUR_MS);
-    const { expiresAt, url } = await expectOk(volumesOver({ client }).grantUpload(volume, a, until));
+    const { expiresAt, url } = await expectOk(volumesOver({ client }).grantUpload(volume, objectPath, until));
     expect([millisOf(until) - millisOf(expiresAt) < 1000, asked()]).toEqual([true, 2]);
     expect(new URL(url).searchParams.get("X-Amz-Security-Token")).toBe("token-1");
   });
@@ -80,7 +80,7 @@ describe("expiring credentials", () => {
     const { client, asked } = lasting(HOUR_MS / 2);
     const volumes = volumesOver({ client });
     for (let times = 0; times < 3; times++) {
-      const { expiresAt, url } = await expectOk(volumes.grantDownload(volume, a, at(HOUR_MS)));
+      const { expiresAt, url } = await expectOk(volumes.grantDownload(volume, objectPath, at(HOUR_MS)));
       expect(millisOf(expiresAt)).toBeLessThanOrEqual(Date.now() + HOUR_MS / 2);
       expect(Number(new URL(url).searchParams.get("X-Amz-Expires"))).toBeLessThanOrEqual(1800);
     }
@@ -90,7 +90,7 @@ describe("expiring credentials", () => {
   test("sign nothing after their expiry", async () => {
     const volume = await made();
     const { client } = lasting(-1000);
-    const error = await expectError(volumesOver({ client }).grantDownload(volume, a, inAMinute()));
+    const error = await expectError(volumesOver({ client }).grantDownload(volume, objectPath, inAMinute()));
     expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("have expired") });
   });
 
@@ -100,7 +100,9 @@ describe("expiring credentials", () => {
       throw Object.assign(new Error("no credentials"), { name: "CredentialsProviderError" });
     };
     const client = new S3Client({ ...fake.clientConfig, credentials });
-    expect((await expectError(volumesOver({ client }).grantUpload(volume, a, inAMinute()))).kind).toBe("unavailable");
+    expect((await expectError(volumesOver({ client }).grantUpload(volume, objectPath, inAMinute()))).kind).toBe(
+      "unavailable",
+    );
   });
 });
 
@@ -118,10 +120,10 @@ describe("uploads in parts", () => {
   test("sign the length of a part and no checksum, and list more than one page of parts", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
-    const id = await expectOk(volumes.uploadsInParts.begin(volume, a));
+    const id = await expectOk(volumes.uploadsInParts.begin(volume, objectPath));
     const parts = Array.from({ length: 1001 }, (_, index) => ({ number: index + 1, offset: index, length: 1 }));
     const { urls, expiresAt } = await expectOk(
-      volumes.uploadsInParts.grant({ volume, path: a, id }, parts.slice(0, 2), at(HOUR_MS)),
+      volumes.uploadsInParts.grant({ volume, path: objectPath, id }, parts.slice(0, 2), at(HOUR_MS)),
     );
     expect(expiresAt > at(HOUR_MS - 2000)).toBe(true);
     for (const url of urls) {
@@ -130,12 +132,12 @@ describe("uploads in parts", () => {
     }
     const upload = bucketOf(volume).uploads.get(id);
     for (const { number } of parts) upload?.parts.set(number, { bytes: Buffer.from("x"), etag: `"${number}"` });
-    const stored = await expectOk(volumes.uploadsInParts.stored({ volume, path: a, id }));
+    const stored = await expectOk(volumes.uploadsInParts.stored({ volume, path: objectPath, id }));
     expect(stored.map(({ number }) => number)).toEqual(parts.map(({ number }) => number));
     expect(stored.at(-1)).toEqual({ number: 1001, size: 1, etag: '"1001"' });
   });
 
-  test("are deleted by S3 a day after their start, also in the trash", () => {
+  test("are deleted by S3 a day after their start, even in the trash", () => {
     const rules = [...liveLifecycle(), ...trashLifecycle({}, at(0))];
     expect(rules.filter((rule) => rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation === 1)).toHaveLength(2);
   });
@@ -144,6 +146,6 @@ describe("uploads in parts", () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     const gone = { ...volume, id: `${volume.id.slice(0, -1)}${volume.id.endsWith("0") ? "1" : "0"}` };
-    expect((await expectError(volumes.uploadsInParts.begin(gone, a))).kind).toBe("not_found");
+    expect((await expectError(volumes.uploadsInParts.begin(gone, objectPath))).kind).toBe("not_found");
   });
 });

@@ -10,7 +10,7 @@ import { liveLifecycle, trashLifecycle, withLifecycle } from "../../../../adapte
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { StoredVolume } from "../../../../core/ports/volume-store.ts";
-import { account, data, discard } from "../../../clouds/volumes/steps.ts";
+import { account, data, deleteVolume } from "../../../clouds/volumes/steps.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 import { bucketOf, fake } from "./steps.ts";
@@ -52,7 +52,7 @@ describe("an operator's lifecycle rules", () => {
     const { volume } = await expectOk(volumes.create(owner, data));
     const created = await lifecycleOf(volume);
     await setRules(volume, [archive, ...created.rules, expiry]);
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     const trashed = await lifecycleOf(volume);
     expect(trashed.rules.slice(0, 2)).toEqual([archive, expiry]);
     expect(idsOf(trashed.rules.slice(2))).toEqual(["portside-trash", "portside-trash-versions", "portside-uploads"]);
@@ -66,7 +66,7 @@ describe("an operator's lifecycle rules", () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     const former = ["trash", "trash-versions", "uploads-that-never-ended", "replaced-versions"];
     await setRules(volume, [archive, ...former.map((ID) => ({ ...expiry, ID }))]);
     await expectOk(volumes.restore(owner, volume.id));
@@ -79,7 +79,7 @@ describe("an operator's lifecycle rules", () => {
     const { volume } = await expectOk(volumes.create(owner, data));
     const { Filter: _, ...rule } = expiry;
     await setRules(volume, [{ ...rule, Prefix: "tmp/" }]);
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     expect((await lifecycleOf(volume)).rules[0]).toEqual(expiry);
     await expectOk(volumes.restore(owner, volume.id));
     expect((await lifecycleOf(volume)).rules[0]).toEqual(expiry);
@@ -90,7 +90,7 @@ describe("an operator's lifecycle rules", () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
     bucketOf(volume).sentLifecycle = undefined;
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     expect((await lifecycleOf(volume)).rules).toHaveLength(3);
   });
 });
@@ -128,7 +128,7 @@ describe("the incomplete uploads of a deleted volume", () => {
 
   test("end with the deletion, whatever their names are", async () => {
     const { volumes, volume, logged } = await begun(40);
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     expect(bucketOf(volume).uploads.size).toBe(0);
     expect([fake.faults.count("s3.ListMultipartUploads"), fake.faults.count("s3.AbortMultipartUpload")]).toEqual([
       1, 40,
@@ -141,7 +141,7 @@ describe("the incomplete uploads of a deleted volume", () => {
     async (method) => {
       const { volumes, volume, logged } = await begun(1);
       fake.faults.inject({ method, nth: 1, kind: "permission_denied" });
-      await discard(volumes, volume);
+      await deleteVolume(volumes, volume);
       expect(bucketOf(volume).policy).toBeDefined();
       expect(bucketOf(volume).uploads.size).toBe(1);
       expect(logged.join("\n")).toContain("the incomplete uploads of a deleted volume were not aborted");

@@ -10,7 +10,7 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
-import { account, data, discard, put } from "../../../clouds/volumes/steps.ts";
+import { account, data, deleteVolume, put } from "../../../clouds/volumes/steps.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
@@ -145,7 +145,7 @@ describe("an access point", () => {
     expect(new Set(places.map((place) => place?.fileSystem)).size).toBe(1);
   });
 
-  test("with another identity, created by hand, is not used", async () => {
+  test("with a different identity, created by hand, is not used", async () => {
     const { id } = await made();
     await placeOf(id);
     const [own] = files.accessPoints.values();
@@ -199,10 +199,10 @@ describe("in the trash", () => {
   test("a volume keeps its file system, which is deleted with the volume", async () => {
     const volume = await made();
     const fileSystemArn = await mounted(volume.id);
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     await expectOk(volumes.restore(owner, volume.id));
     expect(await mounted(volume.id)).toBe(fileSystemArn);
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     const clock = createManualClock(new Date(Date.now() + 8 * 86_400_000).toISOString());
     const later = volumesOver(fake, { clock: { ...createLeapingClock(), now: clock.now }, files: files.client });
     await expectOk(later.list(owner));

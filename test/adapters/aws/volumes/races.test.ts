@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import { volumeRaceTests } from "../../../clouds/volumes/races.ts";
-import { account, data, discard, now, put } from "../../../clouds/volumes/steps.ts";
+import { account, data, deleteVolume, now, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { bucketOf, cloud, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
-/** A replica that is killed right after its call of the command. Another one acts right before that call. */
+/** A replica that is killed right after its call of the command. Another replica acts right before that call. */
 const dyingAfter = (command: string, meanwhile: () => Promise<void>) => {
   const died = Promise.withResolvers<void>();
   let isDead = false;
@@ -130,10 +130,10 @@ describe("interrupted calls", () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     await expectOk(volumes.restore(owner, volume.id));
     const other = volumesOver(fake, { clock: later(180_000), files: files.client });
-    // Another replica deletes the volume while its bucket is opened once more.
+    // Another replica deletes the volume while its bucket is opened again.
     fake.meanwhile("s3.DeleteBucketPolicy", () => {
       const [record] = recordsOf(owner);
       const deletedAt = now();

@@ -5,7 +5,7 @@ import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts"
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import { volumeReturnTests } from "../../../clouds/volumes/races.ts";
-import { account, data, discard, inAMinute, put } from "../../../clouds/volumes/steps.ts";
+import { account, data, deleteVolume, inAMinute, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
@@ -27,7 +27,7 @@ describe("deletion and restore", () => {
     const { volume } = await expectOk(volumes.create(owner, data));
     await put(volumes, volume, "a", "kept");
     const { url } = await expectOk(volumes.grantDownload(volume, "a" as ObjectPath, inAMinute()));
-    await discard(volumes, volume);
+    await deleteVolume(volumes, volume);
     const refused = await fetch(url);
     expect([refused.status, (await refused.text()).includes("kept")]).toEqual([403, false]);
     await expectOk(volumes.restore(owner, volume.id));

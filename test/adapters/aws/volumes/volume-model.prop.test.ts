@@ -1,4 +1,4 @@
-/** Random operations on S3 volumes behave like the model: see the suite. */
+/** Any sequence of volume operations on S3 matches the model. */
 import { volumeLifeTests } from "../../../clouds/volumes/life.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";

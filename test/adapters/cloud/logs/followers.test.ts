@@ -7,7 +7,7 @@ import { before, behind } from "../../../../core/domain/logs/cursor.ts";
 import { type Instant, millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { ok } from "../../../../core/result.ts";
-import { ask } from "../../../clouds/logs.ts";
+import { logQuery } from "../../../clouds/logs.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
 
 const PAUSE_MS = 500;
@@ -34,7 +34,7 @@ const follow = async (count: number, logsPerCall: number) => {
     const position = behind(clock.now());
     const search = () => expect.fail("a follower searches");
     while (millisOf(clock.now()) < end) {
-      const found = await followers.after(scope, position, { ...ask(), until: clock.now() }, search);
+      const found = await followers.after(scope, position, { ...logQuery(), until: clock.now() }, search);
       // With many logs, a reader may not see its first page in time.
       const { pollAfterMs = 0 } = found.unwrapOr({ pollAfterMs: 1000 });
       if (millisOf(clock.now()) > end - 60_000) pauses.push(pollAfterMs);
@@ -83,7 +83,7 @@ const startTwo = async (pageOf: (until: Instant) => Omit<ReadTogether<never>, "r
     return ok({ entries: [], partial: true });
   };
   const read = (service: string) => {
-    const query = { ...ask(), until: clock.now() };
+    const query = { ...logQuery(), until: clock.now() };
     return whileTicking(clock, followers.after(scopeOf(service), position, query, search), 100);
   };
   await clock.advance(1000);
@@ -106,7 +106,7 @@ test("a client that reads the newest entries does not make followers search", as
   await read("a");
   allowSearches();
   await clock.advance(5000);
-  const query = { ...ask(), until: clock.now() };
+  const query = { ...logQuery(), until: clock.now() };
   const seen = { instant: clock.now(), code: "" };
   followers.learn(scopeOf("a"), undefined, query, { entries: [], seen, partial: false });
   await read("a");

@@ -63,7 +63,7 @@ test("an exhausted quota is available again after a minute", async () => {
   expect(await limiter.take(1000)).toBeUndefined();
 });
 
-test("equal requests within the time share a read, others do not", async () => {
+test("equal requests share a read for the given time, and others do not", async () => {
   const clock = createLeapingClock();
   const reads = new SharedReads<number>(clock, 1000);
   let count = 0;

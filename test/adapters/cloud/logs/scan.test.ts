@@ -60,7 +60,7 @@ test.each(Object.entries(searches))("%s reads one page of the limit if every ent
   expect(sizes).toEqual([11]);
 });
 
-test("a backward search ends with its time, although the narrowed listing has no entry, and makes progress", async () => {
+test("a backward search without entries in its narrowed listing stops at its time limit, and still makes progress", async () => {
   const wanted = 700;
   const { scan } = logWith((n) => n === wanted, false);
   let calls = 0;

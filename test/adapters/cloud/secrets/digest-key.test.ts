@@ -32,7 +32,7 @@ test("creates a key of 32 random bytes, and reads it once", async () => {
   expect((await createDigestKey(store())({}))._unsafeUnwrap()).not.toBe(key);
 });
 
-test("returns the stored key, also if another process stores it during the creation", async () => {
+test("returns the stored key, even if another process stores it during the creation", async () => {
   expect((await createDigestKey(store("theirs"))({}))._unsafeUnwrap()).toBe("theirs");
   const late = store();
   const create = (key: Buffer) => late.create(Buffer.from("ab", "hex")).andThen(() => late.create(key));

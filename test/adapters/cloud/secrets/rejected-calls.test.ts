@@ -26,7 +26,7 @@ test("explains a rejection that the client can resolve", () => {
   expect(open().asUnavailable(stateOf("invalid", "quota"))._unsafeUnwrapErr().message).toBe("Delete secrets.");
 });
 
-test("passes the failure of the cloud on, and replaces only an absent secret", () => {
+test("passes a failure of the cloud on, and returns a default only for an absent secret", () => {
   const { logged, asUnavailable, ifAbsent } = open();
   const down = unavailable("The cloud is busy.", 5);
   expect(asUnavailable(down)._unsafeUnwrapErr()).toBe(down);

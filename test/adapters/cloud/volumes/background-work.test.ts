@@ -5,7 +5,7 @@ import { unavailable } from "../../../../core/errors.ts";
 import { err, ok, ResultAsync } from "../../../../core/result.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
 
-test("runs the tasks of a key one after another, even after one that fails, and ignores others meanwhile", async () => {
+test("runs the tasks of a key in sequence, even after a failure, and ignores new tasks while they run", async () => {
   const steps: string[] = [];
   const task = (volume: string, fails = false): Task => ({
     volume,

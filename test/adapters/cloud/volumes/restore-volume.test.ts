@@ -1,4 +1,4 @@
-/** A restore whose last step loses against another call starts over, a limited number of times. */
+/** A restore starts over if its last step loses a race against another call, a limited number of times. */
 import { expect, test } from "vitest";
 import type { VolumeDriver } from "../../../../adapters/cloud/volumes/driver.ts";
 import type { RecordState, VolumeRecord } from "../../../../adapters/cloud/volumes/record.ts";

@@ -10,7 +10,7 @@ import { nodeContractSources } from "../../../support/providers/contract-sources
 const spans = recordSpans();
 afterAll(() => spans[Symbol.dispose]());
 
-/** One suffices: a statement takes a second, and the decorator passes every one in the same way. */
+/** One case suffices: a statement takes a second, and the decorator treats all statements alike. */
 const oneStatement = sqlEngineCases.filter(({ name }) => name === "entries have every column, with their values");
 
 contractTests(

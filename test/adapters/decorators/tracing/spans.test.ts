@@ -69,7 +69,7 @@ describe("a deploy", () => {
   });
 });
 
-test("a port that is down fails its span and that of the use case", async () => {
+test("a port that is down fails its own span and the span of the use case", async () => {
   using spans = recordSpans();
   const error = unavailable("down", 5);
   const platform = startTraced({ around: ({ services }) => ({ services: faulty(services, () => ({ error })) }) });

@@ -39,7 +39,7 @@ test("reports the probe limit and the access policy that a stricter Cloud Run re
   ]);
 });
 
-test("warns if a check fails for another reason", async () => {
+test("warns if a check fails for a different reason", async () => {
   const findings = await asked([], ({ run }) => run.faults.inject({ nth: 1, kind: "permission_denied" }));
   expect(findings[0]).toMatchObject({ verdict: "warning", what: "startup probes" });
   expect(findings[1]).toMatchObject({ verdict: "ok" });

@@ -21,7 +21,7 @@ test.each([
   [failed({ revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" }), "did_not_listen"],
   [failed({ revisionReason: "ACTIVE_REVISION_LIMIT_REACHED" }), "quota_exceeded"],
 ])("%j", (condition, reason) => {
-  // The service only reports that its revision failed; the more specific condition wins, unless it did not fail.
+  // The service's condition reports only that the revision failed. A failed condition with a more specific reason wins.
   const others = [failed({ reason: "REVISION_FAILED" }), { ...condition, state: "CONDITION_SUCCEEDED" as const }];
   expect(failureOfConditions([...others, condition])).toMatchObject({ reason });
 });

@@ -22,7 +22,7 @@ rolloutEndTests(() => run, runRollouts, {
   whenTrafficMoves: async ({ clients }, then) => {
     const client = await clients("services");
     const update = client.updateService.bind(client) as (...args: unknown[]) => Promise<unknown>;
-    // A first deploy is created with one write, and its traffic moves with the next.
+    // A first deploy creates the service with one write, and moves the traffic with the next.
     const telling = async (...args: unknown[]) => {
       const moved = await update(...args);
       then();
@@ -59,7 +59,7 @@ test("a service that Portside does not own holds the name and stays unchanged", 
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
 });
 
-test("more instances than the region's quota allows is quota_exceeded, with the number that it allows", async () => {
+test("more instances than the region's quota allows fail with quota_exceeded and the allowed number", async () => {
   run.run.quota = { cpu: 20_000, memory: 40 * 1024 ** 3 };
   const over = run.template("app", "acme", { cpu: 4, memory: 2 * 1024 ** 3, maxInstances: 15 });
   expect(await run.endOf(over, "absent")).toMatchObject({
@@ -171,7 +171,7 @@ test("a service with a fraction of a CPU uses the first generation", async () =>
     executionEnvironment: "EXECUTION_ENVIRONMENT_GEN1",
     containers: [{ resources: { limits: { cpu: "0.25" } } }],
   });
-  // The next declaration does not keep the generation, which only the fraction required.
+  // The next declaration does not keep the generation, because only the fraction of a CPU required it.
   const whole = run.template("app", "acme", { cpu: 1, memory: 1024 ** 3 });
   expect(await run.endOf(whole, await run.expectedOf("app"))).toMatchObject({ kind: "ready" });
   expect(run.run.stored("app")?.template.executionEnvironment).toBe("EXECUTION_ENVIRONMENT_UNSPECIFIED");

@@ -1,4 +1,4 @@
-/** Control plane replicas on one Cloud Run: the races of every cloud, Run's etags, and manual edits. */
+/** Control plane replicas on one project: the races of every cloud, Cloud Run's etags, and manual edits. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
 import { type FakeCloudRun, openFakeCloudRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";

@@ -1,4 +1,4 @@
-/** The releases of deployments on Cloud Run: their revisions, their images, and what a manual change leaves of them. */
+/** The releases of deployments on Cloud Run: their revisions, their images, and the effect of manual changes. */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { imageAt, imageOf } from "../../../../adapters/gcp/deploy/build/names.ts";
@@ -44,7 +44,7 @@ const releasesOf = async (name: string) =>
 
 const revisionsOf = (name: string): string[] => run.run.revisions(name).map(({ id }) => id);
 
-/** The tags that keep an image, without those of builds. */
+/** The tags that keep an image, except the tags of builds. */
 const keptFor = (image: string): string[] => run.registry.tagsOf(image).filter((tag) => tag.startsWith("keep-"));
 
 test("a release survives rendering, sending and parsing", () => {
@@ -61,7 +61,7 @@ test("a release survives rendering, sending and parsing", () => {
   );
 });
 
-test("deletes the revisions beyond the kept releases, including those of failed rollouts", async () => {
+test("deletes the revisions beyond the kept releases, including revisions of failed rollouts", async () => {
   const first = await deployed("app", imageOfSource("a1"));
   const refused = { reason: "volume_unavailable", message: "The volume was deleted." } as const;
   await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe: async () => refused });
@@ -127,7 +127,7 @@ test("without access to Artifact Registry, the releases are listed as if their i
   expect((await releasesOf("app")).map(({ hasImage }) => hasImage)).toEqual([false]);
 });
 
-test("an image that lost its tag by hand is not pruned, and the next rollout tags it again", async () => {
+test("an image whose tag was removed by hand is not pruned, and the next rollout tags it again", async () => {
   const image = imageOfSource("a1");
   await deployed("app", image);
   const client = await run.clients("registry");
@@ -140,7 +140,7 @@ test("an image that lost its tag by hand is not pruned, and the next rollout tag
   expect(keptFor(image)).toEqual([tag]);
 });
 
-test("deleting a deployment removes the tags of its images, and a later one starts at release 1 with another uid", async () => {
+test("deleting a deployment removes the tags of its images, and a later one starts at release 1 with a new uid", async () => {
   const image = imageOfSource("a1");
   await deployed("app", image);
   await deployed("app", image);
@@ -239,7 +239,7 @@ test("a revision that another server of an earlier version rolled out is the new
   ]);
 });
 
-test("a service whose list of releases a manual edit has broken does not count as Portside's", async () => {
+test("a service does not count as Portside's after a manual edit has broken its list of releases", async () => {
   await deployed("app", imageOfSource("a1"));
   await run.run.edit("app", (wanted) => {
     wanted.annotations[RELEASES] = "{";

@@ -1,4 +1,4 @@
-/** A fault at any single call of a rollout or a removal on Cloud Run: see the suite. */
+/** Injects a fault at each call of a rollout or a removal on Cloud Run. */
 import { expect } from "vitest";
 import { rolloutFaultTests } from "../../../clouds/rollouts/single-faults.ts";
 import { runRollouts } from "../../../support/providers/cloud-run-platform.ts";

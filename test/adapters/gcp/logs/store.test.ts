@@ -8,7 +8,7 @@ import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
-import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
+import { logQuery, logReadTests, platformEntry, START, scope, texts } from "../../../clouds/logs.ts";
 import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject } from "../../../contracts/index.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
@@ -54,24 +54,26 @@ describe("calls", () => {
   test("takes one call for a page without a filter or a filtered poll without matches, two for a poll with matches", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b", "c"]) line(text);
-    await expectOk(logs.newest(scope, ask()));
+    await expectOk(logs.newest(scope, logQuery()));
     expect(fake.faults.count(LIST)).toBe(1);
-    const { seen } = await expectOk(logs.after(scope, START, ask("timeout")));
+    const { seen } = await expectOk(logs.after(scope, START, logQuery("timeout")));
     expect(fake.faults.count(LIST)).toBe(3);
-    expect(await expectOk(logs.after(scope, seen as LogPosition, ask("timeout")))).toEqual({
+    expect(await expectOk(logs.after(scope, seen as LogPosition, logQuery("timeout")))).toEqual({
       entries: [],
       partial: false,
     });
     expect(fake.faults.count(LIST)).toBe(4);
-    await expectOk(logs.newest(scope, ask("resource.labels.service_name=other")));
+    await expectOk(logs.newest(scope, logQuery("resource.labels.service_name=other")));
     expect(fake.faults.count(LIST)).toBe(5);
   });
 
   test("takes one call to write a thousand entries, and pushes filters down", async () => {
     const { fake, logs } = await start();
-    await expectOk(logs.append(Array.from({ length: 1000 }, (_, n) => note(`line ${n} ${n % 500 === 0 ? "x" : ""}`))));
+    await expectOk(
+      logs.append(Array.from({ length: 1000 }, (_, n) => platformEntry(`line ${n} ${n % 500 === 0 ? "x" : ""}`))),
+    );
     expect(fake.faults.count(WRITE)).toBe(1);
-    expect(texts((await expectOk(logs.after(scope, START, ask('textPayload:" x"')))).entries)).toHaveLength(2);
+    expect(texts((await expectOk(logs.after(scope, START, logQuery('textPayload:" x"')))).entries)).toHaveLength(2);
     expect(fake.faults.count(LIST)).toBe(2);
   });
 });
@@ -82,7 +84,7 @@ describe("the quota", () => {
     line("a timeout");
     let found = 0;
     for (let n = 0; n < 60; n++) {
-      const asks = Array.from({ length: 5 }, (_, one) => ask(`timeout ${one}`, { timeoutMs: 0 }));
+      const asks = Array.from({ length: 5 }, (_, one) => logQuery(`timeout ${one}`, { timeoutMs: 0 }));
       const reads = await Promise.all(asks.map((query) => logs.newest(scope, query)));
       found += reads.filter((read) => read.isOk()).length;
       clock.pass(2000);
@@ -94,12 +96,12 @@ describe("the quota", () => {
   test("if it runs out during a search, the search returns its matches so far, and the next one continues", async () => {
     const { clock, logs, line, make } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 10; n++) line(`line ${n}`);
-    const first = await expectOk(logs.after(scope, START, ask("", { timeoutMs: 0 })));
+    const first = await expectOk(logs.after(scope, START, logQuery("", { timeoutMs: 0 })));
     expect(first.partial).toBe(true);
     clock.pass(60_000);
-    const second = await expectOk(logs.after(scope, first.seen as LogPosition, ask("", { timeoutMs: 30_000 })));
+    const second = await expectOk(logs.after(scope, first.seen as LogPosition, logQuery("", { timeoutMs: 30_000 })));
     expect(second.partial).toBe(true);
-    const third = await expectOk(make({ logReadsPerMinute: 60 }).after(scope, second.seen as LogPosition, ask()));
+    const third = await expectOk(make({ logReadsPerMinute: 60 }).after(scope, second.seen as LogPosition, logQuery()));
     expect([first, second, third].flatMap(({ entries }) => texts(entries))).toEqual(
       Array.from({ length: 10 }, (_, n) => `line ${n}`),
     );
@@ -122,7 +124,7 @@ test("reads only entries of the platform's region", async () => {
       },
     ),
   ]);
-  expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["here"]);
+  expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual(["here"]);
 });
 
 describe("order", () => {
@@ -145,12 +147,14 @@ describe("order", () => {
           trace: "",
         })),
       );
-      expect(texts((await expectOk(logs.newest(scope, ask("", { limit: 3 })))).entries)).toEqual(["f", "g", "h"]);
-      const all = (await expectOk(logs.after(scope, START, ask()))).entries;
+      expect(texts((await expectOk(logs.newest(scope, logQuery("", { limit: 3 })))).entries)).toEqual(["f", "g", "h"]);
+      const all = (await expectOk(logs.after(scope, START, logQuery()))).entries;
       expect(texts(all)).toEqual(ids);
       for (const [index, entry] of all.entries())
         for (const filter of ["", "severity=INFO"])
-          expect(texts((await expectOk(logs.after(scope, entry, ask(filter)))).entries)).toEqual(ids.slice(index + 1));
+          expect(texts((await expectOk(logs.after(scope, entry, logQuery(filter)))).entries)).toEqual(
+            ids.slice(index + 1),
+          );
     });
 
   test("does not skip late entries for a reader that waits for the settle window", async () => {
@@ -161,7 +165,7 @@ describe("order", () => {
       if (second < 40) line(`line ${second}`);
       clock.pass(1000);
       const until = plusMillis(clock.now(), -10_000);
-      const { entries, seen } = await expectOk(logs.after(scope, place, ask("", { until })));
+      const { entries, seen } = await expectOk(logs.after(scope, place, logQuery("", { until })));
       received.push(...(texts(entries) as string[]));
       place = seen ?? place;
     }
@@ -173,7 +177,7 @@ describe("order", () => {
     line("theirs", "stdout", "other" as AccountId);
     line("theirs", "stdout", "other" as AccountId);
     line("mine");
-    expect(texts((await expectOk(logs.after(scope, START, ask("", { timeoutMs: 0 })))).entries)).toEqual(["mine"]);
+    expect(texts((await expectOk(logs.after(scope, START, logQuery("", { timeoutMs: 0 })))).entries)).toEqual(["mine"]);
   });
 });
 
@@ -183,36 +187,44 @@ describe("faults", () => {
     const { fake, logs } = await start();
     for (const kind of passing) {
       fake.faults.inject({ method: WRITE, nth: 1, kind });
-      await expectOk(logs.append([note(kind)]));
+      await expectOk(logs.append([platformEntry(kind)]));
       for (const nth of [1, 2]) {
         fake.faults.inject({ method: LIST, nth, kind });
-        expect(texts((await expectOk(logs.newest(scope, ask("INFO")))).entries).at(-1)).toBe(kind);
+        expect(texts((await expectOk(logs.newest(scope, logQuery("INFO")))).entries).at(-1)).toBe(kind);
       }
     }
-    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual([...passing]);
+    expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual([...passing]);
   });
 
   test("fails with `unavailable` on a permanent fault, with a retry-after", async () => {
     const { fake, logs } = await start();
     for (let nth = 1; nth <= 40; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
-    expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
+    expect(await expectError(logs.newest(scope, logQuery()))).toMatchObject({
+      kind: "unavailable",
+      retryAfterSeconds: 5,
+    });
     fake.faults.clear();
     fake.faults.inject({ nth: 1, kind: "permission_denied" });
-    expect(await expectError(logs.append([note("x")]))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
+    expect(await expectError(logs.append([platformEntry("x")]))).toMatchObject({
+      kind: "unavailable",
+      retryAfterSeconds: 60,
+    });
     expect(fake.entries()).toEqual([]);
   });
 
   test("drops an entry that is too large, and keeps the others", async () => {
     const { logs } = await start();
-    await expectOk(logs.append([note("before"), note("x".repeat(300 * 1024)), note("behind")]));
-    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
+    await expectOk(
+      logs.append([platformEntry("before"), platformEntry("x".repeat(300 * 1024)), platformEntry("behind")]),
+    );
+    expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual(["before", "behind"]);
   });
 
   test("applies a filter that Cloud Logging rejects to the results only", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b"]) line(text);
     const long = `(${Array.from({ length: 600 }, (_, n) => `textPayload:"timeout ${n} ${"x".repeat(10)}"`).join(" OR ")} OR textPayload:"timeout")`;
-    expect(texts((await expectOk(logs.newest(scope, ask(long)))).entries)).toEqual(["a timeout"]);
+    expect(texts((await expectOk(logs.newest(scope, logQuery(long)))).entries)).toEqual(["a timeout"]);
     expect(fake.faults.count(LIST)).toBe(2);
   });
 });
@@ -225,19 +237,19 @@ describe("a service's lines", () => {
     line('{"level":30,"message":"c"}');
     line("plain");
     line("bad", "stderr");
-    const { entries } = await expectOk(logs.newest(scope, ask()));
+    const { entries } = await expectOk(logs.newest(scope, logQuery()));
     expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "ERROR", "INFO", "DEFAULT", "ERROR"]);
     expect(entries[0]).toMatchObject({ logName: "stdout", revision: "app-00001", instance: "i-1" });
-    const severe = await expectOk(logs.newest(scope, ask("severity>=ERROR")));
+    const severe = await expectOk(logs.newest(scope, logQuery("severity>=ERROR")));
     expect(texts(severe.entries)).toEqual(['{"level":"error","message":"b"}', "bad"]);
   });
 
-  test("belong to an account by their label only, whatever the service's name", async () => {
+  test("belong to the account of their label, whatever the service's name", async () => {
     const { fake, logs, line } = await start();
     line("mine");
     line("theirs", "stdout", "other" as AccountId);
     fake.ingest({ service: "app", revision: "r", instance: "i", stream: "stdout", line: "unowned", labels: {} });
-    const { entries } = await expectOk(logs.newest(scope, ask('"mine" OR "theirs" OR "unowned"')));
+    const { entries } = await expectOk(logs.newest(scope, logQuery('"mine" OR "theirs" OR "unowned"')));
     expect(texts(entries)).toEqual(["mine"]);
   });
 });
@@ -248,7 +260,9 @@ describe("a request to a service", () => {
     const labels = { "portside-owner": accountDigest(scope.owner) };
     const served = { method: "POST", url: "https://app.run.app/cron", status: 503, latencySeconds: 1.25 };
     fake.ingestRequest({ service: "app", revision: "r", instance: "i", labels, ...served });
-    const { entries } = await expectOk(logs.newest(scope, ask("httpRequest.status>=500 httpRequest.requestUrl:cron")));
+    const { entries } = await expectOk(
+      logs.newest(scope, logQuery("httpRequest.status>=500 httpRequest.requestUrl:cron")),
+    );
     expect(entries).toMatchObject([
       { logName: "requests", severity: "ERROR", http: { requestMethod: "POST", status: 503, latency: "1.250s" } },
     ]);
@@ -283,6 +297,6 @@ describe("the suite rejects", () => {
         filter: request.filter.replace(/labels\."portside-owner"="\w+" AND /, ""),
       })),
     ).toBeGreaterThan(0));
-  test("a listing in another order", async () =>
+  test("a listing in a different order", async () =>
     expect(await broken((request) => ({ ...request, orderBy: "timestamp asc" }))).toBeGreaterThan(0));
 });

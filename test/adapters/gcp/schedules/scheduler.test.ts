@@ -1,4 +1,4 @@
-/** Cloud Scheduler's jobs match the declarations, whatever fails on the way, and fire accordingly. */
+/** Cloud Scheduler's jobs match the declared schedules, despite failing calls, and fire on time. */
 
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

@@ -243,7 +243,7 @@ describe.each<FaultKind>(["unavailable", "reply_lost", "permission_denied"])(
         if (kind !== "permission_denied") expect(first.isOk(), String(nth)).toBe(true);
         const again = await set("one");
         expect(contentsOf(), String(nth)).toContain(again.version);
-        // The first may be deleted already.
+        // The first version may be deleted already.
         for (const number of [added.version, again.version]) (await remove(number)).unwrapOr(undefined);
         expect(contentsOf(), String(nth)).toEqual([]);
         expect(await listed(), String(nth)).toEqual([]);
@@ -260,7 +260,7 @@ test("setting an unchanged value restores access that was removed by hand", asyn
   expect((await run.endOf(using(version), await run.expectedOf("app")))?.kind).toBe("ready");
 });
 
-test("a rollout waits at most about two minutes until a new grant takes effect", async () => {
+test("a rollout waits about two minutes at most until a new grant takes effect", async () => {
   await run.close();
   run = await openFakeCloudRun({ mean: new Set(["grant_late"]) });
   const { version } = await set("one");

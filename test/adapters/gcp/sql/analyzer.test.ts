@@ -65,7 +65,7 @@ type Callback = (error: Error | null, body?: QueryResponse) => void;
 const observing =
   (client: BigQuery, queries: Map<string, Observed>) =>
   ({ json, ...options }: Request, callback: Callback): void => {
-    // Leaves the query of the case about deadlines without a response, because running it costs more.
+    // The case about deadlines needs no response, and running its query takes long.
     if (json?.query?.includes("CROSS JOIN")) return;
     client.request({ json, ...options } as never, (error: Error | null, body?: QueryResponse) => {
       const checked = json?.configuration?.query.query;
@@ -113,7 +113,7 @@ test("accepts every query of the contract that the fake accepts, with the same c
   });
 });
 
-test("accepts an example of every function, and every question of the documentation", (context) => {
+test("accepts an example of every function, and every query of the documentation", (context) => {
   needs(context, "googlesql");
   expect(valid.length).toBeGreaterThan(100);
   const errors = valid.flatMap((statement, n) => {

@@ -11,7 +11,7 @@ import { everything } from "../../../../core/domain/logs/filter/tree.ts";
 import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { isSqlFailure, type SqlLimits } from "../../../../core/ports/sql-engine.ts";
-import { COUNT, statementTests } from "../../../clouds/sql.ts";
+import { COUNT_LOGS, statementTests } from "../../../clouds/sql.ts";
 import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
@@ -172,11 +172,11 @@ describe("a statement", () => {
       query["statementType"] = "DELETE";
     });
     for (const one of [reads, writes])
-      expect(await failureOf(COUNT, {}, one)).toMatchObject({ kind: "invalid_statement" });
+      expect(await failureOf(COUNT_LOGS, {}, one)).toMatchObject({ kind: "invalid_statement" });
     expect(fake.faults.count(QUERY)).toBe(0);
     expect(
       await rowsOf(
-        COUNT,
+        COUNT_LOGS,
         looking(() => undefined),
       ),
     ).toEqual([[2]]);
@@ -184,7 +184,7 @@ describe("a statement", () => {
 
   test("fails as unavailable if the platform's tables do not exist", async () => {
     const strange = engine({ logDataset: "test-project.another" });
-    expect(await failureOf(COUNT, {}, strange)).toMatchObject({ kind: "unavailable" });
+    expect(await failureOf(COUNT_LOGS, {}, strange)).toMatchObject({ kind: "unavailable" });
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
@@ -218,11 +218,11 @@ describe("if a dry run lists the tables behind the log view", () => {
   test("statements run, and the tables are looked up once", async () => {
     const one = engineBehind();
     behind.faults.clear();
-    expect(await rowsOf(COUNT, one)).toEqual([[2]]);
+    expect(await rowsOf(COUNT_LOGS, one)).toEqual([[2]]);
     expect(behind.faults.log).toEqual([DRY, DRY, DRY, QUERY]);
     behind.faults.clear();
     expect(await rowsOf("SELECT COUNT(*) AS n FROM billing", one)).toEqual([[0]]);
-    expect(await rowsOf(COUNT, one)).toEqual([[2]]);
+    expect(await rowsOf(COUNT_LOGS, one)).toEqual([[2]]);
     expect(behind.faults.log).toEqual([DRY, QUERY, DRY, QUERY]);
   });
 
@@ -230,9 +230,9 @@ describe("if a dry run lists the tables behind the log view", () => {
     const one = engineBehind();
     behind.faults.clear();
     behind.faults.inject({ nth: 2, kind: "permission_denied" });
-    expect(await failureOf(COUNT, {}, one)).toMatchObject({ kind: "unavailable" });
+    expect(await failureOf(COUNT_LOGS, {}, one)).toMatchObject({ kind: "unavailable" });
     behind.faults.clear();
-    expect(await rowsOf(COUNT, one)).toEqual([[2]]);
+    expect(await rowsOf(COUNT_LOGS, one)).toEqual([[2]]);
   });
 
   test("a statement cannot name one of them", async () => {
@@ -285,7 +285,7 @@ describe("billing", () => {
   });
   test("is reported as missing if it is not configured, and logs still work", async () => {
     const without = engine({ billingTable: undefined });
-    expect(await rowsOf(COUNT, without)).toEqual([[2]]);
+    expect(await rowsOf(COUNT_LOGS, without)).toEqual([[2]]);
     expect(await failureOf("SELECT COUNT(*) AS n FROM billing", {}, without)).toMatchObject({
       kind: "invalid_statement",
       message: expect.stringContaining("billingTable"),
@@ -296,7 +296,7 @@ describe("billing", () => {
 describe("limits", () => {
   test("rejects a statement that would read too many bytes, before it runs", async () => {
     const poor = engine({ sqlBytesBilled: 10 });
-    expect(await failureOf(COUNT, {}, poor)).toEqual(tooMuchToRead(10, 100 * logging.entries().length));
+    expect(await failureOf(COUNT_LOGS, {}, poor)).toEqual(tooMuchToRead(10, 100 * logging.entries().length));
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
@@ -311,16 +311,16 @@ describe("limits", () => {
   });
 
   test("fails with `timeout` at the deadline", async () => {
-    expect(await rowsOf(COUNT)).toEqual([[2]]);
+    expect(await rowsOf(COUNT_LOGS)).toEqual([[2]]);
     fake.faults.clear();
     fake.slowDown(60_000);
-    expect(await failureOf(COUNT, { timeoutMs: 1500 })).toEqual({ kind: "timeout" });
+    expect(await failureOf(COUNT_LOGS, { timeoutMs: 1500 })).toEqual({ kind: "timeout" });
   });
 
   test("cancels a query after its client has disconnected", async () => {
     fake.slowDown(20_000);
     const gone = new AbortController();
-    const run = sql.run(acme, COUNT, plenty, { signal: gone.signal });
+    const run = sql.run(acme, COUNT_LOGS, plenty, { signal: gone.signal });
     await eventually(() => expect(fake.faults.count(QUERY)).toBe(1));
     gone.abort();
     expect(await expectError(run)).toMatchObject({ kind: "unavailable" });
@@ -331,7 +331,7 @@ describe("limits", () => {
 
 describe("calls", () => {
   test("takes one dry run and one query for a short result, and one more call per further page", async () => {
-    await rowsOf(COUNT);
+    await rowsOf(COUNT_LOGS);
     expect(fake.faults.log).toEqual([DRY, QUERY]);
     fake.faults.clear();
     await rowsOf("SELECT x FROM UNNEST([1, 2, 3, 4, 5, 6, 7]) AS x");
@@ -352,7 +352,7 @@ describe("calls", () => {
   test("fail as unavailable if they are denied, without Google's message", async () => {
     for (const nth of [1, 2]) {
       fake.faults.inject({ nth, kind: "permission_denied" });
-      const failure = await failureOf(COUNT);
+      const failure = await failureOf(COUNT_LOGS);
       expect(failure).toMatchObject({ kind: "unavailable", message: expect.not.stringContaining("Access Denied") });
       fake.faults.clear();
     }

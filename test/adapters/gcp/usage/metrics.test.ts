@@ -30,7 +30,9 @@ interface Held {
   readonly created: number;
 }
 
-/** @param held the present services by name */
+/**
+ * @param held the current services by name
+ */
 const openStore = async (clock: ManualClock, held: Map<string, Held>) => {
   const monitoring = new FakeMonitoring(clock);
   const server = await monitoring.open();
@@ -82,7 +84,7 @@ contractTests("Cloud Monitoring", metricStoreCases, async () => {
       const end = (start + minute + 60) * 1000;
       const created = start + minute - 1;
       for (const [name, one] of known) if (!held.has(name)) held.set(name, { owner: one, created });
-      // Another account has deleted its service of this name, so its metrics are older than the present service.
+      // Another account has deleted its service of this name, so its metrics are older than the current service.
       if (held.get(scope.name)?.owner !== scope.owner)
         monitoring.samples.forEach((sample, at) => {
           if (sample.service === scope.name) monitoring.samples[at] = { ...sample, end: sample.end - 60_000 };

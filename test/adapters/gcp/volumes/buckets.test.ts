@@ -3,7 +3,7 @@ import type { Storage } from "@google-cloud/storage";
 import { describe, expect, test, vi } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
-import { a, account, data, inAMinute, now } from "../../../clouds/volumes/steps.ts";
+import { account, data, inAMinute, now, objectPath } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 import { bucketOf, fake } from "./steps.ts";
@@ -142,7 +142,7 @@ describe("calls", () => {
   test("signing a URL takes no call if the credentials have a key", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     fake.faults.clear();
-    await expectOk(volumesOver(fake).grantDownload(volume, a, inAMinute()));
+    await expectOk(volumesOver(fake).grantDownload(volume, objectPath, inAMinute()));
     expect(fake.faults.log).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** A fault at any call about a volume on Cloud Storage (`volume-faults.ts`). */
+/** Injects a fault at every Cloud Storage call for a volume (`volume-faults.ts`). */
 import { Storage } from "@google-cloud/storage";
 import { expect } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
-import { a, account, data, inAMinute, put } from "../../../clouds/volumes/steps.ts";
+import { account, data, inAMinute, objectPath, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
 import { bucketOf, fake } from "./steps.ts";
@@ -43,18 +43,18 @@ describe("grants", () => {
     const storage = new Storage({ ...fake.storageClientOptions, authClient });
     const volumes = volumesOver(fake, { logger, storage });
     const { volume } = await expectOk(volumes.create(account(), data));
-    expect((await expectError(volumes.grantUpload(volume, a, inAMinute()))).kind).toBe("unavailable");
+    expect((await expectError(volumes.grantUpload(volume, objectPath, inAMinute()))).kind).toBe("unavailable");
     expect(logged).toEqual([expect.stringContaining("iam.serviceAccounts.signBlob")]);
   });
 
-  test("expire at the requested time, and after twelve hours at most", async () => {
+  test("expire at the requested time, but after at most twelve hours", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const until = instantOfMillis(Date.now() + 90_500);
-    const soon = await expectOk(volumesOver(fake).grantDownload(volume, a, until));
+    const soon = await expectOk(volumesOver(fake).grantDownload(volume, objectPath, until));
     expect(millisOf(until) - millisOf(soon.expiresAt)).toBeLessThan(1000);
     expect(soon.expiresAt <= until).toBe(true);
     const late = await expectOk(
-      volumesOver(fake).grantDownload(volume, a, instantOfMillis(Date.now() + 30 * 86_400_000)),
+      volumesOver(fake).grantDownload(volume, objectPath, instantOfMillis(Date.now() + 30 * 86_400_000)),
     );
     expect(millisOf(late.expiresAt)).toBeLessThanOrEqual(Date.now() + 12 * 3_600_000);
     const { searchParams } = new URL(late.url);
@@ -74,7 +74,11 @@ describe("uploads in parts", () => {
   const begun = async (volumes = volumesOver(fake)) => {
     const { volume } = await expectOk(volumes.create(account(), data));
     const uploads = volumes.uploadsInParts as UploadsInParts;
-    return { uploads, volume, upload: { volume, path: a, id: await expectOk(uploads.begin(volume, a)) } };
+    return {
+      uploads,
+      volume,
+      upload: { volume, path: objectPath, id: await expectOk(uploads.begin(volume, objectPath)) },
+    };
   };
 
   test("sign the length of a part, and list more than one page of parts", async () => {
@@ -98,10 +102,10 @@ describe("uploads in parts", () => {
     expect(bucketOf(volume).settings["lifecycle"]).toEqual({ rule: [abort] });
     const other = { action: { type: "Delete" }, condition: { age: 365 } };
     bucketOf(volume).settings["lifecycle"] = { rule: [other] };
-    await expectOk(uploads.begin(volume, a));
+    await expectOk(uploads.begin(volume, objectPath));
     expect(bucketOf(volume).settings["lifecycle"]).toEqual({ rule: [other, abort] });
     const { metageneration } = bucketOf(volume);
-    await expectOk(uploads.begin(volume, a));
+    await expectOk(uploads.begin(volume, objectPath));
     expect(bucketOf(volume).metageneration).toBe(metageneration);
   });
 
@@ -113,7 +117,7 @@ describe("uploads in parts", () => {
     const { uploads, volume } = await begun();
     const action = { type: "AbortIncompleteMultipartUpload" };
     bucketOf(volume).settings["lifecycle"] = { rule: [{ action, condition }] };
-    await expectOk(uploads.begin(volume, a));
+    await expectOk(uploads.begin(volume, objectPath));
     expect(bucketOf(volume).settings["lifecycle"]).toEqual({
       rule: [
         { action, condition },
@@ -126,7 +130,7 @@ describe("uploads in parts", () => {
     const { uploads, volume } = await begun();
     const rule = [{ action: { type: "AbortIncompleteMultipartUpload" }, condition: { age: 0, matchesPrefix: [] } }];
     bucketOf(volume).settings["lifecycle"] = { rule };
-    await expectOk(uploads.begin(volume, a));
+    await expectOk(uploads.begin(volume, objectPath));
     expect(bucketOf(volume).settings["lifecycle"]).toEqual({ rule });
   });
 
@@ -134,15 +138,15 @@ describe("uploads in parts", () => {
     const { uploads, volume } = await begun();
     bucketOf(volume).settings["lifecycle"] = {};
     fake.meanwhile("storage.buckets.patch", () => fake.world.touch(bucketOf(volume)));
-    await expectOk(uploads.begin(volume, a));
+    await expectOk(uploads.begin(volume, objectPath));
     fake.faults.inject({ method: "storage.xml.other", nth: 1, kind: "unavailable" });
-    await expectOk(uploads.begin(volume, a));
+    await expectOk(uploads.begin(volume, objectPath));
   });
 
   test("of a missing volume or upload fail with not_found", async () => {
     const { uploads, volume, upload } = await begun();
     const gone = { ...volume, id: `${volume.id.slice(0, -1)}${volume.id.endsWith("0") ? "1" : "0"}` };
-    expect((await expectError(uploads.begin(gone, a))).kind).toBe("not_found");
+    expect((await expectError(uploads.begin(gone, objectPath))).kind).toBe("not_found");
     expect((await expectError(uploads.stored({ ...upload, volume: gone }))).kind).toBe("not_found");
     // Cloud Storage rejects a malformed id with 400 instead of 404.
     for (const id of ["malformed", "", "../x"])

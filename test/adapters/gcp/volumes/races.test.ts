@@ -35,7 +35,7 @@ describe("changes by other calls", () => {
   const claimOf = (owner: AccountId) =>
     [fake.world.bucket("test-project-portside-volumes").objects, `data/${accountDigest(owner)}`] as const;
 
-  test("a bucket whose claim disappears during creation becomes no volume, and another one is created", async () => {
+  test("a bucket whose claim disappears during creation does not become a volume, and a new bucket is created", async () => {
     const owner = account();
     await expectOk(volumesOver(fake).create(account(), data));
     const [claims, name] = claimOf(owner);

@@ -66,7 +66,7 @@ describe("soft delete", () => {
     await other.close();
   });
 
-  test("reports an organization policy against it, and creates volumes only if the operator accepts the policy", async () => {
+  test("reports an organization policy that forbids retention, and creates volumes only if the operator accepts the policy", async () => {
     const other = await startFakeStorage();
     Object.assign(other.world, { forcedRetention: 0, defaultRetention: 0 });
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organization's policies/);

@@ -1,4 +1,4 @@
-/** Any sequence of volume operations on Cloud Storage matches the model: see the suite. */
+/** Any sequence of volume operations on Cloud Storage matches the model. */
 import { volumeLifeTests } from "../../../clouds/volumes/life.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { volumesOver } from "./subject.ts";

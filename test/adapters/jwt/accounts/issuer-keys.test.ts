@@ -111,7 +111,7 @@ describe("finds keys by discovery if no URL is set", () => {
   test("uses the URL of the keys in the document", async () => {
     const key = await issuerKey("one");
     await using server = await serveKeys({ keys: [] });
-    // One document as both: it names the URL of the keys, and contains them.
+    // One document serves as both: it names the URL of the keys, and contains the keys.
     server.serve({ status: 200, body: JSON.stringify({ jwks_uri: server.url.href, keys: [key.jwk] }) });
     const issuer = server.url.origin;
     const result = await authenticator(issuer).authenticate(await tokenFrom(issuer, key));

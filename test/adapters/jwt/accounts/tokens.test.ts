@@ -56,7 +56,7 @@ test("a token does not contain the signing key, and an API key is not a token", 
 describe("only the platform can sign its tokens", () => {
   const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
 
-  test("not with another key", async () => {
+  test("not with a different key", async () => {
     const { who } = await setUp();
     expect(await who(await signed(claims, await issuerKey("any", "EdDSA")))).toBe("unauthenticated");
     expect(await who(await signed(claims, await issuerKey("any", "ES256")))).toBe("unauthenticated");

@@ -1,6 +1,6 @@
 /**
- * A service of another account that receives the cookie of a console session, as browsers send it to every port of a
- * host, uses it against the API with forged headers.
+ * Browsers send the cookie of a console session to every port of a host. Here, another account's service receives the
+ * cookie, and uses it against the API with forged headers.
  */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
@@ -35,7 +35,7 @@ createServer(async (request, response) => {
 }).listen(process.env.PORT);
 `;
 
-test("the service gets the cookie by the ingress and by its port, and every endpoint rejects it", async () => {
+test("the service gets the cookie through the ingress and its own port, and every endpoint rejects the cookie", async () => {
   await using platform = await startLocal({ runner: "process" });
   await using api = await serveApi(platform.local.ports);
   const url = await platform.up(nodeSource(thief), { function_name: NAME }, "stranger");

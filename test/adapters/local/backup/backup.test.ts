@@ -206,7 +206,7 @@ test("does not restore to a folder with content, or one that a server uses", asy
   expect(readdirSync(folder.path)).toEqual(before);
 });
 
-test("a Python service and its environment's programs run from a folder with another path", async (context) => {
+test("a Python service and its environment's programs run after a restore to a different path", async (context) => {
   needs(context, "python");
   using folder = folderWith();
   const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [

@@ -310,7 +310,7 @@ describe("a restore refuses", () => {
           return false;
         },
       );
-      // Some changes do not affect the content: the file's time, or a reference to other equal bytes.
+      // Some changes do not affect the content: the file's time, or a reference to equal bytes elsewhere.
       if (isRestored) expect(readFileSync(join(target, VOLUME, "a.txt"), "utf8")).toBe("a");
       else expect(place.names()).not.toContain(`restored-${n}`);
       restored += Number(isRestored);

@@ -38,7 +38,7 @@ const objectsIn = (path: string): number => {
 
 const child = new URL("../../../support/crashes/killed-backup-child.ts", import.meta.url).pathname;
 
-/** Kills the process after it has processed a number of bytes, or made a number of changes of the file system. */
+/** Kills the process after it has processed a number of bytes, or made a number of file system changes. */
 const killed = async (
   what: "backup" | "restore",
   dataDir: string,

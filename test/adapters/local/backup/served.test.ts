@@ -1,6 +1,6 @@
 /**
- * `portside backup` while `portside serve` runs and everything changes, and `portside restore` to another folder, which
- * a second server serves, next to the first if possible.
+ * Runs `portside backup` while everything on the server changes, then `portside restore` to another folder. A second
+ * server serves that folder, next to the first server if possible.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";
@@ -17,7 +17,7 @@ const ownHash = (body: Buffer): Buffer => Buffer.concat([createHash("sha256").up
 const isWhole = (bytes: Buffer): boolean =>
   createHash("sha256").update(bytes.subarray(32)).digest().equals(bytes.subarray(0, 32));
 
-/** Writes to its volume continuously: new files, which then replace others. */
+/** Continuously writes new files to its volume, and renames them to replace older ones. */
 const writer = `
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";

@@ -19,7 +19,7 @@ test.for(runners)("installs what the lock file lists, and responds (%s)", async 
   expect((await fetch(`${url}/nowhere`)).status).toBe(404);
 });
 
-test("the lock file names no registry, so that it works with any", () => {
+test("the lock file names no registry, so it works with any", () => {
   expect(files["package-lock.json"]).not.toMatch(/"resolved"|https?:\/\/registry/);
   expect(files["package-lock.json"]).toContain('"integrity"');
 });

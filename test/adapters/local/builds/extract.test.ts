@@ -1,4 +1,4 @@
-/** Archives are unpacked in a separate thread, which ends with the build, whatever the archive. */
+/** A separate thread unpacks archives, and stops when the build ends, whatever the archive contains. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * Builds that create links, pipes, sockets, folders and races with each way to run tenant code: nothing outside
- * changes, the server stays up, and others are served.
+ * Hostile builds create links, pipes, sockets, folders and races in every way in which a build runs tenant code.
+ * Nothing outside changes, the server stays up, and it serves other accounts.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,11 +29,10 @@ import { sampled } from "../../../support/vitest/sampled.ts";
 
 type Runner = (typeof runners)[number];
 
-/** Has no factor in common with the number of vectors, so that a sample has all of them, and all kinds. */
+/** Shares no factor with the number of vectors, so a sample contains every vector and every kind. */
 const EVERY = 5;
 
-/** Concurrent builds. */
-const AT_ONCE = 3;
+const CONCURRENT_BUILDS = 3;
 /** These are followed by a build that uses the same caches. */
 const FOLLOWED: readonly Attack["vector"][] = ["dependency", "build"];
 const IN_TIME = 120_000;
@@ -57,7 +56,7 @@ const inTurn = async <T>(items: readonly T[], act: (item: T) => Promise<void>): 
   const work = async () => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) await act(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENT_BUILDS }, work));
 };
 
 class Siege implements AsyncDisposable {

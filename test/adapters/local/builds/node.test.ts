@@ -1,4 +1,4 @@
-/** How Node.js sources are started, and the scripts that run at build. */
+/** How Node.js sources are started, and the scripts that run during the build. */
 import { describe, expect, test } from "vitest";
 import { helloServer, sourceOf } from "../../../support/archives/archives.ts";
 import { runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -90,7 +90,7 @@ describe.each(runners)("%s", (runner) => {
     expect(listed._unsafeUnwrap()).toEqual([]);
   });
 
-  test("runs build and prestart once, at build, and the service finds their output", async (context) => {
+  test("runs build and prestart once, during the build, and the service finds their output", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner, idle: "stop", idleSeconds: 0.2, drainSeconds: 0.2 });
     const scripts = {

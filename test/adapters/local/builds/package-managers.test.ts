@@ -16,7 +16,7 @@ require("node:http").createServer((_, response) => response.end(built + isOdd(3)
 `;
 
 const sourceWith = (lock: string, text: string, program: string) => {
-  // The script calls the package manager, which the machine need not have.
+  // The script calls the package manager, which may be missing on the machine.
   const scripts = { start: "node server.js", build: `${program} --version > version && echo built > built` };
   const manifest = { name: "shop", version: "1.0.0", private: true, scripts, dependencies: { "is-odd": "3.0.1" } };
   return sourceOf({ "package.json": JSON.stringify(manifest), "server.js": server, [lock]: text });

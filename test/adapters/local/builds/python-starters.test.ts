@@ -1,4 +1,4 @@
-/** Unmodified starters of the frameworks' documentation, with packages from the real index. */
+/** Unmodified starter projects from the frameworks' documentation, with packages from the real index. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const starter = (name: string): Record<string, string> => {
 
 let platform: TestPlatform;
 beforeAll(async () => {
-  // The first runner isolates if any does, so the source's folder is read-only.
+  // The first runner isolates services if any runner does, so the source's folder is read-only.
   platform = await startLocal({ runner: runners[0] as (typeof runners)[number] });
 });
 afterAll(() => platform[Symbol.asyncDispose]());

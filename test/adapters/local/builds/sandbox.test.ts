@@ -32,7 +32,7 @@ const messages = async (platform: TestPlatform, source: Uint8Array): Promise<str
 describe.each(runners)("%s", (runner) => {
   test("the environment contains the network's settings, and none of the server's secrets", async (context) => {
     needs(context, "npm");
-    // The secrets must come neither from the given environment nor from that of this process.
+    // The secrets must come neither from the given environment nor from this process's environment.
     for (const name of ["PORTSIDE_API_KEY", "GITHUB_TOKEN", "DATABASE_URL"]) vi.stubEnv(name, SECRET);
     const network = { HTTPS_PROXY: "http://proxy.invalid:3128", NODE_EXTRA_CA_CERTS: "/etc/ssl/own.pem" };
     const environment = { PATH: process.env["PATH"], HOME: "/root", ...secrets, ...network };

@@ -8,7 +8,7 @@ import { MountPoints } from "../../../../adapters/local/containers/mount-points.
 import { folderWith } from "../../../support/archives/folders.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
-/** Replaces `sub` by a link to another folder and back, as often as it can. */
+/** Replaces `sub` with a link to another folder and back, as often as it can. */
 const swapping = (volume: string, elsewhere: string): ChildProcess => {
   const program = `
     const fs = require("node:fs");

@@ -216,7 +216,7 @@ test.for(runners)(
     await using small = await startOnSmallDisk("16m", { idle: "stop", idleSeconds: 1, runner });
     const { platform, disk, dataDir } = small;
     const url = await platform.up(nodeSource(helloServer("app")));
-    // In a sandbox, the working folder has another path.
+    // In a sandbox, the working folder has a different path.
     const running = () => (runner === "process" ? processesIn(join(dataDir, "images")) : []);
     const notes = () => readdirSync(join(dataDir, "run")).filter((name) => name.endsWith(".instance"));
     await expect.poll(running).toEqual([]);

@@ -1,4 +1,4 @@
-/** Only its user may read a data folder, whatever the umask and whatever an earlier version left. */
+/** Only its user may read a data folder, whatever the umask is and whatever modes an earlier version left. */
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * Flips, truncates, empties, removes or replaces files and folders of a data folder, or changes their mode, one or two
- * at a time: after a stop, after a crash and while the server runs. PORTSIDE_DAMAGES sets the number of cases. The
- * seeds are fixed, unless PORTSIDE_SEED sets the first.
+ * Damages one or two files or folders of a data folder: flips bits, truncates, empties, removes or replaces them, or
+ * changes their mode. The damage happens after a stop, after a crash or while the server runs. PORTSIDE_DAMAGES sets
+ * the number of cases. The seeds are fixed, unless PORTSIDE_SEED sets the first.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DamageCase, damage } from "../../../support/crashes/damage.ts";

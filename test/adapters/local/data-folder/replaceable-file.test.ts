@@ -77,7 +77,7 @@ test("repeats the work in a new file if the file is damaged while it is open", (
   file.close();
 });
 
-test("does not replace the file if the work fails for another reason", () => {
+test("does not replace the file if the work fails for a different reason", () => {
   using folder = folderWith();
   const { file, logged, write, read } = openIn(folder.path);
   write("one");

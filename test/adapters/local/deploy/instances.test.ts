@@ -39,7 +39,7 @@ test("reports memory, CPU and age of a ready instance", async () => {
     .toBeGreaterThan((idle?.cpu_percent ?? 0) + 10);
 });
 
-test("shows a frozen instance, and an instance that drains beside the new revision", async () => {
+test("shows a frozen instance, and an instance that drains while the new revision serves", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(folder.path, { idleSeconds: 1, idle: "freeze" });
   const url = await platform.up(source(busy));
@@ -52,7 +52,7 @@ test("shows a frozen instance, and an instance that drains beside the new revisi
   await expect.poll(() => states(platform)).not.toContain("app-00001 draining");
 });
 
-test("shows an instance that starts, and the message and output of a deploy that failed", async () => {
+test("shows a starting instance, and the message and output of a failed deploy", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(folder.path);
   await platform.up(nodeSource(helloServer("first")));

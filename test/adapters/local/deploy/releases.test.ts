@@ -99,7 +99,7 @@ test("a backup contains what a rollback needs, and deleting a deployment deletes
   expect(await statuses(platform)).toEqual(["4 serving"]);
 });
 
-test("a rollout that another one overtakes ends with `superseded`, and records nothing", async () => {
+test("a rollout ends with `superseded` and records nothing if another one overtakes it", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(folder.path);
   await platform.up(source("first"));

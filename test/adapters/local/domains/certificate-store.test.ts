@@ -1,4 +1,4 @@
-/** The contract of the local store of certificates, on a state file and with what the listeners read from it. */
+/** The contract of the local certificate store, on a state file that the listeners also read. */
 import { expect, test } from "vitest";
 import { LocalCertificates } from "../../../../adapters/local/domains/certificate-store.ts";
 import { SecretCipher } from "../../../../adapters/local/secrets/secret-cipher.ts";

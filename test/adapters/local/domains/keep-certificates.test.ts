@@ -141,7 +141,7 @@ const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   };
 };
 
-/** Advances a long time in steps, so that each look of the keeper takes effect. */
+/** Advances a long time in steps, so that each check of the keeper takes effect. */
 const pass = async ({ clock }: Awaited<ReturnType<typeof start>>, millis: number, steps = 20) => {
   for (let step = 0; step < steps; step++) await clock.advance(millis / steps);
 };
@@ -176,7 +176,7 @@ test("orders a certificate, and then the domain is active", async () => {
   await stop();
 });
 
-test("renews by the advice, at a random point that stays the same, with another key", async () => {
+test("renews with a new key, at a random point of the advised window that it chooses once", async () => {
   const platform = await start(1, HOUR_MS);
   const { own, keep, stop, first, rows, clock } = platform;
   await own();
@@ -223,7 +223,7 @@ test("an outage of three days backs off, keeps the certificate, and ends with a 
   await stop();
 });
 
-test("uses the next authority if the problem is one of the first authority, but not if it is one of the host", async () => {
+test("uses the next authority for a problem with the first authority, but not for a problem with the host", async () => {
   const platform = await start();
   const { own, keep, stop, first, second, row } = platform;
   await own();
@@ -310,7 +310,7 @@ test("continues the order with the same key after a crash", async () => {
   await stop();
 });
 
-test("continues the order at the second authority after a crash, also if the first one works again", async () => {
+test("continues the order at the second authority after a crash, even if the first one works again", async () => {
   const platform = await start();
   const { own, keep, stop, first, second, rows } = platform;
   await own();
@@ -392,7 +392,7 @@ test.each([undefined, "apps.example.net"])(
   },
 );
 
-test("renews a certificate that lives for hours before it expires", async () => {
+test("renews a certificate with a lifetime of hours before it expires", async () => {
   const platform = await start(1, MINUTE_MS);
   const { own, keep, stop, first, row } = platform;
   first.lifetimeMs = 6 * HOUR_MS;
@@ -418,7 +418,7 @@ test("limits the delay that an authority asks for", async () => {
   await stop();
 });
 
-test("after the loss of the secrets key, orders another certificate", async () => {
+test("orders a new certificate after the loss of the secrets key", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, rows } = platform;
   const { logger, logged } = recorder();
@@ -476,7 +476,7 @@ test("too many DNS lookups are not a failure of the domain", async () => {
   await stop();
 });
 
-test("replaces a certificate whose authority is not configured any more, which stays in use meanwhile", async () => {
+test("replaces a certificate whose authority is no longer configured, and uses it until then", async () => {
   const platform = await start();
   const { own, keep, stop, first, second, rows, authorities, row } = platform;
   await own();
@@ -574,7 +574,7 @@ test("a check after a correction of the records ends the pause, and a check with
   await stop();
 });
 
-test("a check keeps the delay of an authority", async () => {
+test("a check does not shorten an authority's delay", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, controlPlane, principal } = platform;
   await own();
@@ -587,7 +587,7 @@ test("a check keeps the delay of an authority", async () => {
   await stop();
 });
 
-test("a check during an attempt ends the failures before it", async () => {
+test("a check during an attempt clears the earlier failures", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, rows } = platform;
   await own();

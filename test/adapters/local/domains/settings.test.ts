@@ -28,7 +28,7 @@ test.each([
   expect(orderedBelow(settings, domain === undefined ? undefined : readDomain(domain))).toBe(expected);
 });
 
-test("a client gets a certificate for the domain itself from --tls-cert if it contains the domain, or by ACME", () => {
+test("the API has a certificate if --tls-cert contains the domain, or with ACME if --tls-cert is not set", () => {
   const of = (given: object, domain: string, ...hosts: string[]) =>
     hasApiCertificate(
       { tlsPort: 443, ...given } as Parameters<typeof hasApiCertificate>[0],
@@ -44,7 +44,7 @@ test("a client gets a certificate for the domain itself from --tls-cert if it co
   expect(of({ tlsCert: "cert.pem", ...acme }, "apps.example.com", "*.apps.example.com")).toBe(false);
 });
 
-test("without --acme-email, the provider orders no certificates, and with it the storage and the API get one, too", async () => {
+test("with --acme-email, the storage and the API get certificates, too; without it, the provider orders none", async () => {
   using folder = folderWith();
   const config = {
     dataDir: folder.path,
@@ -95,7 +95,7 @@ test.each([
   expect(localTarget(settingsWith(given), undefined, interfaces).addresses).toEqual(addresses);
 });
 
-test("the doctor fails for a machine without a public address that shall order certificates", async () => {
+test("the doctor fails if a machine that orders certificates has no public address", async () => {
   using folder = folderWith();
   const find = async (given: object, found: Interfaces) => {
     const settings = settingsWith({ dataDir: folder.path, runner: "process", tlsPort: 0, ...given });

@@ -1,4 +1,4 @@
-/** The local provider also fulfils the contracts of the ports if its server uses the engine through the socket. */
+/** The local provider fulfils the contracts of the ports even if its server uses the engine through the socket. */
 import { runningCases, storedCases } from "../../../contracts/index.ts";
 import { engineTests } from "../../../support/providers/local-suites.ts";
 

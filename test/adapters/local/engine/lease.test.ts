@@ -233,7 +233,7 @@ test("a late timer fires when its engine releases the lease, and not again", asy
   await engines.close();
 });
 
-test("fires that were due while no engine held the lease fire late, unless they are a minute late", async () => {
+test("fires that were due while no engine held the lease run late, unless they are a minute late", async () => {
   const { engines, time, respond, fires } = await withSchedule();
   await engines.move(1, async () => time.advance(100_000));
   await time.advance(1000);

@@ -1,4 +1,4 @@
-/** However the state changes, applying the changes makes the engine run what is stored, and touches nothing else. */
+/** After any change of the state, applying it makes the engine run the stored services, and touches nothing else. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -56,7 +56,7 @@ test("the changes lead from any state to any other", () => {
       const now = applied(changes, running);
       for (const { name, owner, createdAt, serving } of second) {
         expect(now.get(name)).toMatchObject({ owner, createdAt });
-        // Only a rollout that commits changes the serving revision; without one, the former keeps serving.
+        // Only a rollout that commits changes the serving revision. Without one, the former revision keeps serving.
         if (serving !== null) expect(now.get(name)?.revision).toBe(serving.id);
       }
       expect(now.size).toBe(second.length);

@@ -171,7 +171,7 @@ test("passes a batch of every kind of report, and reports whether the engine too
   expect(await send(batch, signal)).toBe(false);
 });
 
-test("drops an entry that JSON cannot represent, and no other", async () => {
+test("drops only an entry that JSON cannot represent", async () => {
   const engine = await open();
   const remote = await connected(engine.path);
   expect((await remote.logs.append([{ ...entry, json: { big: 1n } }, entry])).isOk()).toBe(true);
@@ -370,7 +370,7 @@ test("answers valid calls after arbitrary bytes", async () => {
   );
 });
 
-test("rejects unknown calls, and inputs of another shape, without calling the engine", async () => {
+test("rejects unknown calls and inputs of the wrong shape without calling the engine", async () => {
   const engine = await open();
   const names = ["start", "end", "append", "writeAll", "repair", "push"];
   await fc.assert(

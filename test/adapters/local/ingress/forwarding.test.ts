@@ -144,7 +144,7 @@ describe("the response", () => {
 
   test("keeps the bytes of its headers, including non-ASCII ones", async () => {
     const latin1 = Buffer.from("filename=é€", "utf8").toString("latin1");
-    // Also if the headers are sent before the body.
+    // The second path sends the headers before the body.
     for (const path of ["/", "/head-first"]) {
       const { rawHeaders } = await send(url, { path, ...answering("Content-Disposition", latin1) });
       expect(rawHeaders).toContain(latin1);

@@ -1,6 +1,6 @@
 /**
- * Frozen services whose memory exceeds the budget: 20 services. `npm run soak -- frozen` runs 200 services under a
- * budget of 4 GiB.
+ * Twenty frozen services, whose memory exceeds the budget. `npm run soak -- frozen` runs 200 services under a budget of
+ * 4 GiB.
  */
 import { expect, test } from "vitest";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";
@@ -11,7 +11,7 @@ import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 const SERVICES = Number(process.env["PORTSIDE_FROZEN"] ?? 20);
-const AT_ONCE = 4;
+const CONCURRENT_REQUESTS = 4;
 const budget = Math.floor((4 * GiB * SERVICES) / 200);
 
 /** Uses so much memory that the budget does not suffice for all services. */
@@ -44,9 +44,9 @@ test("services beyond the budget stop, the oldest first, and no service loses a 
 
   // Services are thawed, started, frozen and stopped during these requests.
   for (let round = 0; round < 2; round++)
-    for (let from = 0; from < SERVICES; from += AT_ONCE) {
-      const replies = await Promise.all(urls.slice(from, from + AT_ONCE).map((url) => send(url)));
-      expect(replies.map(({ text }) => text)).toEqual(names.slice(from, from + AT_ONCE));
+    for (let from = 0; from < SERVICES; from += CONCURRENT_REQUESTS) {
+      const replies = await Promise.all(urls.slice(from, from + CONCURRENT_REQUESTS).map((url) => send(url)));
+      expect(replies.map(({ text }) => text)).toEqual(names.slice(from, from + CONCURRENT_REQUESTS));
     }
   for (const name of names) expect(await countOf("crashed", name)).toBe(0);
 });

@@ -117,7 +117,7 @@ test("frozen instances stop at the memory budget, oldest first, and all services
   for (const url of urls) expect((await send(url)).status).toBe(200);
 });
 
-test("an upgrade need not start an instance of a frozen service", async () => {
+test("an upgrade starts no instance for a frozen service", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(ticker);
   await platform.local.close();

@@ -13,7 +13,7 @@ import { createTestAuthority } from "../../../support/tls/test-authority.ts";
 import { testTls } from "../../../support/tls/tls-ingress.ts";
 import { has } from "../../../support/vitest/machine.ts";
 
-/** Longer than any test: connections end before, or the test fails. */
+/** Longer than any test may run. The test fails if a connection does not end earlier. */
 const LONG_MS = 600_000;
 
 const keepAlive = () => new Agent({ keepAlive: true, maxSockets: 1 });
@@ -334,7 +334,7 @@ test("an ingress opens the ports that it does not inherit", async () => {
   await old.close();
 });
 
-test("a later list of ports adds those of new services and removes those of deleted ones", async () => {
+test("a later list of ports adds the ports of new services and removes the ports of deleted ones", async () => {
   const old = ingressWith();
   await old.open();
   await old.addService("stays");

@@ -21,7 +21,7 @@ const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
 const at = (name: string) => ({ ":authority": `${name}.localhost` });
 
 describe("an HTTP/1.1 client", () => {
-  test("gets the response, and the service its request", async () => {
+  test("gets the response, and the service gets the request", async () => {
     const reply = await send(url, { method: "PUT", path: "/a?b", headers: { host: "shop.example" }, body: "hello" });
     expect(reply.status).toBe(200);
     const { headers, body } = JSON.parse(reply.text);

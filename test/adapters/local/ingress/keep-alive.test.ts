@@ -1,6 +1,6 @@
 /**
- * The platform closes idle connections to instances before the service does: a request that is sent into a closing
- * connection is lost, and a POST must not be sent again.
+ * The platform closes idle connections to instances before the service does. Otherwise, a request could be lost in a
+ * closing connection, and the platform must not send a POST again.
  */
 
 import { expect, test } from "vitest";
@@ -50,7 +50,7 @@ test("closes idle connections before the service does", async () => {
   expect(closed.filter((by) => by === "by the service")).toEqual([]);
 });
 
-test("loses and repeats no POST around the time at which the service closes idle connections", async () => {
+test("neither loses nor repeats a POST around the time when the service closes idle connections", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 1000, env: callbacks.env });

@@ -73,7 +73,7 @@ test("tries again with pauses if the minimum cannot start", async () => {
   expect(starting).toHaveLength(1);
 });
 
-test("a request learns of a failed start, although the pool tries again", async () => {
+test("a request after a failed start gets its failure, although the pool tries again", async () => {
   const { pool, acquire, starting, fail } = poolOf({ minInstances: 1 });
   pool.startMissing();
   await fail();
@@ -107,7 +107,7 @@ test("waits longer each time before it replaces an instance that exited soon aft
   expect(starting).toHaveLength(0);
   await vi.advanceTimersByTimeAsync(200);
   expect(starting).toHaveLength(1);
-  // After a long life, a replacement starts immediately again.
+  // After an instance that lived long, the replacement starts immediately again.
   const stable = await up();
   await vi.advanceTimersByTimeAsync(20_000);
   stable.end({ code: 1 });

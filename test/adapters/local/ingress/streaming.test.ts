@@ -157,7 +157,7 @@ test("an upload of 100 MiB waits in the client while the service does not read i
     for (const piece = Buffer.alloc(MiB); made < 100 * MiB; made += MiB) yield piece;
   };
   const sent = pipeline(pieces(), request);
-  // Other requests pass meanwhile, the upload does not.
+  // Other requests pass meanwhile, but the upload does not.
   for (let count = 0; count < 200; count++) await send(url, { method: "POST", path: "/upload", body: "x" });
   expect(made).toBeLessThan(50 * MiB);
   await send(url, { path: "/go" });
@@ -170,7 +170,7 @@ test("a download of 100 MiB waits in the service while the client does not read 
   const { request, response } = openRequest(url, { path: "/download" });
   request.end();
   const answer = await response;
-  // The client does not read. Other requests pass meanwhile, the download does not.
+  // The client does not read. Other requests pass meanwhile, but the download does not.
   for (let count = 0; count < 200; count++) await send(url, { method: "POST", path: "/upload", body: "x" });
   expect(Number((await send(url, { path: "/sent" })).text)).toBeLessThan(50 * MiB);
   let bytes = 0;

@@ -67,7 +67,7 @@ test("returns 504 if the service does not respond for a second, and not before; 
 test.each([
   ["the service reads it", "/reads"],
   ["the service does not read it", "/unread"],
-])("returns 504 for half a request body if %s, not before a second", async (_words, path) => {
+])("returns 504 for half a request body after a second, and not before, if %s", async (_words, path) => {
   await using service = await start();
   const pid = await service.pid();
   const startedAt = performance.now();
@@ -83,7 +83,7 @@ test.each([
   expect(await service.pid()).toBe(pid);
 });
 
-test("a client that sends on after the 504 can read it and reuse its connection", async () => {
+test("a client that keeps sending after the 504 can read it and reuse its connection", async () => {
   await using service = await start(2);
   const size = 16 * 1024 ** 2;
   const { socket, received } = openRaw(service.url);
@@ -105,7 +105,7 @@ test("a client that sends on after the 504 can read it and reuse its connection"
   socket.destroy();
 });
 
-test("truncates a response that is half sent, not before a second", async () => {
+test("truncates a half-sent response after a second, and not before", async () => {
   await using service = await start();
   const pid = await service.pid();
   const startedAt = performance.now();

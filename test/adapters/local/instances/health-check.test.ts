@@ -98,7 +98,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("over %s", (version) => {
     expect(closed).toEqual({ healthy: false, problem: "got no response (ECONNREFUSED)" });
   });
 
-  test("stops when its caller stops", async () => {
+  test("stops when its caller aborts", async () => {
     const address = await listen(createTcpServer(() => undefined));
     const result = await checkHealth(address, { ...preset, timeout: 60 }, useHttp2, AbortSignal.timeout(50), noSecrets);
     expect(result).toEqual({ healthy: false, problem: "did not respond" });

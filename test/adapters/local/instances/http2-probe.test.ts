@@ -56,7 +56,7 @@ describe("an HTTP/2 probe", () => {
     expect(await ask(make(), 200)).toBe("silent");
   });
 
-  test("rejects a frame of another type, an acknowledgement, and a frame of a stream as first frame", () => {
+  test("rejects a first frame that is an acknowledgement, belongs to a stream or has a different type", () => {
     const changed = (at: number, value: number) => {
       const bytes = Buffer.from(SETTINGS);
       bytes[at] = value;

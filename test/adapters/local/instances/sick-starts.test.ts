@@ -65,12 +65,12 @@ const cases: readonly [string, Uint8Array, Sick][] = [
     },
   ],
   [
-    "listens on another port",
+    "listens on a different port",
     nodeSource(listens('0, () => console.log("up")')),
     { reason: "did_not_listen", messageParts: ["not on PORT", "environment variable PORT"], lastLine: "up" },
   ],
   [
-    "listens on another address",
+    "listens on a different address",
     nodeSource(listens('process.env.PORT, "127.0.0.2"')),
     { reason: "did_not_listen", messageParts: ["127.0.0.2", "listen on 0.0.0.0"] },
   ],

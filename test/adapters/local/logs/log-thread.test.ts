@@ -134,7 +134,7 @@ test("counts the lines of output as entries", async () => {
   expect([stored, thread.waiting]).toEqual([3, 0]);
 });
 
-test("an appended entry is in the file, also after the thread has ended", async () => {
+test("an appended entry is in the file, even after the thread has ended", async () => {
   open();
   expect((await thread.append([line("done")])).isOk()).toBe(true);
   void thread.push(line("waiting"));

@@ -1,4 +1,4 @@
-/** Removes old entries by age and by the size of an account's file, including those of inactive accounts. */
+/** Removes old entries by age and by the size of an account's file, even for inactive accounts. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -139,7 +139,7 @@ const open = (clock: ManualClock, retentionDays: number): WrittenLogs => {
   return new WrittenLogs({ folder, clock, logger, retentionDays, maxBytes: 2 ** 30 });
 };
 
-test("a running store removes entries, including those of accounts without activity since its start", async () => {
+test("a running store removes entries even for accounts without activity since its start", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   const clock = createManualClock();
   const line = (owner: AccountId): NewLogEntry => ({

@@ -1,4 +1,4 @@
-/** Searches run next to the server's own work: expensive ones block no one, and can be cancelled. */
+/** Searches run next to the server's own work: expensive ones do not block it, and can be cancelled. */
 import { readdirSync } from "node:fs";
 import { getPriority } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -80,7 +80,7 @@ test("searches for a hundred expensive patterns in the longest lines end soon, w
   }
 }, 300_000);
 
-test("an account that searches a lot does not delay another one", async () => {
+test("an account that searches a lot does not delay other accounts", async () => {
   const lines = Array.from({ length: 3 }, () => line(catastrophicLines()[0] as string));
   expect((await logs.append(lines)).isOk()).toBe(true);
   const other = { ...scope, owner: "other" as AccountId };

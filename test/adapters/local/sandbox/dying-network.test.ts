@@ -53,7 +53,7 @@ const left = (): number[] =>
     .map(({ pid }) => pid)
     .filter((pid) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)));
 
-/** A server that runs as root creates its own device node; the pasta of another user needs the machine's. */
+/** A server that runs as root creates its own device node. Under another user, pasta needs the machine's. */
 const plainUsersMayOpenTunnels = (): boolean => (statSync("/dev/net/tun").mode & constants.S_IROTH) !== 0;
 
 /** The start time of a process in seconds after the machine started. */
@@ -67,7 +67,7 @@ const startOf = (pid: string): number => {
  * The network namespaces of processes that started no later than `uptime`. The kernel reuses the number of an ended
  * namespace, for example for a sandbox of another test.
  */
-const namespacesOfThoseBy = (uptime: number): string[] =>
+const namespacesStartedBy = (uptime: number): string[] =>
   readdirSync("/proc").flatMap((name) => {
     try {
       return /^\d+$/.test(name) && startOf(name) <= uptime ? readlinkSync(`/proc/${name}/ns/net`) : [];
@@ -99,7 +99,7 @@ describe.each(servers)(
           .toBeGreaterThanOrEqual(QUIET_POLLS);
         const { networks, uptime } = stdout === "" ? { networks: [], uptime: 0 } : (JSON.parse(stdout) as SeenNetworks);
         expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
-        expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
+        expect(namespacesStartedBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
       },
     );
   },

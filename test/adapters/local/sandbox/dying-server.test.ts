@@ -1,4 +1,4 @@
-/** A sandbox ends with its server, whenever during its start the server is killed. */
+/** A sandbox ends when its server is killed, even during the sandbox's start. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

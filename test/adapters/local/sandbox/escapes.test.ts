@@ -43,7 +43,7 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
 
   // Only with control groups, because limits that are polled may be checked late while all scripts run.
   if (kernelCounts)
-    test("all scripts concurrently do not affect a neighbour", async () => {
+    test("all scripts together do not affect a neighbour", async () => {
       await using bench = await createBench(setup);
       const neighbour = bench.start(sh("echo up; exec sleep 600"), { limits });
       await neighbour.printed("up");

@@ -50,7 +50,7 @@ describe.each(jobSetups)("$kind, limits by $limits", (setup) => {
     await running.exited;
   });
 
-  test("freezes processes that start others all the time", async () => {
+  test("freezes processes that continuously start others", async () => {
     await using bench = await createBench(setup);
     const { running, printed } = bench.start(sh("echo up; while :; do sleep 0.002; (sleep 0.01 &); done"));
     await printed("up");

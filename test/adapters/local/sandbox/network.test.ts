@@ -130,7 +130,7 @@ test("a service occupies no port of this machine", async () => {
       expect(await textAt(`http://${host}:${port}/`)).not.toBe("attacker");
 });
 
-test("services reach each other's URLs, including those of later services", async () => {
+test("services reach each other's URLs, including the URLs of later services", async () => {
   const later = await platform.up(nodeSource(helloServer("I came later")), { function_name: "later" });
   expect(await ask("/http", { url: later })).toBe("200 I came later");
   const second = await platform.up(prober, { function_name: "second" });
@@ -179,7 +179,7 @@ createServer((_, answer) => answer.end("hi")).listen(process.env.PORT, "127.0.0.
   expect(JSON.stringify(records)).toContain("on a cloud it must listen on 0.0.0.0");
 });
 
-test("reports a service that listens on another port, though its network accepts connections", async () => {
+test("reports a service that listens on a different port, even though its network accepts connections", async () => {
   const records = await platform.deploy(
     nodeSource(`import { createServer } from "node:http"; createServer().listen(9999);`),
     {
@@ -205,7 +205,7 @@ test("reports crashed for a service that exits before it listens", async () => {
   expect(records.at(-1)).toMatchObject({ status: "ERROR", exit_code: 7 });
 });
 
-test("a build reaches a registry on this machine's loopback address, and no other port", async () => {
+test("a build reaches only the port of a registry on this machine's loopback address", async () => {
   const closed = await secret("127.0.0.1");
   const registry = createHttp((_, answer) => answer.end("registry"));
   await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve));

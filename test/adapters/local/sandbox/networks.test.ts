@@ -49,7 +49,7 @@ test("a service gets the spare network, once", async () => {
   expect((await networks.forService(PORT, readHostNetwork())).pid).toBe(next);
 });
 
-test("ends a spare network if the next service needs another port, or if the platform's open ports have changed", async () => {
+test("ends a spare network if the next service needs a different port, or if the platform's open ports have changed", async () => {
   const ready = await prepare(PORT);
   expect((await networks.forService(3000, readHostNetwork())).pid).not.toBe(ready);
   await expect.poll(() => holdersOf(scope)).not.toContain(ready);
@@ -64,7 +64,7 @@ test("ends a spare network if the next service needs another port, or if the pla
 test("a service does not get a spare network that has ended", async () => {
   const ready = await prepare(PORT);
   for (const { pids } of networksOf(scope).values()) for (const pid of pids) process.kill(pid, "SIGKILL");
-  // The kernel removes the environment of a process, by which holdersOf finds it, before the process has ended.
+  // `holdersOf` finds a process by its environment, which the kernel removes before the process has ended.
   await expect.poll(() => processInfo(ready)).toBeUndefined();
   const network = await networks.forService(PORT, readHostNetwork());
   expect(network.pid).not.toBe(ready);

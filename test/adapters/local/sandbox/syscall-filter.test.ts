@@ -102,7 +102,7 @@ describe.each(["x64", "arm64"] as const)("on %s", (machine) => {
     }
   });
 
-  test("kills programs that make calls of another machine, and refuses x32 numbers", () => {
+  test("kills programs that make calls of a different architecture, and refuses x32 numbers", () => {
     const program = callFilter(machine, true);
     const args = [0n, 0n, 0n, 0n, 0n, 0n];
     // 32-bit x86, by `int 0x80`.

@@ -24,7 +24,7 @@ describe.each(runners)("%s", (kind) => {
 
   test("counts the memory of the whole tree, whatever the names of its processes", async () => {
     await using bench = await createBench(setup);
-    // Each process is far below the limit. The name is that of the sandbox's own processes.
+    // Each process is far below the limit. Its name is the same as that of the sandbox's own processes.
     const piece = `process.title = "bwrap"; let kept;
       setTimeout(() => { kept = Buffer.alloc(60 << 20, 1); }, 1500); setInterval(() => kept, 1000)`;
     const tree = `for (let n = 0; n < 3; n++) require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(piece)}]);`;

@@ -75,7 +75,7 @@ test("forgets the fires of removed schedules, even after a restart", () => {
   expect(found).toEqual([undefined, undefined, 204]);
 });
 
-test("moves the fires of an earlier version's state, so that they never come back", () => {
+test("moves the fires out of an earlier version's state, so they never reappear", () => {
   using folder = folderWith();
   storeInState(folder.path, app, fireOf(204));
   {

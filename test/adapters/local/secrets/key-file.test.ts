@@ -87,7 +87,7 @@ test("the key has its own file of mode 0600, and survives a restart", async () =
   expect(await list(platform)).toEqual(before);
 });
 
-test("the setting names another file, which is created if it is missing", async () => {
+test("the setting names a different file, which is created if it is missing", async () => {
   using folder = folderWith();
   const data = join(folder.path, "data");
   const options = { secretsKeyFile: join(folder.path, "key") };
@@ -102,7 +102,7 @@ describe("a start is refused, and nothing changes, with", () => {
     ["a missing key", (key: string) => rmSync(key), "is missing. Put the right key there"],
     ["another key", (key: string) => writeFileSync(key, newKey()), "does not contain the key that encrypted"],
     [
-      "a file that is no key",
+      "a file that is not a key",
       (key: string) => writeFileSync(key, "no key"),
       "must contain 32 bytes as base64, but does not. Put the right key there",
     ],
@@ -149,7 +149,7 @@ test("a folder without secrets replaces a damaged key, but no file outside of th
   expect(readFileSync(options.secretsKeyFile, "utf8")).toBe("other data");
 });
 
-test("a folder without secrets accepts another key", async () => {
+test("a folder without secrets accepts a different key", async () => {
   using folder = folderWith();
   const key = join(folder.path, "secrets.key");
   await (await startLocalIn(folder.path))[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-/** The value of a secret reaches the service, and no other place: each runner, with real processes. */
+/** The value of a secret reaches the service and nothing else. Tested with each runner and real processes. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

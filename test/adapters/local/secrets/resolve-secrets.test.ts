@@ -43,7 +43,7 @@ const replaceWithFolder = (path: string): void => {
   mkdirSync(path);
 };
 
-test("resolves with the new key after a server has accepted another key", () => {
+test("resolves with the new key after a server has accepted it", () => {
   using folder = folderWith();
   using state = open(folder.path);
   state.store("one");

@@ -23,7 +23,7 @@ test("a sealed value opens to itself, and two sealings of it differ", () => {
   );
 });
 
-test("the ciphertext of one account, name or version does not open as that of another", () => {
+test("a ciphertext opens only for its own account, name and version", () => {
   fc.assert(
     fc.property(secretId(), secretId(), secretValue(), (id, other, value) => {
       const sealed = cipher.seal(id, value);

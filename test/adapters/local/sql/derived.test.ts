@@ -1,4 +1,4 @@
-/** The database of SQL is derived from the log: whatever happens to it, queries see the current log. */
+/** The SQL database is derived from the log: whatever happens to it, queries see the current log. */
 import {
   closeSync,
   existsSync,
@@ -166,7 +166,7 @@ test("the process that has been idle the longest is replaced first", async () =>
   expect(await count(third)).toEqual([[0]]);
   const after = await sql.pids();
   expect(after).toHaveLength(2);
-  // The second process had been idle the longest, because the first had run another query.
+  // The second process had been idle the longest, because the first one had run a later query.
   expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
 });
 

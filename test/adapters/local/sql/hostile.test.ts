@@ -44,11 +44,11 @@ test("a refusal names the problem and its position", async () => {
 });
 
 /**
- * Measures how long work blocks the event loop that serves all requests, in total, and how much more memory is used.
- * Excludes other load of the machine while the loop waits.
+ * Measures how long some work blocks the event loop in total, and how much memory it adds. Excludes other load on the
+ * machine while the loop waits.
  */
 const watch = () => {
-  // CPU time, because on a busy machine the loop looks busy.
+  // Counts CPU time, because on a busy machine even an idle loop seems busy.
   const [memory, cpu] = [process.memoryUsage.rss(), process.threadCpuUsage()];
   return () => ({
     busyMillis: (({ user, system }) => (user + system) / 1000)(process.threadCpuUsage(cpu)),

@@ -146,7 +146,7 @@ test("the states contain no chain and no key", () => {
   expect(new CertificateRows(db).states()).toEqual([state]);
 });
 
-test("the state contains no private key in clear text, and a key does not open as that of another host", () => {
+test("the state contains no private key in clear text, and an encrypted key opens only for its own host", () => {
   using db = openState(data);
   const rows = fill(db);
   const cipher = prepareKey(db, data, undefined);

@@ -35,7 +35,7 @@ const evidence = findings.map((found) => ({
   recordedVolumes: Math.min(found.recordedVolumes, found.unknownVolumes),
 }));
 
-test("accepts a state only if it is whole and nothing in the folder is newer", () => {
+test("accepts a state only if it is complete and nothing in the folder is newer", () => {
   fc.assert(
     fc.property(evidence, (found) => {
       if (judgeState(found).kind !== "good") return;

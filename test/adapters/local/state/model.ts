@@ -70,7 +70,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Runs steps on the rows and on the model, and compares after each. */
-export class Play {
+export class ModelComparison {
   #rows: ServiceRows;
   readonly #restart: () => ServiceRows;
   readonly held = new Map<DeploymentName, Held>();

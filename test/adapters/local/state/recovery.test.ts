@@ -144,7 +144,7 @@ test("further starts after the recovery change nothing, and repeat no entry", as
   }
 });
 
-test("flushes the log entry before the server is ready, so that another crash does not lose it", async () => {
+test("flushes the log entry before the server is ready, so that a second crash does not lose it", async () => {
   killedInDeploy("first", "BUILDING");
   await using _platform = await startLocalIn(folder, { runner: "process" });
   const [file] = readdirSync(join(folder, "logs")).filter((name) => name.endsWith(".sqlite"));

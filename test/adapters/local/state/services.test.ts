@@ -12,7 +12,7 @@ import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { testOrigin } from "../../../contracts/support.ts";
 import { runs } from "../../../support/vitest/runs.ts";
-import { day, names, owners, Play, step, templateOf } from "./model.ts";
+import { day, ModelComparison, names, owners, step, templateOf } from "./model.ts";
 
 let folder: string;
 let db: DatabaseSync;
@@ -45,9 +45,9 @@ test("agrees with the model after any steps, including restarts", () => {
     fc.property(fc.array(step, { minLength: 15, maxLength: 30 }), (steps) => {
       db.exec("DELETE FROM services; DELETE FROM freed; DELETE FROM releases;");
       reopen();
-      const play = new Play(rows, reopen);
-      for (const one of steps) play.take(one);
-      for (const key of Object.keys(reached) as (keyof typeof reached)[]) reached[key] += play.counts[key];
+      const comparison = new ModelComparison(rows, reopen);
+      for (const one of steps) comparison.take(one);
+      for (const key of Object.keys(reached) as (keyof typeof reached)[]) reached[key] += comparison.counts[key];
     }),
     runs(60),
   );

@@ -41,7 +41,7 @@ const begin = (name: DeploymentName, owner: AccountId): string => {
   return begun.revision.id;
 };
 
-test("sees each committed change of the services, and no other", () => {
+test("sees each committed change of the services, and no uncommitted one", () => {
   expect(stored.services()).toEqual([]);
   const first = begin(app, acme);
   expect(stored.services()).toEqual([{ name: app, owner: acme, createdAt: day(1), serving: null }]);
@@ -69,7 +69,7 @@ test("returns the names of an account's services, in order", () => {
   expect(stored.namesOf(globex)).toEqual([]);
 });
 
-test("a volume lives until it is in the trash", () => {
+test("a volume counts as live until it is in the trash", () => {
   const volumes = new VolumeRows(db);
   expect(stored.volumes.isLive("b")).toBe(false);
   volumes.insert({ id: "b", owner: acme, name: "data" as VolumeName, createdAt: day(1) });

@@ -164,7 +164,7 @@ test("with a certificate that does not contain the domain, the TLS port does not
   await expect.poll(() => one.served.errors.join("\n")).toContain(`--tls-cert does not contain ${DOMAIN}.`);
 });
 
-test("--tls-host opens only the ports of HTTPS and HTTP on another address", async () => {
+test("--tls-host opens only the ports of HTTPS and HTTP on a different address", async () => {
   using folder = folderWith();
   await using one = await start(folder.path, DOMAIN, [DOMAIN], { "tls-host": "127.0.0.3" });
   const connects = async (host: string, port: number) => {

@@ -10,7 +10,7 @@ const limiterWith = (perSecond: number) => {
   return { limiter, clock, logged };
 };
 
-/** Opens connections whose handshakes end immediately, and returns the number of the admitted ones. */
+/** Opens connections whose handshakes end immediately, and returns how many were admitted. */
 const admitted = (limiter: ConnectionLimiter, address: string, count: number): number => {
   const ends = Array.from({ length: count }, () => {
     const end = limiter.admit(address);

@@ -123,7 +123,7 @@ test.each([
   [["--tls-port", "0", "--tls-cert", "missing.pem"], "--tls-key must be set if --tls-cert is set."],
   [["--http-port", "0"], "--tls-port must be set if --http-port is set."],
   [["--acme-email", "ops@example.com"], "--tls-port must be set if --acme-email is set."],
-])("serve %j fails and says why", async (flags, message) => {
+])("serve %j fails with an explanation", async (flags, message) => {
   using folder = folderWith();
   const { code, stderr } = await startCli(
     ["serve", "--data-dir", folder.path, "--port", "0", "--ingress-port", "0", ...flags],

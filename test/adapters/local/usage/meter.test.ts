@@ -169,7 +169,7 @@ test("counts nothing twice if the clock is set back", async () => {
   expect(billed()[0]).toBe("2026-01-01 app vCPU-second 6 0.000108");
 });
 
-test("uses a new price from then on, and separate rows for another currency", async () => {
+test("uses a new price from then on, and separate rows for a new currency", async () => {
   using folder = folderWith();
   const list = { currency: "USD", prices: { cpu: "1", memory: "0", requests: "0" } };
   const priced = async (change: object) => {

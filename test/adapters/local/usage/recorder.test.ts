@@ -48,7 +48,7 @@ const setup = (instances: () => readonly { name: string; cpuMillis: number }[] =
 const find = (rows: readonly RollupRow[] | undefined, name: string, owner = "acme") =>
   parseRollup(rows?.find((row) => row.name === name && row.owner === owner)?.rollup ?? "");
 
-test("writes the requests and cold starts of each service once, as those of the current minute", async () => {
+test("writes the requests and cold starts of each service once, in the current minute", async () => {
   const { recorder, written } = setup();
   recorder.served(entry("app", 200, "0.1s"));
   recorder.served(entry("app", 500, "0.1s"));

@@ -82,7 +82,7 @@ test("adds the rollups of two engines, and counts the observed time of one", asy
   close();
 });
 
-test("adds up the observed time of each step, also for an idle deployment", async () => {
+test("adds up the observed time of each step, even for an idle deployment", async () => {
   using own = folderWith();
   const clock = createManualClock("2026-03-01T12:00:00Z");
   const { writer, metrics, close } = openStore(own.path, clock);
@@ -135,7 +135,7 @@ test("runs other work between two reads", async () => {
   close();
 });
 
-test("keeps metrics for seven days, also across a restart", async () => {
+test("keeps metrics for seven days, even across a restart", async () => {
   using own = folderWith();
   const clock = createManualClock("2026-03-01T12:00:00Z");
   const start = secondsOf(clock.now());

@@ -8,7 +8,7 @@ import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts"
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
 import { serveObjects, type TestStorage } from "../../../support/providers/local-objects.ts";
 
-/** Turns `way` continuously into a folder, a file, a link to a folder outside and a link to itself. */
+/** Continuously turns `way` into a folder, a file, a link to a folder outside and a link to itself. */
 const MEDDLER = `
 const { mkdirSync, rmSync, symlinkSync, writeFileSync } = require("node:fs");
 const [folder, outside] = process.argv.slice(1);

@@ -67,7 +67,7 @@ test("a part needs a Content-Length", async () => {
 test.each([
   ["no parts", "<CompleteMultipartUpload></CompleteMultipartUpload>"],
   [
-    "parts in another order",
+    "parts in the wrong order",
     "<Part><PartNumber>2</PartNumber><ETag>a</ETag></Part><Part><PartNumber>1</PartNumber><ETag>b</ETag></Part>",
   ],
   ["a part twice", "<Part><PartNumber>1</PartNumber><ETag>a</ETag></Part>".repeat(2)],
@@ -142,7 +142,7 @@ test("an upload is complete even if its parts cannot be deleted", async () => {
   expect(storage.complaints).toMatchObject([{ upload: id, cause: { message: "EIO: i/o error" } }]);
 });
 
-test("a completion whose parts disappear fails as for an upload that does not exist", async () => {
+test("a completion whose parts disappear fails as if the upload did not exist", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   const read = PartFiles.prototype.read;
@@ -243,7 +243,7 @@ test("the sweep deletes uploads after 24 hours, and nothing else", async () => {
   expect(await putPart(storage, id, 1, "abc")).toBe("no_upload");
 });
 
-test("the deletion of a volume deletes its uploads, but not those of other volumes", async () => {
+test("the deletion of a volume deletes its own uploads, but no others", async () => {
   using folder = folderWith();
   const config = { dataDir: folder.path, runner: "process", ingressPort: 0 } as const;
   const { provider, close } = await createLocalProvider(config, { logger: silentLogger });

@@ -123,7 +123,7 @@ test("calls are unavailable while the server is down, and work again when it ret
   expect((await identity.authenticator.authenticate(credential))._unsafeUnwrap().account).toBe(acme);
 });
 
-test("replicas of the whole platform accept each other's keys; the first key is created once, others by the command", async () => {
+test("replicas of the whole platform create one first key, and accept it and the keys of the command", async () => {
   const settings = (dataDir: string) =>
     resolveSettings({ provider: "memory", dataDir, keysDatabase: own.url, logLevel: "error" }, {});
   const own = await startPostgres();
@@ -201,7 +201,7 @@ test("a request of one replica ends within ten seconds after another replica rev
   await clock.advance(4000);
   expect(hasEnded).toBe(false);
   expect((await one.revokeSession(principal, { id: principal.sessionId ?? "" })).isOk()).toBe(true);
-  // The check asks the database, so its answer does not arrive with the clock.
+  // The check queries the database, which the manual clock does not control.
   await expect.poll(() => clock.advance(4000).then(() => hasEnded)).toBe(true);
   await ended;
 });

@@ -96,7 +96,7 @@ describe("a revoked key", () => {
     expect(await who(key)).toBe("unauthenticated");
   });
 
-  test("is not cached by a lookup that began before", async () => {
+  test("is not cached by a lookup that began before the revocation", async () => {
     const held = Promise.withResolvers<void>();
     const { make, keys, who } = setUp((records) => ({
       ...records,

@@ -1,4 +1,4 @@
-/** Archives of some megabytes that declare or contain ten gigabytes: rejected with little CPU time and memory. */
+/** Archives of a few megabytes that declare or contain ten gigabytes: rejected with little CPU time and memory. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -8,7 +8,7 @@ import { bombs } from "../../../support/archives/odd-archives.ts";
 
 const child = fileURLToPath(new URL("../../../support/archives/walk-child.ts", import.meta.url));
 
-/** The expected reason for each, so that none is rejected by accident. */
+/** The expected reason for each bomb, so that none is rejected for a different reason. */
 const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "an entry that claims 10 GB": /"big" is larger than 512Mi/,
   "a pax header that claims 10 GB": /"big" is larger than 512Mi/,
@@ -24,7 +24,7 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "endless headers for all entries": /far more data than its entries contain/,
 };
 
-/** Bombs of which two permitted gigabytes are unpacked. V8 collects the garbage of that only after more than 50 MB. */
+/** Bombs that unpack to two permitted gigabytes. V8 collects their garbage only after more than 50 MB. */
 const unpacksMuch = ["entries that are each allowed"];
 
 test.each(Object.keys(bombs))(

@@ -6,7 +6,7 @@ import { tarGz } from "../../../support/archives/archives.ts";
 import { blocksOf, END, gnuLongName, gzipWithZeros } from "../../../support/archives/odd-archives.ts";
 import { walkArchive } from "../../../support/archives/walking.ts";
 
-test("the limits are those of the contract", () => {
+test("the limits match the contract", () => {
   expect(archiveLimits).toEqual({
     fileBytes: 100 * MiB,
     entries: 50_000,

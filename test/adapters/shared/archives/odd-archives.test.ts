@@ -1,6 +1,6 @@
 /**
- * Archives with odd headers. Portside rejects each of them and names an entry, or every tar reader of this machine
- * unpacks the same files from it. Otherwise, a build could use other files than the checked ones.
+ * Archives with odd headers. Portside rejects each of them and names an entry, or unpacks the same files as every tar
+ * reader of this machine. Otherwise, a build could use files that Portside has not checked.
  */
 import { execFileSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -139,7 +139,7 @@ const archive = fc
 
 describe("an archive with odd headers", () => {
   test.for(Object.keys(readers) as (keyof typeof readers)[])(
-    "is refused, or %s unpacks from it what the builder does",
+    "is rejected, or %s unpacks the same files as the builder",
     { timeout: within() },
     async (reader, context) => {
       needs(context, reader);

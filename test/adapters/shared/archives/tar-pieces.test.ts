@@ -25,7 +25,7 @@ test("preserves any bytes", () => {
   fc.assert(property, runs(200));
 });
 
-test("keeps an extended header in one piece, even if its content looks like another", () => {
+test("keeps an extended header in one piece, even if its content looks like another header", () => {
   const text = "語".repeat(600);
   const decoy = paxHeader({ comment: "x".repeat(2000) });
   const headers = [

@@ -55,7 +55,7 @@ test("discards results that have expired, and then the oldest", async () => {
   expect(reads).toHaveLength(5);
 });
 
-test("keeps no result of size 0, and none that exceeds the limit alone", async () => {
+test("keeps no result of size 0, and none that alone exceeds the limit", async () => {
   const { reads, get } = open();
   for (let times = 0; times < 2; times++) expect(await get("-")).toEqual([undefined]);
   expect(reads).toHaveLength(2);

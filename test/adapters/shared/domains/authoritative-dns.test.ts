@@ -68,7 +68,7 @@ test("ignores the cache of the recursive resolver", async () => {
   expect(recursive.questions).not.toContain(`${NAME} A`);
 });
 
-test("asks the servers of the nearest zone, and not those of an alias", async () => {
+test("asks the servers of the nearest zone, and not the servers of an alias", async () => {
   recursive.records.push(
     { name: NAME, type: "CNAME", value: "elsewhere.example.net" },
     { name: "sub.example.com", type: "NS", value: "ns.nowhere.example" },
@@ -151,7 +151,7 @@ test("servers may have private addresses only if the operator's resolver has one
   expect(isPublic.filter(isPrivateServer)).toEqual([]);
 });
 
-test("limits the lookups of each registered domain, and keeps a part for reserved ones", async () => {
+test("limits the lookups of each registered domain, and keeps a part of them for reserved lookups", async () => {
   await using patient = await startPatient();
   const names = Array.from({ length: 220 }, (_, n) => `a${n}.example.com`);
   const failures: (Unavailable | RateLimited)[] = [];

@@ -4,8 +4,8 @@ import { FairSemaphore } from "../../../../adapters/shared/runtime/fair-semaphor
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Work that starts with a permit and ends when the test says so. */
-const worksOf = (turns: FairSemaphore) => {
+/** Runs tasks that start with a permit and end when the test says so. */
+const taskRunner = (turns: FairSemaphore) => {
   const running: string[] = [];
   const ends = new Map<string, () => void>();
   const begin = (who: string, name: string, signal?: AbortSignal) =>
@@ -23,7 +23,7 @@ const worksOf = (turns: FairSemaphore) => {
 };
 
 test("gives a key one permit at a time, and serves other keys before its next request", async () => {
-  const { running, begin, end } = worksOf(new FairSemaphore(2));
+  const { running, begin, end } = taskRunner(new FairSemaphore(2));
   const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("b", "b1"), begin("c", "c1")];
   await settled();
   expect(running).toEqual(["a1", "b1"]);
@@ -40,7 +40,7 @@ test("gives a key one permit at a time, and serves other keys before its next re
 
 test("releases the permit of failed work, and never starts cancelled work", async () => {
   const turns = new FairSemaphore(1);
-  const { running, begin, end } = worksOf(turns);
+  const { running, begin, end } = taskRunner(turns);
   await expect(turns.take("a", undefined, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   const first = begin("a", "a1");
   const given = new AbortController();
@@ -55,8 +55,8 @@ test("releases the permit of failed work, and never starts cancelled work", asyn
   expect([await first, await next]).toEqual(["a1", "c1"]);
 });
 
-test("permits several works of a key, but leaves a permit for the others", async () => {
-  const { running, begin, end } = worksOf(new FairSemaphore(3, 2));
+test("permits several tasks of a key, but leaves a permit for other keys", async () => {
+  const { running, begin, end } = taskRunner(new FairSemaphore(3, 2));
   const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("a", "a4")];
   await settled();
   expect(running).toEqual(["a1", "a2"]);

@@ -1,4 +1,4 @@
-/** Creates folders with their parents. A path where that is impossible is an error, not an endless loop. */
+/** Creates folders with their parents. An impossible path causes an error, not an endless loop. */
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -68,7 +68,7 @@ describe("a signed URL", () => {
     );
   });
 
-  test("is invalid for another method, bucket, path or key", () => {
+  test("is invalid for a different method, bucket, path or key", () => {
     fc.assert(
       fc.property(right, right, (one, other) => {
         const [mine, theirs] = [signUrl(KEY, BASE, one, until).url, signUrl(KEY, BASE, other, until).url];

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => void mock?.kill("SIGKILL"));
 
 describe("Stripe's mock", () => {
-  test("accepts the search for an account's customers, and Portside ignores those of other accounts", async (context) => {
+  test("accepts the search for an account's customers, and Portside ignores the customers of other accounts", async (context) => {
     needs(context, "stripe-mock");
     expect(await customersOf(await createStripeClient("sk_test_123", url), acme)).toEqual([]);
   });

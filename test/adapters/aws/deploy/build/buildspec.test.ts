@@ -1,4 +1,6 @@
-/** The shell of the buildspec, with stand-ins for aws, docker and pack, and what the builder reads from its end. */
+/**
+ * The buildspec's shell commands with fakes of aws, docker and pack, and the failure that the builder reads from them.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -88,8 +90,8 @@ test.each([
   ["Docker Hub refuses a base image", dockerfile, { Dockerfile: "FROM node:24\n" }, {}, 2, unpulledBase],
   ["pack fails", buildpacks, {}, { refuses: "pack" }, 4, { reason: "build_failed", exitCode: 1 }],
   ["no buildpack supports the source", buildpacks, { nothing: "" }, {}, 4, { reason: "no_builder" }],
-  ["the registry gives no password", dockerfile, {}, { refuses: "aws ecr" }, 4, unpushed],
-  ["the registry takes no image", dockerfile, {}, { refuses: "docker push" }, 5, unpushed],
+  ["the registry returns no password", dockerfile, {}, { refuses: "aws ecr" }, 4, unpushed],
+  ["the registry rejects the image", dockerfile, {}, { refuses: "docker push" }, 5, unpushed],
 ] as const)("ends the build if %s", (_case, by, files, options, calls, expected) => {
   const { failure, commands, build, log } = run(by, { Dockerfile: "FROM scratch\n", ...files }, options);
   expect(build.buildStatus).toBe("FAILED");

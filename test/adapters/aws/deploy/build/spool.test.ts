@@ -22,7 +22,7 @@ await spoolTests({
   unfinished: ({ storage }) =>
     [...storage.bucket(STATE_BUCKET).uploads.values()].filter(({ parts }) => parts.size > 0).length,
   copies: "s3.CopyObject",
-  brings: ["s3.PutObject", "s3.CreateMultipartUpload", "s3.UploadPart", "s3.CompleteMultipartUpload"],
-  // The marks of the source's tag and of the tag that keeps the image.
+  uploads: ["s3.PutObject", "s3.CreateMultipartUpload", "s3.UploadPart", "s3.CompleteMultipartUpload"],
+  // One mark for the source's tag, and one for the tag that keeps the image.
   records: ["s3.PutObject", "s3.PutObject"],
 });

@@ -1,4 +1,4 @@
-/** Unused images are removed. Images of a deployment or of a running deploy never are. */
+/** A sweep removes unused images, but never those of a deployment or of a running deploy. */
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { awsCalls } from "../../../../../adapters/aws/call-policy.ts";
@@ -136,7 +136,7 @@ test("keeps the images of all kept revisions, and removes the other old ones", a
   await fc.assert(removesUnused(renderRecord), runs(20));
 });
 
-test("the property finds a sweep that ignores former revisions", async () => {
+test("the property detects a sweep that ignores former revisions", async () => {
   const { failed } = await fc.check(
     removesUnused((record) => renderRecord({ ...record, former: [] })),
     { numRuns: 100, endOnFailure: true },
@@ -144,7 +144,7 @@ test("the property finds a sweep that ignores former revisions", async () => {
   expect(failed).toBe(true);
 });
 
-test("the property finds a sweep that ignores releases", async () => {
+test("the property detects a sweep that ignores releases", async () => {
   const { failed } = await fc.check(
     removesUnused((record) => renderRecord({ ...record, releases: [] })),
     { numRuns: 100, endOnFailure: true },

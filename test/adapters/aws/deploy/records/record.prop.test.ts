@@ -88,7 +88,7 @@ test("the record of a freed name survives rendering and parsing, and one of an e
   expect(parseRecord("app", JSON.stringify(earlier))).toEqual({ ...freed, uid: null, released: 0 });
 });
 
-test("a record of another name, or with an invalid part, is not Portside's", () => {
+test("a record with a different name or an invalid part is not Portside's", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const text = renderRecord(recordOf(template));

@@ -21,5 +21,5 @@ await spoolTests({
   objectsOf: ({ storage }) => [...storage.bucket(STAGING_BUCKET).objects.keys()],
   unfinished: ({ uploads }) => uploads.unfinished,
   copies: "storage.objects.rewrite",
-  brings: ["storage.objects.insert", "storage.objects.insert.chunk"],
+  uploads: ["storage.objects.insert", "storage.objects.insert.chunk"],
 });

@@ -1,4 +1,4 @@
-/** A platform that is root gives each account a separate user, which other accounts cannot bypass. */
+/** A platform that runs as root gives each account a separate user, which other accounts cannot bypass. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, globSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -75,7 +75,7 @@ const get = async (platform: TestPlatform, account: string, path: string): Promi
   return (await fetch(url)).text();
 };
 
-test("services of one account share a user, and another account has another one", async (context) => {
+test("services of one account share a user, and another account has a different one", async (context) => {
   needs(context, "bubblewrap", "root");
   await using platform = await startLocal({ runner: "bubblewrap" });
   await up(platform, "one", "acme");

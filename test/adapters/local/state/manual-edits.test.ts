@@ -1,4 +1,4 @@
-/** Templates that were edited by hand: mounts are read from them and from nowhere else. */
+/** Templates that were edited by hand. The platform reads mounts only from templates, so the edits take effect. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The main job as a user of the API does it, with only curl and tar, against `portside serve`. */
+/** What a user of the API does with only curl and tar, against `portside serve`. */
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";

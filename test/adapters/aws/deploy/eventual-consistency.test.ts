@@ -1,4 +1,4 @@
-/** Rollouts wait for AWS's eventual consistency, and repair changes by hand. */
+/** Rollouts wait for AWS's eventual consistency, and repair manual changes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { awsCalls } from "../../../../adapters/aws/call-policy.ts";
 import { ecsServices } from "../../../../adapters/aws/deploy/ecs-calls.ts";

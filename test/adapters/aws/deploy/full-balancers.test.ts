@@ -1,7 +1,7 @@
 /**
- * Builds and services pass the contract tests of their ports on further load balancers, because the first ones are
- * full. `../contract.test.ts` runs every case on the first load balancer, so a run without `PORTSIDE_DEPLOYMENTS` takes
- * a sample.
+ * Builds and services pass the contract tests of their ports on the last load balancer, because the others are full.
+ * `../contract.test.ts` runs every case on the first load balancer, so a run without `PORTSIDE_DEPLOYMENTS` samples the
+ * cases.
  */
 
 import { awsCapabilities } from "../../../../adapters/aws/capabilities.ts";
@@ -26,7 +26,7 @@ import { sampled } from "../../../support/vitest/sampled.ts";
 
 const PER_BALANCER = 50;
 const { PORTSIDE_DEPLOYMENTS: deployments } = process.env;
-/** The number of other deployments, which fill load balancers. */
+/** The number of other deployments, which fill the load balancers. */
 const others = deployments === undefined ? PER_BALANCER : Number(deployments);
 
 const start = async () => {
