@@ -58,6 +58,8 @@ export const markers: readonly Marker[] = [
   { phrase: "meant alike", example: "Both are meant alike." },
   { phrase: "(?:is|are) not there|there is not", example: "The object is not there." },
   { phrase: "(?:no longer|not) there any more|no longer there", example: "The bucket is no longer there." },
+  { phrase: "also (?:if|after|when)", example: "Counts requests, also after a restart." },
+  { phrase: "(?:the|its|their) present", example: "Returns the failures of its present certificate." },
   { phrase: "be it|lest|hence|thereof|whence|thereupon", example: "It is closed, lest it leak." },
 ];
 

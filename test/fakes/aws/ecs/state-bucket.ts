@@ -70,7 +70,7 @@ export const startStateBucket = async (name = STATE_BUCKET) => {
     if (bucket !== name) throw new AwsError("NoSuchBucket", "The specified bucket does not exist", 404);
     if (verb === "PUT") return { method: "PutObject", act: () => replied(put(key, body, headers)) };
     if (verb === "GET" && key === "") return { method: "ListObjectsV2", act: () => replied(list(query)) };
-    // "204": also if the object does not exist (DeleteObject).
+    // S3 responds "204" even if the object does not exist (DeleteObject).
     const remove = () => {
       objects.delete(key);
       return { status: 204, headers: {}, body: "" };
