@@ -1,5 +1,5 @@
 /**
- * Every provider runs the same contract and main job cases, except those that its capabilities exclude. The table
+ * Every provider runs the same contract and end-to-end cases, except those that its capabilities exclude. The table
  * `leftOut` has the number of excluded cases.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -131,7 +131,7 @@ describe.each(Object.entries(records))("%s", (provider, record) => {
     expect(by).toEqual(leftOut[provider]);
   });
 
-  test("a main job case is excluded only if the provider runs no services", () => {
+  test("an end-to-end case is excluded only if the provider runs no services", () => {
     const reasons = e2eCases.flatMap((one) => reasonsAgainst(one, record));
     expect(new Set(reasons)).toEqual(new Set(record.runs.supported ? [] : [record.runs.reason]));
     const out = e2eCases.filter((one) => reasonsAgainst(one, record).length > 0);

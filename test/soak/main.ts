@@ -1,7 +1,7 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs before each release. The stages are `properties` (ten times as many
  * runs), `kills` (a thousand), `restarts` (100 of the server), `upgrades` (100), `prove-kills` (20), `damages` (500
- * data folders), `frozen` (200 services), `matrices` (all combinations of attacks and faults), `mean` (each unfriendly
+ * data folders), `frozen` (200 services), `matrices` (all combinations of attacks and faults), `adverse` (each adverse
  * behaviour of the fake clouds with every suite), `deployments` (a thousand on the fake load balancers of AWS),
  * `gcsfuse` (on an emulator), `versions` (upgrades from an earlier version and back) and `redeploys` (two hours under
  * load). Runs all stages if none is named.
@@ -98,12 +98,12 @@ const stages: readonly Stage[] = [
     ),
   },
   {
-    name: "mean",
-    what: "every unfriendly behaviour of Google Cloud and AWS, with every suite, 100 sequences of changes to releases on each, and 100 redeploys at AWS's rates through the API",
-    env: { PORTSIDE_MEAN: "all" },
+    name: "adverse",
+    what: "every adverse behaviour of Google Cloud and AWS, with every suite, 100 sequences of changes to releases on each, and 100 redeploys at AWS's rates through the API",
+    env: { PORTSIDE_ADVERSE: "all" },
     args: vitest(
-      ...["test/fakes/gcp/mean.test.ts", "test/fakes/aws/mean.test.ts"],
-      ...["test/adapters/gcp/mean-life.test.ts", "test/adapters/aws/mean-life.test.ts"],
+      ...["test/fakes/gcp/adverse.test.ts", "test/fakes/aws/adverse.test.ts"],
+      ...["test/adapters/gcp/adverse-life.test.ts", "test/adapters/aws/adverse-life.test.ts"],
       ...["test/adapters/aws/deploy/call-rates.test.ts", "test/adapters/aws/deploy/api-rates.test.ts"],
     ),
   },

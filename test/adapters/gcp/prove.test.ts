@@ -4,13 +4,13 @@ import { createGcpProvider } from "../../../adapters/gcp/index.ts";
 import { openCloud } from "../../clouds/cloud.ts";
 import { gcp, gcpWith } from "../../clouds/gcp.ts";
 import { runtimeDeps } from "../../clouds/subject.ts";
-import { meanest } from "../../fakes/gcp/mean.ts";
+import { allAdverse } from "../../fakes/gcp/adverse.ts";
 import { notPassed, proveOn } from "../../support/cli/prove.ts";
 import { createFastClock } from "../../support/clocks/fast-clock.ts";
 
 /** The delays pass on a fast clock, on which a SQL statement would exceed its deadline. So this cloud has no SQL. */
-const unfriendly: typeof gcp = {
-  ...gcpWith(meanest),
+const adverse: typeof gcp = {
+  ...gcpWith(allAdverse),
   provide: (fakes, dataDir, deps) => {
     const { logDataset: _, ...config } = fakes.config(dataDir);
     return createGcpProvider(config, deps);
@@ -18,10 +18,10 @@ const unfriendly: typeof gcp = {
 };
 
 test.each([
-  ["friendly", () => openCloud(gcp), []],
+  ["noneAdverse", () => openCloud(gcp), []],
   [
-    "unfriendly",
-    () => openCloud(unfriendly, "real", { ...runtimeDeps(), clock: createFastClock(20) }),
+    "adverse",
+    () => openCloud(adverse, "real", { ...runtimeDeps(), clock: createFastClock(20) }),
     [expect.stringMatching(/^sql: skipped/)],
   ],
 ] as const)(

@@ -14,6 +14,14 @@ import { createLocalEngine } from "../engine/local-engine.ts";
 import { fakeAccount } from "./account.ts";
 import { createFakeDns } from "./acm/dns.ts";
 import { startFakeAcm } from "./acm/server.ts";
+import {
+  type AdverseBehaviors,
+  FILE_POLICY_LATE_MS,
+  LOG_READS_PER_SECOND,
+  linkedRole,
+  noneAdverse,
+  ROLE_LATE_MS,
+} from "./adverse.ts";
 import { startFakeAthena } from "./athena/server.ts";
 import { startFakeCloudWatchMetrics } from "./cloudwatch/server.ts";
 import { BUILD_LOGS, startFakeCodeBuild } from "./codebuild/codebuild.ts";
@@ -22,7 +30,6 @@ import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
 import { LISTENER, listenerAt, startFakeBalancer } from "./elbv2/balancer.ts";
 import { startFakeIam } from "./iam/server.ts";
 import { startFakeCloudWatch } from "./logs/server.ts";
-import { FILE_POLICY_LATE_MS, friendly, LOG_READS_PER_SECOND, linkedRole, type Mean, ROLE_LATE_MS } from "./mean.ts";
 import { startFakeS3 } from "./s3/index.ts";
 import { startFakeS3Files } from "./s3files/server.ts";
 import { startFakeScaling } from "./scaling/scaling.ts";
@@ -41,7 +48,7 @@ type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
 export interface FakeCloudOptions {
   /** Defaults to the machine's. */
   readonly clock?: Clock;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** The scheme of the listener; defaults to `http`. */
   readonly scheme?: SharedResources["scheme"];
   /** The number of load balancers; defaults to 1. */
@@ -55,7 +62,7 @@ export const startFakeCloud = async (
   services: "real" | "simulated" = "real",
   {
     clock = createSystemClock(),
-    mean = friendly,
+    adverse = noneAdverse,
     scheme = "http",
     balancers = 1,
     maxCertificates = 25,
@@ -68,8 +75,8 @@ export const startFakeCloud = async (
   const files = await startFakeS3Files({ buckets: s3.world.live, now });
   files.looks = 0;
   const iam = await startFakeIam({ now });
-  const secrets = await startFakeSecrets({ iam, mean, now });
-  const logs = await startFakeCloudWatch({ clock, mean, groups: [parts.logGroup, BUILD_LOGS] });
+  const secrets = await startFakeSecrets({ iam, adverse, now });
+  const logs = await startFakeCloudWatch({ clock, adverse, groups: [parts.logGroup, BUILD_LOGS] });
   const scheduler = await startFakeEventBridge({ clock, logs: logs.client });
   const athena = await startFakeAthena({ events: logs.events });
   const registry = await startFakeRegistry();
@@ -77,13 +84,13 @@ export const startFakeCloud = async (
   const metrics = await startFakeCloudWatchMetrics(clock);
   let ecs: FakeEcs | undefined;
   const dns = createFakeDns(balancers);
-  const acm = await startFakeAcm({ mean, now, usersOf: (arn) => balancer.usersOf(arn) });
+  const acm = await startFakeAcm({ adverse, now, usersOf: (arn) => balancer.usersOf(arn) });
   const balancer = await startFakeBalancer({
     balancers,
     certificates: maxCertificates,
     isIssued: acm.isIssued,
     clock,
-    mean,
+    adverse,
     target: async (group) => {
       const service = ecs?.serviceIn(group);
       return service === undefined ? undefined : URL.parse((await ecs?.engine.url(service)) ?? "")?.host;
@@ -112,13 +119,14 @@ export const startFakeCloud = async (
       if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
     },
     canPass: (role) =>
-      !mean.has("role_late") || now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0) >= ROLE_LATE_MS,
-    canAssume: linkedRole(mean, now),
+      !adverse.has("role_late") ||
+      now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0) >= ROLE_LATE_MS,
+    canAssume: linkedRole(adverse, now),
     secretOf: secrets.valueFor,
-    mean,
+    adverse,
     canMount: (fileSystem) => {
       const found = [...files.fileSystems.values()].find(({ arn }) => arn === fileSystem);
-      return !mean.has("file_policy_late") || now() - (found?.policySince ?? 0) >= FILE_POLICY_LATE_MS;
+      return !adverse.has("file_policy_late") || now() - (found?.policySince ?? 0) >= FILE_POLICY_LATE_MS;
     },
     now,
     files: {
@@ -170,7 +178,7 @@ export const startFakeCloud = async (
     region: awsConfig.region,
     dataDir,
     settleSeconds: 0,
-    logReadsPerMinute: mean.has("log_read_quota") ? LOG_READS_PER_SECOND * 60 : 1_000_000,
+    logReadsPerMinute: adverse.has("log_read_quota") ? LOG_READS_PER_SECOND * 60 : 1_000_000,
     athenaWorkgroup: athena.workGroup,
     logTable: athena.logTable,
     billingTable: athena.billingTable,

@@ -15,12 +15,12 @@ import { has } from "../../support/vitest/machine.ts";
 import { simulatedBuild } from "../engine/builds.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
+import { type AdverseBehaviors, noneAdverse } from "./adverse.ts";
 import { startFakeBigQuery } from "./bigquery/server.ts";
 import { FakeBuild } from "./build/builds.ts";
 import { clientOptions } from "./grpc.ts";
 import { FakeIam } from "./iam.ts";
 import { startFakeLogging } from "./logging/server.ts";
-import { friendly, type Mean } from "./mean.ts";
 import { FakeMonitoring } from "./monitoring/server.ts";
 import { fakeProject } from "./project.ts";
 import { FakeRegistry } from "./registry.ts";
@@ -54,29 +54,29 @@ const readyProject = (staging: string) => {
 export interface FakeCloudOptions {
   /** Shared with the provider; defaults to the machine's. */
   readonly clock?: Clock;
-  /** Defaults to no unfriendly behaviour. */
-  readonly mean?: Mean;
+  /** Defaults to no adverse behaviour. */
+  readonly adverse?: AdverseBehaviors;
 }
 
 /** @param services whether services run as real processes or are simulated */
 export const startFakeCloud = async (
   services: "real" | "simulated" = "real",
-  { clock = createSystemClock(), mean = friendly }: FakeCloudOptions = {},
+  { clock = createSystemClock(), adverse = noneAdverse }: FakeCloudOptions = {},
 ) => {
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const storage = await startFakeStorage({ folder: buckets, clock });
   const { world } = storage;
   const staging = STAGING_BUCKET;
   world.insertBucket({ name: staging });
-  const logReadsPerMinute = mean.has("log_read_quota") ? 60 : 1_000_000;
+  const logReadsPerMinute = adverse.has("log_read_quota") ? 60 : 1_000_000;
   const logging = await startFakeLogging({ clock, readsPerMinute: logReadsPerMinute });
   const scheduler = await startFakeScheduler({ clock });
-  const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7, mean });
+  const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7, adverse });
   const registry = new FakeRegistry();
-  const iam = new FakeIam(mean, clock);
+  const iam = new FakeIam(adverse, clock);
   iam.maxAccounts = 10_000;
 
-  const secrets = new FakeSecrets({ iam, clock, mean });
+  const secrets = new FakeSecrets({ iam, clock, adverse });
 
   let run: FakeRun | undefined;
   const labelsOf = (service: string): Record<string, string> => run?.stored(service)?.["template"]?.labels ?? {};
@@ -110,9 +110,9 @@ export const startFakeCloud = async (
   run = new FakeRun({
     engine,
     resolveImage: (reference) => registry.resolve(reference),
-    mean,
+    adverse,
     clock,
-    ...runRights(mean, iam, world),
+    ...runRights(adverse, iam, world),
     resolveSecret: (...args) => secrets.resolve(...args),
     onSystemLine: (service, revision, text) =>
       onLine({ service, revision, log: "varlog/system", severity: "ERROR", text }),
@@ -121,7 +121,7 @@ export const startFakeCloud = async (
     storage: world,
     push: (reference, image) => registry.push(reference, image),
     build: local.build,
-    mean,
+    adverse,
   });
   const servers = { run: await run.open(), build: await build.open(), registry: await registry.open() };
   const monitoring = new FakeMonitoring(clock);

@@ -9,7 +9,7 @@ import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
-import { friendly, type Mean, PROPAGATION_MS } from "./mean.ts";
+import { type AdverseBehaviors, noneAdverse, PROPAGATION_MS } from "./adverse.ts";
 import { RestError, type RestServer, serveRest } from "./rest-server.ts";
 
 interface Account {
@@ -56,18 +56,18 @@ export class FakeIam {
   readsUntilVisible = 0;
   /** "By default, each project can have up to 100 service accounts": the same page. */
   maxAccounts = 100;
-  readonly #mean: Mean;
+  readonly #adverse: AdverseBehaviors;
   readonly #clock: Pick<Clock, "now">;
 
-  constructor(mean: Mean = friendly, clock: Pick<Clock, "now"> = createSystemClock()) {
-    this.#mean = mean;
+  constructor(adverse: AdverseBehaviors = noneAdverse, clock: Pick<Clock, "now"> = createSystemClock()) {
+    this.#adverse = adverse;
     this.#clock = clock;
   }
 
   /** Whether the account exists and may act. */
   acts(email: string): boolean {
     const account = this.accounts.get(email);
-    return account !== undefined && !(this.#mean.has("identity_late") && this.#ageOf(account) < PROPAGATION_MS);
+    return account !== undefined && !(this.#adverse.has("identity_late") && this.#ageOf(account) < PROPAGATION_MS);
   }
 
   #ageOf({ createdAt }: Account): number {
@@ -93,7 +93,7 @@ export class FakeIam {
     const account = this.accounts.get(email);
     const flaps = account !== undefined && !this.acts(email) && Math.floor(this.#ageOf(account) / FLAP_MS) % 2 === 1;
     if (account === undefined || flaps || account.hidden-- > 0)
-      throw this.#mean.has("absent_identity_forbidden")
+      throw this.#adverse.has("absent_identity_forbidden")
         ? new RestError(
             403,
             "forbidden",

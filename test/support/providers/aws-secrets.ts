@@ -4,22 +4,22 @@ import { clientSource } from "../../../adapters/aws/clients.ts";
 import { createAwsSecrets } from "../../../adapters/aws/secrets/secret-store.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
+import { type AdverseBehaviors, ROLE_LATE_MS } from "../../fakes/aws/adverse.ts";
 import { startFakeIam } from "../../fakes/aws/iam/server.ts";
-import { type Mean, ROLE_LATE_MS } from "../../fakes/aws/mean.ts";
 import { startFakeSecrets } from "../../fakes/aws/secrets/server.ts";
 import { REGION } from "../../fakes/aws/test-config.ts";
 import { createLeapingClock } from "../clocks/leaping-clock.ts";
 import { recordingLogger } from "../logs/silent-logger.ts";
 import { openFakeEcs } from "./ecs-platform.ts";
 
-export const openFakeAwsSecrets = async ({ mean }: { readonly mean?: Mean } = {}) => {
+export const openFakeAwsSecrets = async ({ adverse }: { readonly adverse?: AdverseBehaviors } = {}) => {
   const clock = createLeapingClock();
   const now = () => millisOf(clock.now());
   const iam = await startFakeIam({ now });
-  const secrets = await startFakeSecrets({ iam, now, ...(mean && { mean }) });
+  const secrets = await startFakeSecrets({ iam, now, ...(adverse && { adverse }) });
   const since = (role: string) => now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0);
-  const canPass = (role: string) => mean?.has("role_late") !== true || since(role) >= ROLE_LATE_MS;
-  const ecs = await openFakeEcs({ secretOf: secrets.valueFor, canPass, ...(mean && { mean }) }, clock);
+  const canPass = (role: string) => adverse?.has("role_late") !== true || since(role) >= ROLE_LATE_MS;
+  const ecs = await openFakeEcs({ secretOf: secrets.valueFor, canPass, ...(adverse && { adverse }) }, clock);
   const { logger, logged } = recordingLogger();
   const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
   const clients = clientSource(REGION, { s3: ecs.state.client, iam: iam.client, secrets: secrets.client });

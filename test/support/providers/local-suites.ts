@@ -70,7 +70,7 @@ export const engineTests = async (
   );
 };
 
-/** The engine with this runner, for the main job. */
+/** The engine with this runner, for the end-to-end cases. */
 export const openForMainJob = async (runner: RunnerKind) => {
   const { local, close } = await startEngine(runner);
   return { ports: local.ports, close };

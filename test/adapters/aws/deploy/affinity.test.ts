@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { meanest } from "../../../fakes/aws/mean.ts";
+import { allAdverse } from "../../../fakes/aws/adverse.ts";
 import { createFakeEngine, type RunLine } from "../../../fakes/engine/engine.ts";
 import { createFastClock } from "../../../support/clocks/fast-clock.ts";
 import { openFakeEcs } from "../../../support/providers/ecs-platform.ts";
@@ -45,7 +45,7 @@ const createClient = (url: string) => {
 };
 
 test("with every adverse behaviour, no request with cookies fails during redeploys, and old cookies reach the new revision", async () => {
-  const run = await openFakeEcs({ mean: meanest, engine: namingEngine }, createFastClock(40));
+  const run = await openFakeEcs({ adverse: allAdverse, engine: namingEngine }, createFastClock(40));
   const sticky = (timeout: number) => run.template("app", "acme", { sessionAffinity: true, timeout });
   expect(await run.endOf(sticky(30), "absent")).toMatchObject({ kind: "ready" });
   const { url } = await run.serviceOf("app");

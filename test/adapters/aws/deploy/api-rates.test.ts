@@ -8,14 +8,14 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { awsWith } from "../../../clouds/aws.ts";
 import { clearFaults, openCloud } from "../../../clouds/cloud.ts";
 import { runtimeDeps } from "../../../clouds/subject.ts";
+import { allAdverse } from "../../../fakes/aws/adverse.ts";
 import { balancerBuckets } from "../../../fakes/aws/call-rates.ts";
-import { meanest } from "../../../fakes/aws/mean.ts";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { countCalls, whileTickingQuietly } from "../../../support/clocks/quiet-ticking.ts";
 import { recordsOf, serveApi } from "../../../support/http/api.ts";
 
 /** `npm run soak` sets the variable. */
-const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 10;
+const DEPLOYMENTS = process.env["PORTSIDE_ADVERSE"] === "all" ? 100 : 10;
 /**
  * The number of simultaneous first deploys. Must divide 50, because they choose the same load balancer, which has room
  * for 50 deployments.
@@ -29,7 +29,7 @@ const [, , writes] = balancerBuckets;
 test("simultaneous redeploys end with DONE, and stay below AWS's rates", async () => {
   const clock = createManualClock();
   const calls = countCalls();
-  const aws = awsWith(meanest, { balancers: Math.ceil(DEPLOYMENTS / 50) });
+  const aws = awsWith(allAdverse, { balancers: Math.ceil(DEPLOYMENTS / 50) });
   const watched: typeof aws = {
     ...aws,
     provide: (fakes, dataDir, deps) => {

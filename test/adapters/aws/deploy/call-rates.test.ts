@@ -7,14 +7,17 @@ import { countCalls, whileTickingQuietly } from "../../../support/clocks/quiet-t
 import { ecsRollouts, type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
 /** `npm run soak` sets the variable. */
-const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 4;
+const DEPLOYMENTS = process.env["PORTSIDE_ADVERSE"] === "all" ? 100 : 4;
 
 const clock = createManualClock();
 let run: FakeEcsPlatform;
 let calls: ReturnType<typeof countCalls>;
 
 beforeEach(async () => {
-  run = await openFakeEcs({ mean: new Set(["call_rates", "draining_shown"]), rules: 1000, targetGroups: 1000 }, clock);
+  run = await openFakeEcs(
+    { adverse: new Set(["call_rates", "draining_shown"]), rules: 1000, targetGroups: 1000 },
+    clock,
+  );
   calls = countCalls();
   for (const client of Object.values(run.given)) calls.watch(client);
 });

@@ -2,10 +2,10 @@
 import { awsWith } from "../../../clouds/aws.ts";
 import { openCloud } from "../../../clouds/cloud.ts";
 import { contractTests, domainStoreCases, freshNames } from "../../../contracts/index.ts";
-import { friendly } from "../../../fakes/aws/mean.ts";
+import { noneAdverse } from "../../../fakes/aws/adverse.ts";
 import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
 
-const cloud = awsWith(friendly, { scheme: "https" });
+const cloud = awsWith(noneAdverse, { scheme: "https" });
 
 const start = async () => {
   const { ports, close } = await openCloud(cloud, "simulated");

@@ -4,8 +4,8 @@ import type { DomainName } from "../../../../core/domain/domains/domain-name.ts"
 import { aws } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
+import type { AdverseBehavior } from "../../../fakes/aws/adverse.ts";
 import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/balancer.ts";
-import type { MeanSwitch } from "../../../fakes/aws/mean.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform, recordKeys } from "./platform.ts";
@@ -98,8 +98,8 @@ test("the deletion of a deployment removes its domains with their certificates",
 });
 
 test("a certificate that appears late, and counts as used after its removal, causes no failure", async () => {
-  const mean = new Set<MeanSwitch>(["certificate_late", "certificate_in_use"]);
-  const { fakes, deployed, add, activate, remove } = await open({ mean });
+  const adverse = new Set<AdverseBehavior>(["certificate_late", "certificate_in_use"]);
+  const { fakes, deployed, add, activate, remove } = await open({ adverse });
   await deployed();
   expect((await expectOk(add())).records.map(({ purpose }) => purpose)).toContain("certificate");
   expect((await activate()).status).toBe("active");

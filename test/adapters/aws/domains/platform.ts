@@ -8,16 +8,16 @@ import { openPlatform } from "../../../clouds/cloud.ts";
 import { firstDeclaration, stepsOn } from "../../../clouds/deploy-steps.ts";
 import { runtimeDeps } from "../../../clouds/subject.ts";
 import { expectOk } from "../../../contracts/support.ts";
+import { type AdverseBehaviors, noneAdverse } from "../../../fakes/aws/adverse.ts";
 import type { FakeCloudOptions } from "../../../fakes/aws/cloud.ts";
 import { certificate } from "../../../fakes/aws/elbv2/certificate.ts";
-import { friendly, type Mean } from "../../../fakes/aws/mean.ts";
 import { createFastClock } from "../../../support/clocks/fast-clock.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 
 export const DOMAIN = "app.example.com";
 
 export interface DomainPlatformOptions extends Pick<FakeCloudOptions, "balancers" | "maxCertificates"> {
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** The speed of the clock relative to the machine's clock; defaults to 50. */
   readonly times?: number;
 }
@@ -63,9 +63,13 @@ export const recordKeys = (client: unknown, command: string): readonly string[] 
   return keys;
 };
 
-export const openDomainPlatform = async ({ mean = friendly, times = 50, ...options }: DomainPlatformOptions = {}) => {
+export const openDomainPlatform = async ({
+  adverse = noneAdverse,
+  times = 50,
+  ...options
+}: DomainPlatformOptions = {}) => {
   setDefaultCACertificates([certificate]);
-  const cloud = awsWith(mean, { scheme: "https", ...options });
+  const cloud = awsWith(adverse, { scheme: "https", ...options });
   const clock = createFastClock(times);
   const platform = await openPlatform(cloud, "simulated", { ...runtimeDeps(), clock });
   const { controlPlane, fakes } = platform;

@@ -8,17 +8,17 @@ import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { accountOf, CALL_MS, type FollowedCloud, followMany, VISIBLE_AFTER } from "../../../clouds/followers.ts";
 import { fixedClients } from "../../../clouds/subject.ts";
+import type { AdverseBehaviors } from "../../../fakes/aws/adverse.ts";
 import { inProcessClient } from "../../../fakes/aws/logs/in-process.ts";
 import { createCloudWatchService } from "../../../fakes/aws/logs/service.ts";
-import type { Mean } from "../../../fakes/aws/mean.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
 
 const cloudOf =
   (logReadsPerMinute: number) =>
   (clock: Clock): FollowedCloud => {
-    const mean: Mean = new Set(["log_read_quota"]);
-    const service = createCloudWatchService({ clock, visibleAfter: VISIBLE_AFTER, mean });
+    const adverse: AdverseBehaviors = new Set(["log_read_quota"]);
+    const service = createCloudWatchService({ clock, visibleAfter: VISIBLE_AFTER, adverse });
     const client = inProcessClient(service, () => clock.sleep(CALL_MS));
     const deps = { clock, ids: randomIds, logger: silentLogger, random: () => 0.5 };
     return {

@@ -83,7 +83,7 @@ describe("calls", () => {
 
 describe("the quota of reads", () => {
   test("delays reads instead of failing them", async () => {
-    const { logs, line } = await start({ mean: new Set(["log_read_quota"]) });
+    const { logs, line } = await start({ adverse: new Set(["log_read_quota"]) });
     line("a");
     for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, logQuery()))).entries)).toEqual(["a"]);
   });

@@ -11,8 +11,8 @@ import { expect, test } from "vitest";
 import { awsWith } from "../../../clouds/aws.ts";
 import { openCloud } from "../../../clouds/cloud.ts";
 import { runtimeDeps } from "../../../clouds/subject.ts";
+import { allAdverse } from "../../../fakes/aws/adverse.ts";
 import { certificate } from "../../../fakes/aws/elbv2/certificate.ts";
-import { meanest } from "../../../fakes/aws/mean.ts";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { createFastClock } from "../../../support/clocks/fast-clock.ts";
 import { recordsOf, serveApi } from "../../../support/http/api.ts";
@@ -46,8 +46,8 @@ const statusOverHttp1 = async (url: string): Promise<unknown> => {
 
 test("the schedule of an HTTP/2 service fires", async () => {
   setDefaultCACertificates([certificate]);
-  const unfriendly = awsWith(meanest, { scheme: "https" });
-  const cloud = await openCloud(unfriendly, "real", { ...runtimeDeps(), clock: createFastClock(20) });
+  const adverse = awsWith(allAdverse, { scheme: "https" });
+  const cloud = await openCloud(adverse, "real", { ...runtimeDeps(), clock: createFastClock(20) });
   const api = await serveApi(cloud.ports);
   const fields = { function_name: "app", volumes: "{}", use_http2: "true", schedule: "* * * * *" };
   const done = recordsOf(await api.deploy(fields, source)).at(-1);

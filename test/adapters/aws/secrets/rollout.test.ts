@@ -90,7 +90,7 @@ test("setting an unchanged value restores a policy that was removed by hand", as
 
 test("a rollout waits until a new role can read the secrets", async () => {
   await run.close();
-  run = await openFakeAwsSecrets({ mean: new Set(["secret_role_late"]) });
+  run = await openFakeAwsSecrets({ adverse: new Set(["secret_role_late"]) });
   const { version } = await set("one");
   const begun = millisOf(run.clock.now());
   const events = await rollOut(using(version));
@@ -104,7 +104,7 @@ test("a rollout waits until a new role can read the secrets", async () => {
 
 test("a rollout waits until ECS accepts a new role for secrets", async () => {
   await run.close();
-  run = await openFakeAwsSecrets({ mean: new Set(["role_late"]) });
+  run = await openFakeAwsSecrets({ adverse: new Set(["role_late"]) });
   expect(await endOf(run.ecs.template("app"))).toMatchObject({ kind: "ready" });
   run.clock.pass(10 * 60_000);
   const { version } = await set("one");

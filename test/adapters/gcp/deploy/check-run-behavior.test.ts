@@ -2,17 +2,17 @@
 import { expect, test } from "vitest";
 import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import { checkRunBehavior } from "../../../../adapters/gcp/deploy/check-run-behavior.ts";
-import type { MeanSwitch } from "../../../fakes/gcp/mean.ts";
+import type { AdverseBehavior } from "../../../fakes/gcp/adverse.ts";
 import { PROJECT, REGION } from "../../../fakes/gcp/test-project.ts";
 import { openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
 
 const config = gcpConfigOf({ project: PROJECT, region: REGION, dataDir: "/nowhere" });
 
 const asked = async (
-  mean: readonly MeanSwitch[],
+  adverse: readonly AdverseBehavior[],
   prepare = (_run: Awaited<ReturnType<typeof openFakeCloudRun>>) => {},
 ) => {
-  const run = await openFakeCloudRun({ mean: new Set(mean) });
+  const run = await openFakeCloudRun({ adverse: new Set(adverse) });
   try {
     const email = config.buildIdentity;
     run.iam.accounts.set(email, { email, displayName: "", description: "", hidden: 0, createdAt: 0 });

@@ -190,7 +190,7 @@ test("each account's services run with the account's own identity", async () => 
 
 test("reports an organization policy against public services, and nothing serves", async () => {
   await run.close();
-  run = await openFakeCloudRun({ mean: new Set(["all_users_forbidden", "invoker_check_required"]) });
+  run = await openFakeCloudRun({ adverse: new Set(["all_users_forbidden", "invoker_check_required"]) });
   const end = await run.endOf(run.template("app"), "absent");
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   expect(end?.kind === "failed" && end.failure.message).toContain("iam.allowedPolicyMemberDomains");

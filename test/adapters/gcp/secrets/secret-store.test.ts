@@ -262,7 +262,7 @@ test("setting an unchanged value restores access that was removed by hand", asyn
 
 test("a rollout waits about two minutes at most until a new grant takes effect", async () => {
   await run.close();
-  run = await openFakeCloudRun({ mean: new Set(["grant_late"]) });
+  run = await openFakeCloudRun({ adverse: new Set(["grant_late"]) });
   const { version } = await set("one");
   const before = millisOf(run.clock.now());
   const events = await run.rollOut(using(version), "absent");
@@ -276,7 +276,7 @@ test("a rollout waits about two minutes at most until a new grant takes effect",
 
 test("a new secret that is visible late gets its grant within about a minute", async () => {
   await run.close();
-  run = await openFakeCloudRun({ mean: new Set(["secret_late"]) });
+  run = await openFakeCloudRun({ adverse: new Set(["secret_late"]) });
   const before = millisOf(run.clock.now());
   await set("one");
   expect(millisOf(run.clock.now()) - before).toBeLessThan(90_000);

@@ -15,10 +15,10 @@ import { COUNT_LOGS, statementTests } from "../../../clouds/sql.ts";
 import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
+import type { AdverseBehavior } from "../../../fakes/gcp/adverse.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../../fakes/gcp/bigquery/server.ts";
 import { messageOfLine } from "../../../fakes/gcp/logging/ingest.ts";
 import { type FakeLogging, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
-import type { MeanSwitch } from "../../../fakes/gcp/mean.ts";
 import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
@@ -208,8 +208,8 @@ describe("a statement", () => {
 describe("if a dry run lists the tables behind the log view", () => {
   let behind: FakeBigQuery;
   beforeAll(async () => {
-    const mean = new Set<MeanSwitch>(["tables_behind_views"]);
-    behind = await startFakeBigQuery({ entries: logging.entries, mean });
+    const adverse = new Set<AdverseBehavior>(["tables_behind_views"]);
+    behind = await startFakeBigQuery({ entries: logging.entries, adverse });
   });
   afterAll(() => behind.close());
   const engineBehind = () =>

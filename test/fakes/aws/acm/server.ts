@@ -6,7 +6,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { ACMClient } from "@aws-sdk/client-acm";
 import { Faults } from "../../faults.ts";
-import { CERTIFICATE_IN_USE_MS, CERTIFICATE_LATE_MS, friendly, type Mean } from "../mean.ts";
+import { type AdverseBehaviors, CERTIFICATE_IN_USE_MS, CERTIFICATE_LATE_MS, noneAdverse } from "../adverse.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
@@ -26,7 +26,7 @@ export interface FakeCertificate {
 }
 
 export interface FakeAcmOptions {
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** The time in milliseconds; defaults to the machine's. */
   readonly now?: () => number;
   /** The ARNs of the load balancers that use a certificate. */
@@ -50,7 +50,11 @@ const recordOf = (domain: string) => {
   };
 };
 
-export const startFakeAcm = async ({ mean = friendly, now = Date.now, usersOf = () => [] }: FakeAcmOptions = {}) => {
+export const startFakeAcm = async ({
+  adverse = noneAdverse,
+  now = Date.now,
+  usersOf = () => [],
+}: FakeAcmOptions = {}) => {
   const faults = new Faults();
   /** By ARN. */
   const certificates = new Map<string, FakeCertificate>();
@@ -89,7 +93,7 @@ export const startFakeAcm = async ({ mean = friendly, now = Date.now, usersOf = 
     },
     DescribeCertificate: ({ CertificateArn }: Message) => {
       const { arn, domain, status, failureReason, renewal, requestedAt } = find(CertificateArn);
-      const isLate = mean.has("certificate_late") && now() - requestedAt < CERTIFICATE_LATE_MS;
+      const isLate = adverse.has("certificate_late") && now() - requestedAt < CERTIFICATE_LATE_MS;
       const validation = { DomainName: domain, ValidationMethod: "DNS", ValidationStatus: "PENDING_VALIDATION" };
       const issued = status === "ISSUED" ? { NotAfter: Math.floor(requestedAt / 1000) + LIFE_SECONDS } : {};
       return {
@@ -109,7 +113,7 @@ export const startFakeAcm = async ({ mean = friendly, now = Date.now, usersOf = 
     // "You cannot delete an ACM certificate that is being used by another AWS service."
     DeleteCertificate: ({ CertificateArn }: Message) => {
       const { lastUsedAt } = find(CertificateArn);
-      const isRecent = mean.has("certificate_in_use") && now() - lastUsedAt < CERTIFICATE_IN_USE_MS;
+      const isRecent = adverse.has("certificate_in_use") && now() - lastUsedAt < CERTIFICATE_IN_USE_MS;
       if (usersOf(CertificateArn).length > 0 || isRecent)
         throw new AwsError("ResourceInUseException", `Certificate ${CertificateArn} in account ${ACCOUNT} is in use.`);
       certificates.delete(CertificateArn);

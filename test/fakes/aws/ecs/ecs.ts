@@ -7,9 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ECSClient } from "@aws-sdk/client-ecs";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse } from "../adverse.ts";
 import { ecsBuckets, limitRates } from "../call-rates.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
-import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import type { SecretOf } from "../secrets/server.ts";
@@ -77,7 +77,7 @@ export interface FakeEcsOptions {
   readonly canMount?: (fileSystem: string) => boolean;
   /** The value of a secret, given by ARN, for an execution role; defaults to no secrets. */
   readonly secretOf?: SecretOf;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** The time in milliseconds; defaults to the machine's. */
   readonly now?: () => number;
 }
@@ -101,10 +101,10 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     canMount = () => true,
     secretOf = () => ({ problem: "ResourceInitializationError: unable to retrieve secret from asm" }),
     now = Date.now,
-    mean = friendly,
+    adverse = noneAdverse,
   } = options;
   const faults = new Faults();
-  const rates = limitRates(ecsBuckets, mean.has("call_rates"), now);
+  const rates = limitRates(ecsBuckets, adverse.has("call_rates"), now);
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
   /**

@@ -12,9 +12,9 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { ok, okAsync } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
+import { type AdverseBehaviors, FILE_POLICY_LATE_MS, linkedRole, noneAdverse, ROLE_LATE_MS } from "../adverse.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, listenerAt, startFakeBalancer } from "../elbv2/balancer.ts";
-import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
 import type { SecretOf } from "../secrets/server.ts";
 import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
@@ -47,10 +47,10 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   /** The limit of target groups of each load balancer. */
   readonly targetGroups?: number;
   readonly onLine?: (line: TaskLine) => void;
-  readonly mean?: Mean;
-  /** Whether a file system, given by ARN, allows mounts; defaults to what `mean` says. */
+  readonly adverse?: AdverseBehaviors;
+  /** Whether a file system, given by ARN, allows mounts; defaults to what `adverse` says. */
   readonly canMount?: (fileSystem: string) => boolean;
-  /** Whether a role can be passed to ECS yet; defaults to what `mean` says about task roles. */
+  /** Whether a role can be passed to ECS yet; defaults to what `adverse` says about task roles. */
   readonly canPass?: (role: string) => boolean;
   /** The value of a secret for an execution role; defaults to no secrets. */
   readonly secretOf?: SecretOf;
@@ -78,7 +78,7 @@ const fakeRoles = (isGone: (bucket: string) => boolean, since: Map<string, numbe
 const noSecrets: RolloutSecrets = { arns: () => okAsync(new Map()), values: () => okAsync([]) };
 
 export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOptions<E>) => {
-  const { mean = friendly, clock } = options;
+  const { adverse = noneAdverse, clock } = options;
   const now = (): number => (clock === undefined ? Date.now() : millisOf(clock.now()));
   const rolesSince = new Map<string, number>();
   /** When each file system got its policy, in milliseconds. */
@@ -95,7 +95,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     ...(options.rules === undefined ? {} : { rules: options.rules }),
     ...(options.targetGroups === undefined ? {} : { targetGroups: options.targetGroups }),
     ...(clock && { clock }),
-    mean,
+    adverse,
     target: async (group) => {
       const service = ecs?.serviceIn(group);
       return service === undefined ? undefined : URL.parse((await ecs?.engine.url(service)) ?? "")?.host;
@@ -110,13 +110,13 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     },
     resolveImage: (reference) => registry.resolve(reference),
     canPass:
-      options.canPass ?? ((role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS),
-    canAssume: linkedRole(mean, now),
-    mean,
+      options.canPass ?? ((role) => !adverse.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS),
+    canAssume: linkedRole(adverse, now),
+    adverse,
     canMount:
       options.canMount ??
       ((fileSystem) =>
-        !mean.has("file_policy_late") || now() - (policiesSince.get(fileSystem) ?? 0) >= FILE_POLICY_LATE_MS),
+        !adverse.has("file_policy_late") || now() - (policiesSince.get(fileSystem) ?? 0) >= FILE_POLICY_LATE_MS),
     ...(options.secretOf && { secretOf: options.secretOf }),
     now,
     onLine: (line) => {

@@ -8,8 +8,8 @@ import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balan
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse } from "../adverse.ts";
 import { balancerBuckets, limitRates } from "../call-rates.ts";
-import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
@@ -94,7 +94,7 @@ export interface FakeBalancerOptions {
   readonly isIssued?: (certificate: string) => boolean;
   /** A target of the group as `HOST:PORT`; undefined: it does not answer. */
   readonly target?: (group: string, id: string) => Promise<string | undefined>;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** Defaults to the machine's. */
   readonly clock?: Pick<Clock, "now">;
 }
@@ -106,12 +106,12 @@ export const startFakeBalancer = async ({
   certificates: maxCertificates = 25,
   isIssued = () => false,
   target = async () => undefined,
-  mean = friendly,
+  adverse = noneAdverse,
   clock,
 }: FakeBalancerOptions = {}) => {
   const now = (): number => (clock === undefined ? Date.now() : millisOf(clock.now()));
   const faults = new Faults();
-  const rates = limitRates(balancerBuckets, mean.has("call_rates"), now);
+  const rates = limitRates(balancerBuckets, adverse.has("call_rates"), now);
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
   /**
@@ -161,7 +161,7 @@ export const startFakeBalancer = async ({
     const withGroups = rule.actions.some(
       ({ ForwardConfig }) => ForwardConfig?.TargetGroupStickinessConfig?.Enabled === "true",
     );
-    if (mean.has("sticky_groups_refused") && named.length > 1 && isSticky && !withGroups)
+    if (adverse.has("sticky_groups_refused") && named.length > 1 && isSticky && !withGroups)
       throw new AwsError(
         "InvalidConfigurationRequest",
         "You must enable group stickiness on a rule if you enabled target stickiness on one of its target groups",
@@ -228,7 +228,7 @@ export const startFakeBalancer = async ({
       // A draining target is visible once; no requests are in flight here.
       const delay = Number(found.attributes["deregistration_delay.timeout_seconds"] ?? 300) * 1000;
       for (const [id, state] of found.targets) {
-        const isShown = mean.has("draining_shown") && now() < (found.draining.get(id) ?? 0) + delay;
+        const isShown = adverse.has("draining_shown") && now() < (found.draining.get(id) ?? 0) + delay;
         if (state === "draining" && !isShown) found.targets.delete(id);
       }
       return { TargetHealthDescriptions: health };
@@ -356,7 +356,7 @@ export const startFakeBalancer = async ({
     const chosen = arn === undefined ? undefined : groups.get(arn);
     if (chosen === undefined) return { status: 404 };
     const isHttp2 = chosen.input.ProtocolVersion === "HTTP2";
-    if (mean.has("http1_refused") && isHttp2 && !request.isHttp2) return { status: 464 };
+    if (adverse.has("http1_refused") && isHttp2 && !request.isHttp2) return { status: 464 };
     const { id, setCookies: ofTarget } = chooseTarget(chosen, request);
     // "If there are no healthy targets ... 503" (load-balancer-troubleshooting).
     const at = id === undefined ? undefined : await target(chosen.arn, id);

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { friendly, LOG_READS_PER_SECOND, type Mean } from "../mean.ts";
+import { type AdverseBehaviors, LOG_READS_PER_SECOND, noneAdverse } from "../adverse.ts";
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
 import { checkedBatch, compareEvents, invalid, type KeptEvent } from "./events.ts";
@@ -13,7 +13,7 @@ export interface FakeCloudWatchOptions {
   readonly groups?: readonly string[];
   /** Milliseconds until an event appears in searches. */
   readonly visibleAfter?: number;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** How many events one call scans before it returns its matches, if any, and a token. */
   readonly looksAt?: number;
 }
@@ -42,8 +42,8 @@ interface Page {
 /** The service without a server. */
 export const createCloudWatchService = (options: FakeCloudWatchOptions) => {
   const { clock, groups: given = ["/portside/services"], visibleAfter = 0 } = options;
-  const { mean = friendly, looksAt = Number.POSITIVE_INFINITY } = options;
-  const readsPerSecond = mean.has("log_read_quota") ? LOG_READS_PER_SECOND : Number.POSITIVE_INFINITY;
+  const { adverse = noneAdverse, looksAt = Number.POSITIVE_INFINITY } = options;
+  const readsPerSecond = adverse.has("log_read_quota") ? LOG_READS_PER_SECOND : Number.POSITIVE_INFINITY;
   const groups = new Map<string, Map<string, KeptEvent[]>>(given.map((name) => [name, new Map()]));
   let requests = 0;
   const now = (): number => millisOf(clock.now());

@@ -5,8 +5,8 @@
  */
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse, SECRET_ROLE_LATE_MS } from "../adverse.ts";
 import type { FakeIam, FakeRole } from "../iam/server.ts";
-import { friendly, type Mean, SECRET_ROLE_LATE_MS } from "../mean.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
@@ -24,7 +24,7 @@ export interface FakeSecret {
 
 export interface FakeSecretsOptions {
   readonly iam: Pick<FakeIam, "roles">;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   /** The time in milliseconds; defaults to the machine's. */
   readonly now?: () => number;
 }
@@ -70,7 +70,7 @@ const mayRead = ({ policies, tags }: FakeRole, secret: FakeSecret): boolean => {
   return isWithinBoundary && statements.some(allows);
 };
 
-export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }: FakeSecretsOptions) => {
+export const startFakeSecrets = async ({ iam, adverse = noneAdverse, now = Date.now }: FakeSecretsOptions) => {
   const faults = new Faults();
   /** By name. */
   const secrets = new Map<string, FakeSecret>();
@@ -148,7 +148,7 @@ export const startFakeSecrets = async ({ iam, mean = friendly, now = Date.now }:
   const valueFor: SecretOf = (executionRole, arn) => {
     const role = iam.roles.get(executionRole.split("/").at(-1) ?? "");
     const secret = secrets.get(nameOf(arn));
-    const isLate = mean.has("secret_role_late") && now() - (role?.createdAt ?? 0) < SECRET_ROLE_LATE_MS;
+    const isLate = adverse.has("secret_role_late") && now() - (role?.createdAt ?? 0) < SECRET_ROLE_LATE_MS;
     const fetch = `ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: unable to retrieve secret from asm: service call has been retried 1 time(s): failed to fetch secret ${arn} from secrets manager`;
     if (role === undefined || isLate || (secret !== undefined && !mayRead(role, secret)))
       return {

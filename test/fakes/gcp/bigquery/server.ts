@@ -1,9 +1,9 @@
 /** BigQuery's REST API over HTTP, with real query results: https://cloud.google.com/bigquery/docs/reference/rest. */
 import { PassThroughClient } from "google-auth-library";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse } from "../adverse.ts";
 import type { Message } from "../grpc.ts";
 import type { KeptEntry } from "../logging/entries.ts";
-import { friendly, type Mean } from "../mean.ts";
 import { type InjectedErrors, RestError, type RestMethod, type RestRequest, serveRest } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
 import { dryRunStatistics, type Result, runStatement } from "./statements.ts";
@@ -14,7 +14,7 @@ export interface FakeBigQueryOptions {
   readonly entries: () => readonly KeptEntry[];
   /** Rows of one response; the real limit is 10 MB. */
   readonly pageRows?: number;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
 }
 
 interface Job {
@@ -45,7 +45,7 @@ const injected: InjectedErrors = {
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis).unref());
 
-export const startFakeBigQuery = async ({ entries, pageRows = 1000, mean = friendly }: FakeBigQueryOptions) => {
+export const startFakeBigQuery = async ({ entries, pageRows = 1000, adverse = noneAdverse }: FakeBigQueryOptions) => {
   const faults = new Faults();
   const logDataset = `${PROJECT}.linked_logs`;
   const billingTable = `${PROJECT}.costs.gcp_billing_export_resource_v1_010101_ABCDEF_010101`;
@@ -105,7 +105,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000, mean = frien
   const insert = async ({ configuration }: Message): Promise<object> => {
     if (configuration.dryRun !== true) throw new RestError(400, "invalid", "The fake supports dry runs only.");
     const seen = await dryRunStatistics(configuration.query.query, tables, BYTES_OF_ROW);
-    const referencedTables = mean.has("tables_behind_views")
+    const referencedTables = adverse.has("tables_behind_views")
       ? seen.referencedTables.flatMap((table) => (table.tableId === "_AllLogs" ? tablesBehindView : [table]))
       : seen.referencedTables;
     const query = { ...seen, referencedTables };

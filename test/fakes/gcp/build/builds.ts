@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { type EngineBuild, formatLifecycle } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse } from "../adverse.ts";
 import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
-import { friendly, type Mean } from "../mean.ts";
 import type { StorageWorld } from "../storage/world.ts";
 
 const PACKAGE = "@google-cloud/cloudbuild";
@@ -19,7 +19,7 @@ export interface FakeBuildDeps {
   /** Stores an image under its reference and returns its digest. */
   readonly push: (reference: string, engineImage: string) => string;
   readonly build: EngineBuild;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
 }
 
 /** Regions in which every project may build: build/docs/locations#restricted_regions_for_some_projects. */
@@ -49,13 +49,13 @@ export class FakeBuild {
   /** If set, every build ends with this outcome without building. Simulates failures that an engine cannot produce. */
   outcome: Message | undefined;
   readonly #deps: FakeBuildDeps;
-  readonly #mean: Mean;
+  readonly #adverse: AdverseBehaviors;
   readonly #builds = new Map<string, Running>();
   readonly #messages = messages(PACKAGE);
 
   constructor(deps: FakeBuildDeps) {
     this.#deps = deps;
-    this.#mean = deps.mean ?? friendly;
+    this.#adverse = deps.adverse ?? noneAdverse;
   }
 
   /** All builds ever started, oldest first. */
@@ -92,7 +92,7 @@ export class FakeBuild {
     if (given.serviceAccount && !given.logsBucket && logging !== "CLOUD_LOGGING_ONLY" && logging !== "NONE")
       invalid("if 'build.service_account' is specified, the build must have a logs bucket or another kind of logging");
     const region = String(parent).split("/").at(-1) ?? "";
-    if (this.#mean.has("build_regions_restricted") && !OPEN_REGIONS.includes(region))
+    if (this.#adverse.has("build_regions_restricted") && !OPEN_REGIONS.includes(region))
       throw new GrpcError(
         "FAILED_PRECONDITION",
         "failed precondition: due to quota restrictions, Cloud Build cannot run builds in this region, see https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects",
@@ -162,7 +162,8 @@ export class FakeBuild {
     const [step] = build.steps;
     const steps = [{ ...step, status: "FAILURE", exitCode: 1 }];
     if (step.name.endsWith("/docker")) {
-      const hasBuildKit = (step.env ?? []).includes("DOCKER_BUILDKIT=1") || !this.#mean.has("docker_without_buildkit");
+      const hasBuildKit =
+        (step.env ?? []).includes("DOCKER_BUILDKIT=1") || !this.#adverse.has("docker_without_buildkit");
       if (!hasBuildKit && gunzipSync(archive).includes("RUN --mount")) {
         say(NEEDS_BUILDKIT);
         return failed("USER_BUILD_STEP", { steps });

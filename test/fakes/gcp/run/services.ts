@@ -12,8 +12,8 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse, PROPAGATION_MS } from "../adverse.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
-import { friendly, type Mean, PROPAGATION_MS } from "../mean.ts";
 import type { FakeSecrets } from "../secrets/server.ts";
 import { openFrontEnd } from "./front-end.ts";
 import { checkQuota, checkService, checkServiceId, type RegionQuota } from "./validation.ts";
@@ -74,8 +74,8 @@ export interface FakeRunDeps {
   readonly resolveImage: (reference: string) => string | undefined;
   /** Defaults to the machine's. */
   readonly clock?: Pick<Clock, "now">;
-  /** Defaults to no unfriendly behaviour. */
-  readonly mean?: Mean;
+  /** Defaults to no adverse behaviour. */
+  readonly adverse?: AdverseBehaviors;
   /** Whether services may run as a service account; defaults to true for every account. */
   readonly actsAs?: (email: string) => boolean;
   /** Whether a service account may use a bucket; defaults to true for every account and bucket. */
@@ -111,7 +111,7 @@ export class FakeRun {
   readonly #services = new Map<string, Stored>();
   readonly #operations = new Map<string, Message>();
   readonly #messages = messages(PACKAGE);
-  readonly #mean: Mean;
+  readonly #adverse: AdverseBehaviors;
   readonly #clock: Pick<Clock, "now">;
   /** The times of the writes in the last minute, in milliseconds since the epoch. */
   #writes: number[] = [];
@@ -121,7 +121,7 @@ export class FakeRun {
 
   constructor(deps: FakeRunDeps) {
     this.#deps = deps;
-    this.#mean = deps.mean ?? friendly;
+    this.#adverse = deps.adverse ?? noneAdverse;
     this.#clock = deps.clock ?? createSystemClock();
   }
 
@@ -202,7 +202,7 @@ export class FakeRun {
 
   /** https://docs.cloud.google.com/run/quotas: "Write requests". */
   #countWrite(): void {
-    if (!this.#mean.has("run_write_quota")) return;
+    if (!this.#adverse.has("run_write_quota")) return;
     this.#writes = this.#writes.filter((at) => at > this.#now() - 60_000);
     if (this.#writes.length >= 60)
       throw new GrpcError(
@@ -223,7 +223,7 @@ export class FakeRun {
   }
 
   #checkInvoker({ invokerIamDisabled }: Message): void {
-    if (invokerIamDisabled && this.#mean.has("invoker_check_required"))
+    if (invokerIamDisabled && this.#adverse.has("invoker_check_required"))
       throw new GrpcError(
         "FAILED_PRECONDITION",
         "Operation denied by org policy: the constraint constraints/run.managed.requireInvokerIam is enforced.",
@@ -304,7 +304,7 @@ export class FakeRun {
     // revision_template.proto.
     const number = String(stored.generation + 1).padStart(5, "0");
     const id: string = template.revision || `${stored.id}-${number}-gen`;
-    checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]), this.#mean);
+    checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]), this.#adverse);
     checkQuota(wanted, this.quota);
     stored.wanted = wanted;
     if (!changed) return;
@@ -341,7 +341,7 @@ export class FakeRun {
       if (stored.generation !== generation || stored.isDeleted) continue;
       stored.settled = generation;
       stored.conditions = this.#conditions(stored);
-      if (stored.failure === undefined || !this.#mean.has("failure_stays_unobserved")) stored.observed = generation;
+      if (stored.failure === undefined || !this.#adverse.has("failure_stays_unobserved")) stored.observed = generation;
       // Assumption: progress reports are writes too, and change the etag.
       stored.etag = this.#nextEtag();
       this.#endOperations(stored);
@@ -401,7 +401,7 @@ export class FakeRun {
 
   async #uriOf(stored: Stored): Promise<string> {
     const url = await this.#deps.engine.url(stored.id);
-    if (url === "" || !this.#mean.has("public_access_late")) return url;
+    if (url === "" || !this.#adverse.has("public_access_late")) return url;
     const frontEnd = await openFrontEnd(url, () => stored.publicAt !== undefined && stored.publicAt <= this.#now());
     this.#frontEnds.push(frontEnd);
     return frontEnd.url;
@@ -438,7 +438,7 @@ export class FakeRun {
   async #setPolicy({ resource, policy }: Message): Promise<Message> {
     const stored = this.#find(resource);
     const members = (policy.bindings ?? []).flatMap((binding: Message) => binding.members ?? []);
-    if (members.includes("allUsers") && this.#mean.has("all_users_forbidden"))
+    if (members.includes("allUsers") && this.#adverse.has("all_users_forbidden"))
       // https://github.com/terraform-google-modules/terraform-example-foundation/issues/1454
       throw new GrpcError(
         "FAILED_PRECONDITION",
@@ -564,7 +564,7 @@ export class FakeRun {
   #view(stored: Stored): Message {
     const full = (id: string) => (id === "" ? "" : `${stored.name}/revisions/${id}`);
     const reconciling = stored.settled < stored.generation;
-    const isHidden = reconciling && this.#mean.has("empty_while_reconciling");
+    const isHidden = reconciling && this.#adverse.has("empty_while_reconciling");
     const settled = stored.failure ?? { type: "Ready", state: "CONDITION_SUCCEEDED" };
     const pending = { ...(stored.settled === 0 ? {} : { type: "Ready" }), state: "CONDITION_PENDING" };
     return {

@@ -1,7 +1,7 @@
 /** Validates a service as Cloud Run does, from the comments of its protos and its documentation. */
 import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
+import type { AdverseBehaviors } from "../adverse.ts";
 import { GrpcError, type Message } from "../grpc.ts";
-import type { Mean } from "../mean.ts";
 
 const invalid = (message: string): never => {
   throw new GrpcError("INVALID_ARGUMENT", message);
@@ -84,7 +84,7 @@ const checkProbe = (field: string, probe: Message | null | undefined, max: numbe
   if (httpGet?.path && !httpGet.path.startsWith("/")) invalid(`${field}.http_get.path: must begin with '/'`);
 };
 
-const checkPorts = (container: Message, mean: Mean): void => {
+const checkPorts = (container: Message, adverse: AdverseBehaviors): void => {
   const { ports = [], startupProbe: probe, livenessProbe } = container;
   if (ports.length > 1) invalid("ports: only a single port can be specified");
   if (!["", "http1", "h2c"].includes(ports[0]?.name ?? "")) invalid("ports[0].name: http1 or h2c");
@@ -93,7 +93,7 @@ const checkPorts = (container: Message, mean: Mean): void => {
   checkProbe("liveness_probe", livenessProbe, 3600, isHttp2);
   if (livenessProbe?.tcpSocket != null) invalid("liveness_probe.tcp_socket: is not available");
   const seconds = probe ? probe.periodSeconds * probe.failureThreshold : 0;
-  const limit = mean.has("probe_product_240") ? 240 : 600;
+  const limit = adverse.has("probe_product_240") ? 240 : 600;
   if (seconds > limit)
     invalid(`startup_probe: failure_threshold * period_seconds is ${seconds}, and may be at most ${limit}`);
 };
@@ -115,10 +115,10 @@ const checkEnvironment = ({ env = [] }: Message): void => {
   }
 };
 
-const checkContainer = (container: Message, template: Message, mean: Mean): void => {
+const checkContainer = (container: Message, template: Message, adverse: AdverseBehaviors): void => {
   if (!container.image) invalid("template.containers[0].image: is required");
   checkResources(container, template);
-  checkPorts(container, mean);
+  checkPorts(container, adverse);
   checkMounts(container, template);
   checkEnvironment(container);
 };
@@ -133,7 +133,12 @@ const checkTraffic = (traffic: readonly Message[], revisions: ReadonlySet<string
 };
 
 /** @param revisions names of all revisions, including this write's new one */
-export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>, mean: Mean): void => {
+export const checkService = (
+  id: string,
+  service: Message,
+  revisions: ReadonlySet<string>,
+  adverse: AdverseBehaviors,
+): void => {
   checkMap("labels", service.labels);
   checkAnnotations("annotations", service.annotations);
   checkAnnotations("template.annotations", service.template?.annotations);
@@ -150,7 +155,7 @@ export const checkService = (id: string, service: Message, revisions: ReadonlySe
   const timeout = Number(template.timeout?.seconds ?? 300);
   if (timeout < 0 || timeout > 3600) invalid("timeout: up to 3600 s");
   const [container] = template.containers ?? [];
-  checkContainer(container ?? invalid("template.containers: one is required"), template, mean);
+  checkContainer(container ?? invalid("template.containers: one is required"), template, adverse);
   checkTraffic(service.traffic ?? [], revisions);
 };
 

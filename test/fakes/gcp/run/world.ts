@@ -8,10 +8,10 @@ import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
+import { type AdverseBehaviors, noneAdverse } from "../adverse.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { clientOptions } from "../grpc.ts";
 import { FakeIam } from "../iam.ts";
-import { friendly, type Mean } from "../mean.ts";
 import { FakeRegistry } from "../registry.ts";
 import { redirectedAuth } from "../rest-server.ts";
 import { FakeSecrets } from "../secrets/server.ts";
@@ -32,7 +32,7 @@ interface MadeEngine {
 
 export interface WorldOptions<E extends MadeEngine = MadeEngine> {
   readonly engine: (onLine: (line: RunLine) => void) => Promise<E>;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
   readonly clock?: Pick<Clock, "now">;
 }
 
@@ -40,23 +40,23 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
   const lines: RunLine[] = [];
   const made = await options.engine((line) => lines.push(line));
   const registry = new FakeRegistry();
-  const { mean = friendly, clock = createSystemClock() } = options;
-  const iam = new FakeIam(mean, clock);
-  const secrets = new FakeSecrets({ iam, clock, mean });
+  const { adverse = noneAdverse, clock = createSystemClock() } = options;
+  const iam = new FakeIam(adverse, clock);
+  const secrets = new FakeSecrets({ iam, clock, adverse });
   const storage = await startFakeStorage({ clock });
   storage.world.insertBucket({ name: STAGING });
   const build = new FakeBuild({
     storage: storage.world,
     push: (reference, image) => registry.push(reference, image),
     build: made.build ?? (async () => ({ image: "hello" })),
-    mean,
+    adverse,
   });
   const run = new FakeRun({
     engine: made.engine,
     resolveImage: (reference) => registry.resolve(reference),
-    mean,
+    adverse,
     clock,
-    ...runRights(mean, iam, storage.world),
+    ...runRights(adverse, iam, storage.world),
     resolveSecret: (...args) => secrets.resolve(...args),
     onSystemLine: (service, revision, text) =>
       lines.push({ service, revision, log: "varlog/system", severity: "ERROR", text }),

@@ -5,8 +5,8 @@
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
+import { type AdverseBehaviors, noneAdverse, PROPAGATION_MS, SECRET_LATE_MS } from "../adverse.ts";
 import type { FakeIam } from "../iam.ts";
-import { friendly, type Mean, PROPAGATION_MS, SECRET_LATE_MS } from "../mean.ts";
 import { RestError, type RestMethod, type RestRequest, type RestServer, serveRest } from "../rest-server.ts";
 import { PROJECT_NUMBER } from "../test-project.ts";
 
@@ -43,7 +43,7 @@ interface Secret {
 export interface FakeSecretsDeps {
   readonly iam: FakeIam;
   readonly clock: Pick<Clock, "now">;
-  readonly mean?: Mean;
+  readonly adverse?: AdverseBehaviors;
 }
 
 const invalid = (message: string): RestError => new RestError(400, "badRequest", message);
@@ -64,7 +64,7 @@ export class FakeSecrets {
   maxPageSize = 25_000;
   readonly #secrets = new Map<string, Secret>();
   readonly #deps: FakeSecretsDeps;
-  readonly #mean: Mean;
+  readonly #adverse: AdverseBehaviors;
   #counter = 0;
   #frozen: readonly Secret[] | undefined;
   /** The views of secrets whose reads do not show later writes, by id. */
@@ -72,7 +72,7 @@ export class FakeSecrets {
 
   constructor(deps: FakeSecretsDeps) {
     this.#deps = deps;
-    this.#mean = deps.mean ?? friendly;
+    this.#adverse = deps.adverse ?? noneAdverse;
   }
 
   open(): Promise<RestServer> {
@@ -112,7 +112,7 @@ export class FakeSecrets {
     const place = `projects/${PROJECT_NUMBER}/secrets/${id}/versions/${version}`;
     const value = this.#secrets.get(id)?.versions[Number(version) - 1]?.value;
     const grantedAt = this.#secrets.get(id)?.grantedAt.get(`serviceAccount:${email}`);
-    const isLate = this.#mean.has("grant_late") && this.#now() - (grantedAt ?? 0) < PROPAGATION_MS;
+    const isLate = this.#adverse.has("grant_late") && this.#now() - (grantedAt ?? 0) < PROPAGATION_MS;
     // The text is quoted in https://github.com/terraform-google-modules/terraform-docs-samples/pull/168.
     if (grantedAt === undefined || isLate)
       return { problem: `Permission denied on secret: ${place} for Revision service account ${email}.` };
@@ -247,7 +247,7 @@ export class FakeSecrets {
   /** Finds a secret for the calls that may not see a new one. */
   #visible(id: string): Secret {
     const secret = this.#find(id);
-    if (this.#mean.has("secret_late") && this.#now() - secret.createdAt < SECRET_LATE_MS)
+    if (this.#adverse.has("secret_late") && this.#now() - secret.createdAt < SECRET_LATE_MS)
       throw notFound(`Secret [projects/${PROJECT_NUMBER}/secrets/${id}]`);
     return secret;
   }

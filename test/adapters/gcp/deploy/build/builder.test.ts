@@ -9,7 +9,7 @@ import { randomIds } from "../../../../../adapters/shared/runtime/system.ts";
 import { type BuildCloud, buildTests, sourceFrom } from "../../../../clouds/builds.ts";
 import { collect } from "../../../../contracts/support.ts";
 import { createFakeEngine } from "../../../../fakes/engine/engine.ts";
-import type { MeanSwitch } from "../../../../fakes/gcp/mean.ts";
+import type { AdverseBehavior } from "../../../../fakes/gcp/adverse.ts";
 import { config, openRunWorld, STAGING } from "../../../../fakes/gcp/run/world.ts";
 import { sourceOf } from "../../../../support/archives/archives.ts";
 import { createLeapingClock } from "../../../../support/clocks/leaping-clock.ts";
@@ -142,8 +142,12 @@ test("after an abort, does not retry a start that returned no build", async () =
 
 describe("with adverse behaviour of Cloud Build", () => {
   /** Builds in a new project, with one adverse behaviour. Returns the last event and the build in Cloud Build. */
-  const buildIn = async (mean: MeanSwitch, more: Partial<GcpConfig>, files: Readonly<Record<string, string>>) => {
-    const world = await openRunWorld({ engine: createFakeEngine, mean: new Set([mean]) });
+  const buildIn = async (
+    adverse: AdverseBehavior,
+    more: Partial<GcpConfig>,
+    files: Readonly<Record<string, string>>,
+  ) => {
+    const world = await openRunWorld({ engine: createFakeEngine, adverse: new Set([adverse]) });
     const deps = { clock: createLeapingClock(), ids: randomIds, logger, random: () => 0.5 };
     const source = sourceFrom(sourceOf(files));
     const request = { owner: accountOf("acme"), name: nameOf("app"), deployId: "d", source };

@@ -1,10 +1,10 @@
 /**
- * Unfriendly behaviour of AWS that its documentation or bug reports describe. Each behaviour is a switch of the fakes,
+ * Adverse behaviour of AWS that its documentation or bug reports describe. Each behaviour is a switch of the fakes,
  * off by default. Delays run on the clock that the fakes share with the provider.
  */
 
-/** Each switch, with its source. */
-export const meanSwitches = {
+/** Each behaviour, with its source. */
+export const adverseBehaviors = {
   /**
    * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734: "This target group appears behind a
    * rule with group stickiness disabled ... You must enable group stickiness before enabling target stickiness".
@@ -61,12 +61,12 @@ export const meanSwitches = {
   call_rates: "ECS and the load balancer throttle calls beyond their documented rates",
 } as const;
 
-export type MeanSwitch = keyof typeof meanSwitches;
-export type Mean = ReadonlySet<MeanSwitch>;
+export type AdverseBehavior = keyof typeof adverseBehaviors;
+export type AdverseBehaviors = ReadonlySet<AdverseBehavior>;
 
-export const friendly: Mean = new Set();
+export const noneAdverse: AdverseBehaviors = new Set();
 
-export const meanest: Mean = new Set(Object.keys(meanSwitches) as MeanSwitch[]);
+export const allAdverse: AdverseBehaviors = new Set(Object.keys(adverseBehaviors) as AdverseBehavior[]);
 
 /** How long a new role cannot be passed, in milliseconds. */
 export const ROLE_LATE_MS = 30_000;
@@ -90,10 +90,10 @@ export const FILE_POLICY_LATE_MS = 180_000;
  * Returns whether ECS can assume its service-linked role, given the time in milliseconds. The first call creates the
  * role.
  */
-export const linkedRole = (mean: Mean, now: () => number): (() => boolean) => {
+export const linkedRole = (adverse: AdverseBehaviors, now: () => number): (() => boolean) => {
   let since: number | undefined;
   return () => {
     since ??= now();
-    return !mean.has("linked_role_late") || now() - since >= ROLE_LATE_MS;
+    return !adverse.has("linked_role_late") || now() - since >= ROLE_LATE_MS;
   };
 };

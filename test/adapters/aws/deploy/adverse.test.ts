@@ -2,18 +2,29 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";
-import { friendly, type Mean, type MeanSwitch, meanest, meanSwitches, ROLE_LATE_MS } from "../../../fakes/aws/mean.ts";
+import {
+  type AdverseBehavior,
+  type AdverseBehaviors,
+  adverseBehaviors,
+  allAdverse,
+  noneAdverse,
+  ROLE_LATE_MS,
+} from "../../../fakes/aws/adverse.ts";
 import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
 /** The tests of logs and of secrets cover these. */
-const elsewhere: readonly MeanSwitch[] = ["log_read_quota", "secret_role_late"];
-const ofRollouts = (Object.keys(meanSwitches) as MeanSwitch[]).filter((name) => !elsewhere.includes(name));
-const each = ofRollouts.map((name): [string, Mean] => [name, new Set([name])]);
+const elsewhere: readonly AdverseBehavior[] = ["log_read_quota", "secret_role_late"];
+const ofRollouts = (Object.keys(adverseBehaviors) as AdverseBehavior[]).filter((name) => !elsewhere.includes(name));
+const each = ofRollouts.map((name): [string, AdverseBehaviors] => [name, new Set([name])]);
 
-describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches", meanest]])("with %s", (_, mean) => {
+describe.each<[string, AdverseBehaviors]>([
+  ["no adverse behaviour", noneAdverse],
+  ...each,
+  ["every adverse behaviour", allAdverse],
+])("with %s", (_, adverse) => {
   let run: FakeEcsPlatform;
   beforeEach(async () => {
-    run = await openFakeEcs({ mean });
+    run = await openFakeEcs({ adverse });
   });
   afterEach(() => run.close());
 
@@ -36,7 +47,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     const events = await run.rollOut(run.template("app", "acme", { mounts: oneMount }), "absent");
     expect(events.at(-1)).toMatchObject({ kind: "ready" });
     expect(events.some((event) => event.kind === "progress" && event.message.includes("mount"))).toBe(
-      mean.has("file_policy_late"),
+      adverse.has("file_policy_late"),
     );
   });
 
@@ -54,7 +65,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
 });
 
 test("a role that is not new, and may not be passed, fails the deploy without a wait", async () => {
-  const run = await openFakeEcs({ mean: new Set(["role_late"]) });
+  const run = await openFakeEcs({ adverse: new Set(["role_late"]) });
   const by = run.replica({ identities: { ...run.needs.identities, isNew: () => false } });
   const begun = millisOf(run.clock.now());
   const end = (await run.rollOut(run.template("app"), "absent", { by })).at(-1);
@@ -77,7 +88,7 @@ test("a mount that S3 Files keeps refusing fails the deploy after 8 minutes, and
 });
 
 test("a service that exits fails the deploy without a wait for its volume", async () => {
-  const run = await openFakeEcs({ mean: new Set(["file_policy_late"]) });
+  const run = await openFakeEcs({ adverse: new Set(["file_policy_late"]) });
   const begun = millisOf(run.clock.now());
   const template = { ...run.template("app", "acme", { mounts: oneMount }), image: run.image("exits:3") };
   expect(await run.endOf(template, "absent")).toMatchObject({ kind: "failed", failure: { exitCode: 3 } });
@@ -86,7 +97,7 @@ test("a service that exits fails the deploy without a wait for its volume", asyn
 });
 
 test("an HTTP/1.1 request to an HTTP/2 service gets 464", async () => {
-  const run = await openFakeEcs({ mean: new Set(["http1_refused"]) });
+  const run = await openFakeEcs({ adverse: new Set(["http1_refused"]) });
   await run.rollOut(run.template("app", "acme", { useHttp2: true }), "absent");
   expect((await fetch((await run.serviceOf("app")).url)).status).toBe(464);
   await run.close();

@@ -3,29 +3,33 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";
 import {
-  friendly,
-  type Mean,
-  type MeanSwitch,
-  meanest,
-  meanSwitches,
+  type AdverseBehavior,
+  type AdverseBehaviors,
+  adverseBehaviors,
+  allAdverse,
+  noneAdverse,
   PROPAGATION_MS,
-} from "../../../fakes/gcp/mean.ts";
+} from "../../../fakes/gcp/adverse.ts";
 import { type FakeCloudRun, openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
 
 /** The maximum duration of a first deploy without adverse behaviour, including its polls. */
 const SECONDS_MS = 10_000;
 
 /** The tests of builds, logs and SQL cover these. */
-const elsewhere: readonly MeanSwitch[] = [
+const elsewhere: readonly AdverseBehavior[] = [
   ...(["build_regions_restricted", "docker_without_buildkit", "log_read_quota", "tables_behind_views"] as const),
 ];
-const ofRollouts = (Object.keys(meanSwitches) as MeanSwitch[]).filter((name) => !elsewhere.includes(name));
-const each = ofRollouts.map((name): [string, Mean] => [name, new Set([name])]);
+const ofRollouts = (Object.keys(adverseBehaviors) as AdverseBehavior[]).filter((name) => !elsewhere.includes(name));
+const each = ofRollouts.map((name): [string, AdverseBehaviors] => [name, new Set([name])]);
 
-describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches", meanest]])("with %s", (_, mean) => {
+describe.each<[string, AdverseBehaviors]>([
+  ["no adverse behaviour", noneAdverse],
+  ...each,
+  ["every adverse behaviour", allAdverse],
+])("with %s", (_, adverse) => {
   let run: FakeCloudRun;
   beforeEach(async () => {
-    run = await openFakeCloudRun({ mean });
+    run = await openFakeCloudRun({ adverse });
     run.storage.world.insertBucket({ name: "vol-data" });
   });
   afterEach(() => run.close());
@@ -70,7 +74,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     const begun = millisOf(run.clock.now());
     expect(await run.endOf(run.template("app"), "absent")).toMatchObject({ kind: "ready" });
     // The delay of public access begins after the delay of the identity. Everything else takes seconds.
-    const delays = (["identity_late", "public_access_late"] as const).filter((name) => mean.has(name)).length;
+    const delays = (["identity_late", "public_access_late"] as const).filter((name) => adverse.has(name)).length;
     const waited = millisOf(run.clock.now()) - begun;
     expect(waited).toBeLessThanOrEqual(delays * PROPAGATION_MS * 1.1 + SECONDS_MS);
   });

@@ -1,10 +1,10 @@
 /**
- * Unfriendly behaviour of Google Cloud that its documentation or bug reports describe. Each behaviour is a switch of
+ * Adverse behaviour of Google Cloud that its documentation or bug reports describe. Each behaviour is a switch of
  * the fakes, off by default. Delays run on the clock that the fakes share with the provider.
  */
 
-/** Each switch, with its source. */
-export const meanSwitches = {
+/** Each behaviour, with its source. */
+export const adverseBehaviors = {
   /**
    * terraform-provider-google, resource_google_service_account.go: "IAM API returns 403 when the queried SA is not
    * found".
@@ -68,14 +68,14 @@ export const meanSwitches = {
   tables_behind_views: "a dry run lists the tables behind the linked dataset's view, not the view",
 } as const;
 
-export type MeanSwitch = keyof typeof meanSwitches;
-export type Mean = ReadonlySet<MeanSwitch>;
+export type AdverseBehavior = keyof typeof adverseBehaviors;
+export type AdverseBehaviors = ReadonlySet<AdverseBehavior>;
 
-export const friendly: Mean = new Set();
+export const noneAdverse: AdverseBehaviors = new Set();
 
-/** Every switch but one: with both policies, no service can be public at all. */
-export const meanest: Mean = new Set(
-  (Object.keys(meanSwitches) as MeanSwitch[]).filter((name) => name !== "invoker_check_required"),
+/** Every behaviour but one: with both policies, no service can be public at all. */
+export const allAdverse: AdverseBehaviors = new Set(
+  (Object.keys(adverseBehaviors) as AdverseBehavior[]).filter((name) => name !== "invoker_check_required"),
 );
 
 /** How long changes of IAM take in the fakes, in milliseconds. */
