@@ -45,6 +45,12 @@ export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as c
 /** The maximum number of failures that count after a check by the owner of the domain. The pause is then 8 minutes. */
 export const CHECKED_FAILURES = 4;
 
+/**
+ * The maximum number of failed orders that count after a start of the server. The pause is then 64 minutes, because
+ * authorities limit the failed validations of a host per hour.
+ */
+export const STARTED_FAILURES = 7;
+
 /** The longest delay that an authority can ask for, in milliseconds: the period of its limits. */
 export const MAX_ASKED_DELAY_MS = 7 * 24 * 60 * 60_000;
 
