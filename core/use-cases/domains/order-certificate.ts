@@ -95,7 +95,7 @@ export class CertificateOrders {
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
-    this.#reservations = new OrderReservations(deps.certificates.store);
+    this.#reservations = new OrderReservations(deps.certificates.store, deps.context.ports.clock);
   }
 
   /** Makes one attempt, and stores its result. Fails only if the platform itself has a problem or stops. */
@@ -165,8 +165,7 @@ export class CertificateOrders {
 
   #newReservation({ host, account }: CertificateHost, certificate: HostCertificate): Reservation {
     const registeredDomain = this.#deps.domains.registeredDomain(host) ?? host;
-    const at = this.#now;
-    return { order: { account, registeredDomain, kind: isValid(certificate, at) ? "renewal" : "new", at } };
+    return { order: { account, registeredDomain, kind: isValid(certificate, this.#now) ? "renewal" : "new" } };
   }
 
   /** Returns whether an authority can continue the order, which the budget contains already. */
