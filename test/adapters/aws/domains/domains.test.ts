@@ -1,4 +1,5 @@
 /** Custom domains on AWS: certificates, listeners and rules from `add` to `remove`. */
+import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { afterEach, expect, test } from "vitest";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { aws } from "../../../clouds/aws.ts";
@@ -6,6 +7,7 @@ import { openPlatform } from "../../../clouds/cloud.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/balancer.ts";
 import type { MeanSwitch } from "../../../fakes/aws/mean.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform, recordKeys } from "./platform.ts";
@@ -261,6 +263,31 @@ test("a domain that is removed again at the end of its deletion leaves nothing",
   });
   await expectOk(remove());
   await eventually(() => expect(again).toBe(1));
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+});
+
+test("a domain that is removed during the end of an earlier deletion stays marked for the next start", async () => {
+  const { fakes, clients, deployed, activate, add, remove } = await open();
+  let isUnmarked = false;
+  await deployed();
+  await activate();
+  onceAround(clients.s3, "DeleteObjectCommand", {
+    before: async () => {
+      await expectOk(add());
+      await expectOk(remove());
+    },
+    after: async () => {
+      isUnmarked = true;
+    },
+  });
+  await expectOk(remove());
+  await eventually(() => expect(isUnmarked).toBe(true));
+  const marks = { Bucket: STATE_BUCKET, Prefix: "domain-leftovers/" };
+  await eventually(async () => {
+    const { Contents = [] } = await clients.s3.send(new ListObjectsV2Command(marks));
+    expect(Contents.map(({ Key }) => Key)).toEqual([`domain-leftovers/${DOMAIN}`]);
+  });
+  expect(fakes.acm.certificates.size).toBe(1);
   await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
 });
 
