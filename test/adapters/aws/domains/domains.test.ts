@@ -1,6 +1,8 @@
 /** Custom domains on AWS: certificates, listeners and rules from `add` to `remove`. */
+import { RequestCertificateCommand } from "@aws-sdk/client-acm";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { afterEach, expect, test } from "vitest";
+import { CERTIFICATE_TAG } from "../../../../adapters/aws/domains/certificates.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { aws } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
@@ -246,6 +248,29 @@ test("a check finds the certificate of a request whose outcome was lost", async 
   const { arn } = fakes.acm.latest(DOMAIN);
   expect((await check()).records.map(({ purpose }) => purpose)).toContain("certificate");
   expect([...fakes.acm.certificates.keys()]).toEqual([arn]);
+});
+
+test("a check finds the certificate of a request whose outcome was lost hours ago", async () => {
+  const { fakes, clients, deployed, add, check, skip } = await open();
+  await deployed();
+  const ofOther = { DomainName: DOMAIN, ValidationMethod: "DNS", IdempotencyToken: "other" } as const;
+  await clients.certificates.send(new RequestCertificateCommand({ ...ofOther, Tags: [CERTIFICATE_TAG] }));
+  const kill = async () => {
+    throw new Error("killed");
+  };
+  onceAround(clients.certificates, "RequestCertificateCommand", { after: kill });
+  await add().then(
+    (result) => expect(result.isErr()).toBe(true),
+    () => undefined,
+  );
+  const { arn } = fakes.acm.latest(DOMAIN);
+  fakes.acm.settings.maxListed = 1;
+  skip(2 * 3_600_000);
+  fakes.dns.add(...(await check()).records);
+  expect(fakes.acm.certificates.size).toBe(2);
+  fakes.acm.issue(DOMAIN);
+  expect((await check()).status).toBe("active");
+  expect(fakes.balancer.certificatesOf(LISTENER)).toEqual([arn]);
 });
 
 test("a domain that is removed again at the end of its deletion leaves nothing", async () => {
