@@ -85,7 +85,9 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
     const { signal } = ending;
     let tries = 0;
     // The work for an earlier removal may have deleted the mark before the object was written.
-    if (!isMarked) await deps.objects.mark(domain, { signal });
+    const marked = isMarked ? ok(undefined) : await deps.objects.mark(domain, { signal });
+    if (marked.isErr() && !signal.aborted)
+      logger.warn("could not mark a domain with unused certificates", { domain, cause: marked.error });
     for (const pause of backoff(GRACE_MS, MAX_PAUSE_MS, PAUSE_GROWTH)) {
       await clock.sleep(pause, signal);
       if (signal.aborted) return;
