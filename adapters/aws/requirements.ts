@@ -93,6 +93,8 @@ export const needs: Readonly<Record<string, Need>> = {
     policy: "platformStoragePolicyArn",
     calls: {
       RequestCertificateCommand: ["acm:RequestCertificate", "acm:AddTagsToCertificate"],
+      ListCertificatesCommand: ["acm:ListCertificates"],
+      ListTagsForCertificateCommand: ["acm:ListTagsForCertificate"],
       DescribeCertificateCommand: ["acm:DescribeCertificate"],
       DeleteCertificateCommand: ["acm:DeleteCertificate"],
     },

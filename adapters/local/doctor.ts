@@ -14,7 +14,7 @@ import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import { nearestExisting } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
-import { addressProblem, hasApiCertificate, type Interfaces, localTarget } from "./domains/settings.ts";
+import { addressProblem, hasApiCertificate, type Interfaces, localTarget, missingApiName } from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
@@ -168,10 +168,10 @@ const operatorCertificate = (examined: Examined, cert: string, key: string): Fin
     if (left <= 0) return fail(what, `expired on ${validToDate.toISOString().slice(0, 10)}`, RENEW);
     if (left < EXPIRES_SOON_MS) return warn(what, message, RENEW);
     const domain = examined.domain === undefined ? undefined : readDomain(examined.domain);
-    if (domain === undefined || domain.proxy !== undefined || hasApiCertificate(examined, domain, certificate))
-      return pass(what, message);
-    const problem = `does not contain ${domain.name}, so the TLS port does not serve the API and the console`;
-    return warn(what, problem, `Add ${domain.name} to the names of the certificate`);
+    const missing = missingApiName(examined, hasApiCertificate(examined, domain, certificate));
+    if (missing === undefined) return pass(what, message);
+    const problem = `it does not contain ${missing}, so the TLS port does not serve the API and the console`;
+    return warn(what, problem, `Add ${missing} to the names of the certificate`);
   } catch (error) {
     return fail(what, (error as Error).message);
   }

@@ -95,5 +95,6 @@ export type { LeftOut } from "./backup/left-out-list.ts";
 export { type RestoreOptions, type RestoreSummary, restoreDataFolder } from "./backup/restore.ts";
 export { type LocalConfig, localConfigSchema } from "./config.ts";
 export { DataFolderError, type DataFolderProblem } from "./data-folder/data-folder-error.ts";
+export { type RekeyAccountsOptions, type RekeyedAccount, rekeyAccounts } from "./domains/rekey-accounts.ts";
 export type { LocalProvider } from "./local-provider.ts";
 export { type RekeyOptions, type RekeySummary, rekeySecrets } from "./secrets/rekey.ts";

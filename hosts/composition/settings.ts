@@ -16,6 +16,8 @@ import { closest } from "../../core/domain/wire/closest.ts";
 import { logLevels } from "./logger.ts";
 import { providerNames, providerSettings } from "./providers/index.ts";
 
+export { missingApiName } from "../../adapters/local/domains/settings.ts";
+
 const text = z.string().min(1);
 const port = z.int().min(0).max(65_535);
 const url = (protocol: RegExp, example: string) => z.url({ protocol, error: `must be a URL such as ${example}` });

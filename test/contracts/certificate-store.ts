@@ -59,6 +59,7 @@ const complete = async ({ store, sign }: CertificateStoreSubject, host: DomainNa
 
 const failed: AttemptState = {
   failures: 2,
+  orderFailures: 1,
   reason: "The host did not answer.\n",
   nextAttemptAt: later(1),
   authorityRetryAt: plusMillis(NOW, 1),

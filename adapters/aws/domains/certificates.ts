@@ -3,9 +3,10 @@
  * while the record exists. https://docs.aws.amazon.com/acm/latest/APIReference/
  */
 import { createHash } from "node:crypto";
-import type { CertificateDetail } from "@aws-sdk/client-acm";
+import type { CertificateDetail, CertificateSummary } from "@aws-sdk/client-acm";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { ok, safeTry } from "../../../core/result.ts";
 import {
   type AwsRuntimeDeps,
   awsCalls,
@@ -24,6 +25,8 @@ export interface Certificates {
    * Fails with `invalid` if a quota is exhausted.
    */
   request(domain: DomainName, id: string, retry?: RetryOptions): Called<string>;
+  /** Returns the ARN of the certificate that a request with the id got, however long ago; undefined if there is none. */
+  find(domain: DomainName, id: string, retry?: RetryOptions): Called<string | undefined>;
   /** Returns undefined if the certificate does not exist, or is only a few seconds old. */
   describe(arn: string, domain: DomainName, retry?: RetryOptions): Called<Described | undefined>;
   /** Fails with `changed` while a load balancer uses the certificate. Succeeds if it does not exist. */
@@ -32,6 +35,11 @@ export interface Certificates {
 
 /** The tag of the certificates that Portside requests. The platform's policy permits it to delete only these. */
 export const CERTIFICATE_TAG = { Key: "portside-domain", Value: "true" } as const;
+
+/** The tag with the id of the request, by which a certificate is found after its idempotency token has timed out. */
+const REQUEST_TAG = "portside-request";
+
+const PAGE_SIZE = 1000;
 
 /** The values of CAA records that permit Amazon: https://docs.aws.amazon.com/acm/latest/userguide/setup-caa.html */
 export const amazonAuthorities = ["amazon.com", "amazontrust.com", "awstrust.com", "amazonaws.com"] as const;
@@ -103,14 +111,36 @@ export const describedOf = (detail: CertificateDetail, domain: DomainName): Desc
 /** "\w+", at most 32 characters (API_RequestCertificate, IdempotencyToken). */
 const tokenOf = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 32);
 
+const arnsIn = (summaries: readonly CertificateSummary[] = [], domain: DomainName): readonly string[] =>
+  summaries.flatMap(({ DomainName, CertificateArn = [] }) => (DomainName === domain ? CertificateArn : []));
+
 export const createCertificates = (clients: ClientSource, runtime: AwsRuntimeDeps): Certificates => {
   const send = commandSender("certificates", "acm", clients, awsCalls(runtime, acmFault));
+  const isOfRequest = (arn: string, id: string, retry?: RetryOptions): Called<boolean> =>
+    send("ListTagsForCertificateCommand", { CertificateArn: arn }, retry)
+      .map(({ Tags = [] }) => Tags.some(({ Key, Value }) => Key === REQUEST_TAG && Value === tokenOf(id)))
+      .orElse(missingAsOk)
+      .map((isTagged) => isTagged === true);
   return {
     request: (domain, id, retry) => {
-      const Tags = [CERTIFICATE_TAG];
-      const input = { DomainName: domain, ValidationMethod: "DNS" as const, IdempotencyToken: tokenOf(id), Tags };
+      const IdempotencyToken = tokenOf(id);
+      const Tags = [CERTIFICATE_TAG, { Key: REQUEST_TAG, Value: IdempotencyToken }];
+      const input = { DomainName: domain, ValidationMethod: "DNS" as const, IdempotencyToken, Tags };
       return send("RequestCertificateCommand", input, retry).map(({ CertificateArn = "" }) => CertificateArn);
     },
+
+    find: (domain, id, retry) =>
+      safeTry(async function* () {
+        for (let token: string | undefined; ; ) {
+          // By default, lists certificates with RSA keys of 2048 bits, which `request` gets.
+          const input = { MaxItems: PAGE_SIZE, ...(token === undefined ? {} : { NextToken: token }) };
+          const page = yield* await send("ListCertificatesCommand", input, retry);
+          for (const arn of arnsIn(page.CertificateSummaryList, domain))
+            if (yield* await isOfRequest(arn, id, retry)) return ok(arn);
+          token = page.NextToken;
+          if (token === undefined) return ok(undefined);
+        }
+      }),
 
     describe: (arn, domain, retry) =>
       send("DescribeCertificateCommand", { CertificateArn: arn }, retry)

@@ -8,7 +8,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import { ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { backoff } from "../../cloud/calls/backoff.ts";
 import { type AwsRuntimeDeps, isState, type RetryOptions, throwState } from "../call-policy.ts";
-import { claimed, GRACE_MS, hasLeftovers } from "./domain-object.ts";
+import { claimed, type DomainObject, GRACE_MS, hasLeftovers } from "./domain-object.ts";
 import { clearFormerRoutes } from "./routes.ts";
 import { detach, type ServeDeps } from "./serve-domain.ts";
 
@@ -26,6 +26,24 @@ const TRIES = 6;
 const MAX_PAUSE_MS = 30 * 60_000;
 const PAUSE_GROWTH = 2;
 
+const isCleared = (object: DomainObject | null): boolean =>
+  object === null || (!hasLeftovers(object) && (object.removedAt === null || object.certificate === null));
+
+/**
+ * Removes the mark, and returns true. If another call has marked the domain and written the object since it was read,
+ * restores the mark and returns false.
+ */
+const unmark = (
+  { objects }: Pick<ServeDeps, "objects">,
+  domain: DomainName,
+  retry: RetryOptions,
+): ResultAsync<boolean, Unavailable> =>
+  safeTry(async function* () {
+    yield* await objects.unmark(domain, retry);
+    if (isCleared(yield* await objects.read(domain, retry))) return ok(true);
+    return objects.mark(domain, retry).map(() => false);
+  });
+
 /** Deletes the leftovers that AWS no longer uses. Returns true if no leftovers remain. */
 export const clearLeftovers = (
   deps: ServeDeps,
@@ -37,7 +55,7 @@ export const clearLeftovers = (
     const claim = (found: Parameters<typeof claimed>[0] | null) =>
       ok(found === null ? null : claimed(found, clock.now()));
     const object = yield* await objects.update<never>(domain, claim, retry);
-    if (object === null) return objects.unmark(domain, retry).map(() => true);
+    if (object === null) return unmark(deps, domain, retry);
     yield* await clearFormerRoutes(deps, object, retry);
     const deleted = new Set<string>();
     for (const { arn, listeners } of object.leftovers) {
@@ -54,8 +72,7 @@ export const clearLeftovers = (
           : { ...found, leftovers: found.leftovers.filter(({ arn }) => !deleted.has(arn)) },
       );
     const left = yield* await objects.update<never>(domain, forget, retry);
-    const isDone = left === null || (!hasLeftovers(left) && (left.removedAt === null || left.certificate === null));
-    return isDone ? objects.unmark(domain, retry).map(() => true) : ok(false);
+    return isCleared(left) ? unmark(deps, domain, retry) : ok(false);
   });
 
 export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDeps): Leftovers => {
@@ -64,9 +81,13 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
   /** The domains for which `start` was called again while their work was running. */
   const restarted = new Set<DomainName>();
 
-  const work = async (domain: DomainName): Promise<void> => {
+  const work = async (domain: DomainName, isMarked: boolean): Promise<void> => {
     const { signal } = ending;
     let tries = 0;
+    // The work for an earlier removal may have deleted the mark before the object was written.
+    const marked = isMarked ? ok(undefined) : await deps.objects.mark(domain, { signal });
+    if (marked.isErr() && !signal.aborted)
+      logger.warn("could not mark a domain with unused certificates", { domain, cause: marked.error });
     for (const pause of backoff(GRACE_MS, MAX_PAUSE_MS, PAUSE_GROWTH)) {
       await clock.sleep(pause, signal);
       if (signal.aborted) return;
@@ -79,13 +100,13 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
     }
   };
 
-  const start = (domain: DomainName): void => {
+  const start = (domain: DomainName, isMarked = false): void => {
     if (ending.signal.aborted) return;
     if (running.has(domain)) {
       restarted.add(domain);
       return;
     }
-    const done = work(domain)
+    const done = work(domain, isMarked)
       .catch((error: unknown) => logger.error("the deletion of unused certificates failed", { domain, error }))
       .finally(() => {
         running.delete(domain);
@@ -94,9 +115,11 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
     running.set(domain, done);
   };
 
+  const startMarked = (domain: DomainName): void => start(domain, true);
+
   return {
-    start,
-    startAll: (options) => deps.objects.marked(options).map((domains) => domains.forEach(start)),
+    start: (domain) => start(domain),
+    startAll: (options) => deps.objects.marked(options).map((domains) => domains.forEach(startMarked)),
     close: async () => {
       ending.abort();
       await Promise.all(running.values());

@@ -33,6 +33,10 @@ type Step<T> = ResultAsync<T, Unavailable>;
 /** "There is a delay of several seconds before you can retrieve information" (API_RequestCertificate). */
 const DESCRIBE_TRIES = 5;
 const DESCRIBE_PAUSE_MS = 1000;
+/**
+ * How long the idempotency token finds an earlier certificate. Tokens time out after one hour (API_RequestCertificate).
+ */
+const TOKEN_MS = 50 * 60_000;
 /** If Certificate Manager does not know a certificate of this age, the certificate was deleted. */
 const KNOWN_AFTER_MS = 10 * 60_000;
 
@@ -84,7 +88,12 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     const { certificates, objects, clock } = deps;
     const { domain, createdAt } = object.domain;
     const id = JSON.stringify([domain, createdAt, object.failures]);
-    const arn = await certificates.request(domain, id, retry);
+    // After a kill between the request and the write, an earlier certificate can exist.
+    const since = object.failures === 0 ? Date.parse(createdAt) : object.failedAt;
+    const mayExist = millisOf(clock.now()) >= since + TOKEN_MS;
+    const known = mayExist ? yield* await certificates.find(domain, id, retry).mapErr(throwState) : undefined;
+    const isUsable = known !== undefined && object.leftovers.every(({ arn: unused }) => unused !== known);
+    const arn = isUsable ? ok(known) : await certificates.request(domain, id, retry);
     if (arn.isErr()) {
       if (!isCallState(arn.error)) return err(arn.error);
       if (!isLimit(arn.error.error)) throw arn.error.error;

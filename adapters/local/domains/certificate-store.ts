@@ -58,7 +58,13 @@ const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
 
 /** The column values of a host after a successful order. */
-const noFailures = { failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null } as const;
+const noFailures = {
+  failures: 0,
+  orderFailures: 0,
+  reason: null,
+  nextAttemptAt: null,
+  authorityRetryAt: null,
+} as const;
 
 interface StoredPlan {
   /** Null if the authority suggests no window. */
@@ -88,6 +94,7 @@ const certificateOf = (row: CertificateState): HostCertificate => ({
   authority: row.authority,
   renewal: row.renewal === null ? null : parsePlan(row.renewal),
   failures: row.failures,
+  orderFailures: row.orderFailures,
   reason: row.reason,
   nextAttemptAt: row.nextAttemptAt === null ? null : instantIn(row.nextAttemptAt),
   authorityRetryAt: row.authorityRetryAt === null ? null : instantIn(row.authorityRetryAt),
@@ -221,9 +228,10 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       const { rows } = this.#deps;
       const attempt = change(certificateOf(rows.of(host)), this.#accountOf(host));
       if (attempt === null) return null;
-      const { failures, reason, nextAttemptAt, authorityRetryAt } = attempt;
+      const { failures, orderFailures, reason, nextAttemptAt, authorityRetryAt } = attempt;
       rows.change(host, {
         failures,
+        orderFailures,
         reason,
         nextAttemptAt: timestampOrNull(nextAttemptAt),
         authorityRetryAt: timestampOrNull(authorityRetryAt),

@@ -9,7 +9,7 @@ import type { DomainTarget } from "../../../core/domain/domains/dns-records.ts";
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
 import { isPublicAddress } from "../../shared/domains/public-address.ts";
-import type { Domain } from "../ingress/domain.ts";
+import { type Domain, readDomain } from "../ingress/domain.ts";
 
 const LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory";
 
@@ -129,6 +129,21 @@ export const hasApiCertificate = (
   if (domain === undefined || domain.proxy !== undefined) return false;
   if (operators !== undefined) return new X509Certificate(operators.chain).checkHost(domain.name) !== undefined;
   return settings.acmeEmail !== undefined && orderedBelow(settings, domain) !== undefined;
+};
+
+/**
+/**
+ * Returns the name that the certificate of `--tls-cert` lacks, so that the TLS port does not serve the API. Returns
+ * undefined if the port serves the API, or if no certificate could make it do so.
+ * @param servesApi the result of `hasApiCertificate`
+ */
+export const missingApiName = (
+  { tlsCert, domain }: { readonly tlsCert?: string | undefined; readonly domain?: string | undefined },
+  servesApi: boolean,
+): string | undefined => {
+  if (tlsCert === undefined || domain === undefined || servesApi) return undefined;
+  const read = readDomain(domain);
+  return read?.proxy === undefined ? read?.name : undefined;
 };
 
 /**

@@ -42,6 +42,8 @@ export interface CertificateRow {
   readonly nextAuthority: string | null;
   /** The consecutive failed attempts. */
   readonly failures: number;
+  /** The number of failed attempts that asked an authority. */
+  readonly orderFailures: number;
   /** The reason for the last failure. */
   readonly reason: string | null;
   readonly nextAttemptAt: Timestamp | null;
@@ -83,6 +85,7 @@ const STATE_COLUMNS: Readonly<Record<keyof CertificateState, string>> = {
   nextOrder: "next_order",
   nextAuthority: "next_authority",
   failures: "failures",
+  orderFailures: "order_failures",
   reason: "reason",
   nextAttemptAt: "next_attempt_at",
   authorityRetryAt: "authority_retry_at",
@@ -108,6 +111,7 @@ const emptyRow = (host: DomainName): CertificateRow => ({
   ...noCertificate,
   ...noNext,
   failures: 0,
+  orderFailures: 0,
   reason: null,
   nextAttemptAt: null,
   authorityRetryAt: null,

@@ -203,10 +203,16 @@ const authorityRetries = `
   ALTER TABLE certificates ADD COLUMN authority_retry_at TEXT;
 `;
 
+const orderFailures = `
+  -- Those of the failed attempts that asked an authority. Earlier formats did not count them separately.
+  ALTER TABLE certificates ADD COLUMN order_failures INTEGER NOT NULL DEFAULT 0;
+  UPDATE certificates SET order_failures = failures;
+`;
+
 /** The entry at index N migrates the file from format N to format N + 1. */
 const migrations = [
   ...[schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets, domains],
-  authorityRetries,
+  ...[authorityRetries, orderFailures],
 ];
 
 /** Returns the result of `work`. Fails with `unavailable` if it throws, for example because the disk is full. */

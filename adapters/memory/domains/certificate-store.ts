@@ -28,7 +28,13 @@ interface StoredCertificate {
   readonly next: NextCertificate | null;
 }
 
-const noFailures = { failures: 0, reason: null, nextAttemptAt: null, authorityRetryAt: null } as const;
+const noFailures = {
+  failures: 0,
+  orderFailures: 0,
+  reason: null,
+  nextAttemptAt: null,
+  authorityRetryAt: null,
+} as const;
 
 /**
  * Creates an empty store.

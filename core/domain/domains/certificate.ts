@@ -9,6 +9,7 @@ import {
   renewableAt,
   renewalTime,
   retryDelayMs,
+  STARTED_FAILURES,
 } from "./renewal.ts";
 
 /** The advice of an authority about a renewal (RFC 9773). */
@@ -31,6 +32,8 @@ export interface HostCertificate {
   readonly renewal: RenewalPlan | null;
   /** The consecutive failed attempts. */
   readonly failures: number;
+  /** Those of the failed attempts that asked an authority. */
+  readonly orderFailures: number;
   /** Why there was no order, or why the last one failed; null after a success. */
   readonly reason: string | null;
   /** The earliest time of the next attempt; null if nothing delays it. */
@@ -40,7 +43,19 @@ export interface HostCertificate {
 }
 
 /** The part of a certificate's state that a failed attempt changes. */
-export type AttemptState = Pick<HostCertificate, "failures" | "reason" | "nextAttemptAt" | "authorityRetryAt">;
+export type AttemptState = Pick<
+  HostCertificate,
+  "failures" | "orderFailures" | "reason" | "nextAttemptAt" | "authorityRetryAt"
+>;
+
+/** Why an attempt failed. */
+export interface AttemptFailure {
+  readonly message: string;
+  /** The milliseconds after which the authority permits another order; null if it requires no delay. */
+  readonly retryAfterMs: number | null;
+  /** False if the platform found the problem before it asked an authority. */
+  readonly isOrder: boolean;
+}
 
 /** Returns the state of a host that never had a certificate. */
 export const withoutCertificate = (host: DomainName): HostCertificate => ({
@@ -49,6 +64,7 @@ export const withoutCertificate = (host: DomainName): HostCertificate => ({
   authority: null,
   renewal: null,
   failures: 0,
+  orderFailures: 0,
   reason: null,
   nextAttemptAt: null,
   authorityRetryAt: null,
@@ -91,15 +107,39 @@ export const isAdviceDue = (certificate: HostCertificate, authorities: readonly 
  * @param retryAfterMs null if the authority requires no delay
  */
 export const afterFailure = (
-  { failures }: Pick<HostCertificate, "failures">,
-  reason: string,
-  retryAfterMs: number | null,
+  { failures, orderFailures }: Pick<HostCertificate, "failures" | "orderFailures">,
+  { message, retryAfterMs, isOrder }: AttemptFailure,
   now: Instant,
 ): AttemptState => {
   const authorityRetryAt =
     retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_AUTHORITY_DELAY_MS));
   const nextAttemptAt = later(plusMillis(now, retryDelayMs(failures + 1)), authorityRetryAt);
-  return { failures: failures + 1, reason, nextAttemptAt, authorityRetryAt };
+  return {
+    failures: failures + 1,
+    orderFailures: orderFailures + Number(isOrder),
+    reason: message,
+    nextAttemptAt,
+    authorityRetryAt,
+  };
+};
+
+/**
+ * Returns the state in which only `counted` of the failures count, with their shorter pause. A delay that an authority
+ * requires remains.
+ */
+const countingFailures = (certificate: HostCertificate, counted: number): AttemptState => {
+  const { failures, reason, nextAttemptAt, authorityRetryAt } = certificate;
+  const orderFailures = Math.min(certificate.orderFailures, counted);
+  if (failures === 0 || nextAttemptAt === null)
+    return { failures, orderFailures: certificate.orderFailures, reason, nextAttemptAt, authorityRetryAt };
+  const ownRetryAt = counted === 0 ? null : plusMillis(nextAttemptAt, retryDelayMs(counted) - retryDelayMs(failures));
+  return {
+    failures: counted,
+    orderFailures,
+    reason,
+    nextAttemptAt: ownRetryAt === null ? authorityRetryAt : later(ownRetryAt, authorityRetryAt),
+    authorityRetryAt,
+  };
 };
 
 /**
@@ -107,23 +147,21 @@ export const afterFailure = (
  * records, the next attempt begins immediately. Otherwise, the pause is at most the one after `CHECKED_FAILURES`
  * failures, because a client may check continuously. The delay that an authority requires still applies.
  */
-export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: boolean): AttemptState => {
-  const { failures, reason, nextAttemptAt, authorityRetryAt } = certificate;
-  if (failures === 0 || nextAttemptAt === null) return { failures, reason, nextAttemptAt, authorityRetryAt };
-  if (wasCorrected) return { failures: 0, reason, nextAttemptAt: authorityRetryAt, authorityRetryAt };
-  const counted = Math.min(failures, CHECKED_FAILURES);
-  const savedMs = retryDelayMs(failures) - retryDelayMs(counted);
-  return {
-    failures: counted,
-    reason,
-    authorityRetryAt,
-    nextAttemptAt: later(plusMillis(nextAttemptAt, -savedMs), authorityRetryAt),
-  };
-};
+export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: boolean): AttemptState =>
+  countingFailures(certificate, wasCorrected ? 0 : Math.min(certificate.failures, CHECKED_FAILURES));
+
+/**
+ * Returns the state of a host that is not a custom domain after a start of the server. No account can check such a host,
+ * so a start ends the pause. Failures that asked an authority still count, up to `STARTED_FAILURES`: a server that
+ * restarts repeatedly must not repeat its orders.
+ */
+export const afterStart = (certificate: HostCertificate): AttemptState =>
+  countingFailures(certificate, Math.min(certificate.orderFailures, STARTED_FAILURES));
 
 /** Returns the state for a new owner of the domain, who is not responsible for earlier failures. */
 export const forNewOwner = ({ authorityRetryAt }: HostCertificate): AttemptState => ({
   failures: 0,
+  orderFailures: 0,
   reason: null,
   nextAttemptAt: authorityRetryAt,
   authorityRetryAt,

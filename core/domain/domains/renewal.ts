@@ -47,6 +47,12 @@ export const retryLimits = { firstMs: 60_000, longestMs: 24 * 60 * 60_000 } as c
  */
 export const CHECKED_FAILURES = 4;
 
+/**
+ * The maximum number of failed orders that count after a start of the server. The pause is then 64 minutes, because
+ * authorities limit the failed validations of a host per hour.
+ */
+export const STARTED_FAILURES = 7;
+
 /** The maximum delay that an authority can impose, in milliseconds: the period of its rate limits. */
 export const MAX_AUTHORITY_DELAY_MS = 7 * 24 * 60 * 60_000;
 

@@ -1,6 +1,7 @@
 /** Orders and renews the certificates of all hosts while the host of the control plane runs. */
 import {
   afterAdvice,
+  afterStart,
   type HostCertificate,
   isAdviceDue,
   isValid,
@@ -49,6 +50,8 @@ class CertificateKeeper {
 
   async run({ signal, lookMs = LOOK_MS }: KeepOptions): Promise<void> {
     const { clock, logger } = this.#deps.context.ports;
+    const started = await catchBugs(() => this.#endPauses());
+    if (started.isErr()) logger.error("could not end the pauses of failed orders", { cause: started.error });
     while (!signal.aborted) {
       const looked = await catchBugs(() => this.#look());
       if (looked.isErr()) logger.error("could not look for certificates to order", { cause: looked.error });
@@ -63,6 +66,20 @@ class CertificateKeeper {
 
   get #now(): Instant {
     return this.#deps.context.ports.clock.now();
+  }
+
+  /** Ends the pauses of the platform's own hosts, whose records the operator may have corrected. */
+  #endPauses(): ResultAsync<void, ControlPlaneError> {
+    const { store } = this.#deps.certificates;
+    return safeTry(async function* () {
+      const failed = new Set(
+        (yield* await store.list()).filter(({ failures }) => failures > 0).map(({ host }) => host),
+      );
+      for (const { host, isOwn } of yield* await store.hosts())
+        if (!isOwn && failed.has(host))
+          yield* await store.changeAttempt(host, (present, owner) => (owner === null ? null : afterStart(present)));
+      return ok(undefined);
+    });
   }
 
   /** Starts the tasks that are due. */

@@ -2,7 +2,13 @@
  * Orders the certificate of a host: checks its DNS records, reserves an order in the budget, asks the authorities, and
  * stores the certificate. A failure delays the next attempt.
  */
-import { type AttemptState, afterFailure, type HostCertificate, isValid } from "../../domain/domains/certificate.ts";
+import {
+  type AttemptFailure,
+  type AttemptState,
+  afterFailure,
+  type HostCertificate,
+  isValid,
+} from "../../domain/domains/certificate.ts";
 import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
 import { type Instant, type Timestamp, timestampOf } from "../../domain/wire/instant.ts";
@@ -25,11 +31,8 @@ export interface KeeperDeps {
 }
 
 /** Why a host does not get a certificate now. */
-interface Refusal {
+interface Refusal extends AttemptFailure {
   readonly kind: "refused";
-  readonly message: string;
-  /** The milliseconds after which the authority permits another order; null if it specifies no delay. */
-  readonly retryAfterMs: number | null;
 }
 
 type Issued =
@@ -51,10 +54,12 @@ interface Attempt {
   readonly reservation: Reservation;
 }
 
-const refusal = (message: string, retryAfterMs: number | null = null): Refusal => ({
+/** @param retryAfterMs undefined if the platform found the problem before it asked an authority */
+const refusal = (message: string, retryAfterMs?: number | null): Refusal => ({
   kind: "refused",
   message,
-  retryAfterMs,
+  retryAfterMs: retryAfterMs ?? null,
+  isOrder: retryAfterMs !== undefined,
 });
 
 /** Returns why the records of the host do not permit an order. */
@@ -68,7 +73,7 @@ const removed = (host: DomainName): CheckOutcome => ({ kind: "found", problems: 
 
 const authorityRefusal = (name: string, error: OrderFailed | Unavailable): Refusal =>
   error.kind === "unavailable"
-    ? refusal(`The authority ${name} is not available: ${error.message}`)
+    ? refusal(`The authority ${name} is not available: ${error.message}`, null)
     : refusal(`The authority ${name} issued no certificate: ${error.message}`, error.retryAfterMs);
 
 /** Combines the refusals of several authorities. The next attempt may begin when the first of them permits it. */
@@ -90,7 +95,7 @@ export class CertificateOrders {
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
-    this.#reservations = new OrderReservations(deps.certificates.store);
+    this.#reservations = new OrderReservations(deps.certificates.store, deps.context.ports.clock);
   }
 
   /** Makes one attempt, and stores its result. Fails only if the platform itself has a problem or stops. */
@@ -160,8 +165,7 @@ export class CertificateOrders {
 
   #newReservation({ host, account }: CertificateHost, certificate: HostCertificate): Reservation {
     const registeredDomain = this.#deps.domains.registeredDomain(host) ?? host;
-    const at = this.#now;
-    return { order: { account, registeredDomain, kind: isValid(certificate, at) ? "renewal" : "new", at } };
+    return { order: { account, registeredDomain, kind: isValid(certificate, this.#now) ? "renewal" : "new" } };
   }
 
   /** Returns whether an authority can continue the order, which the budget already counts. */
@@ -179,8 +183,9 @@ export class CertificateOrders {
       host,
     });
     const reason = budgetMessage(wanted, order.registeredDomain);
-    return this.#changeAttempt(wanted, ({ failures, authorityRetryAt }) => ({
+    return this.#changeAttempt(wanted, ({ failures, orderFailures, authorityRetryAt }) => ({
       failures,
+      orderFailures,
       reason,
       authorityRetryAt,
       nextAttemptAt: permittedAt,
@@ -213,7 +218,7 @@ export class CertificateOrders {
         for (const authority of authorities.toSorted((one, other) => continues(other) - continues(one))) {
           if (!(yield* await this.#isWanted(wanted))) return ok<Issued>({ kind: "unwanted" });
           if (!continues(authority) && (yield* await this.#reservations.reserve(reservation)) !== undefined) {
-            refused.push(refusal(budgetMessage(wanted, reservation.order.registeredDomain)));
+            refused.push(refusal(budgetMessage(wanted, reservation.order.registeredDomain), null));
             break;
           }
           const chain = await this.#orderFrom(authority, attempt);
@@ -300,9 +305,9 @@ export class CertificateOrders {
     );
   }
 
-  #fail(wanted: CertificateHost, { message, retryAfterMs }: Refusal): ResultAsync<void, ControlPlaneError> {
+  #fail(wanted: CertificateHost, refused: Refusal): ResultAsync<void, ControlPlaneError> {
     const now = this.#now;
-    const change = (present: HostCertificate) => afterFailure(present, message, retryAfterMs, now);
+    const change = (present: HostCertificate) => afterFailure(present, refused, now);
     return this.#changeAttempt(wanted, change).andThen((stored) => {
       if (stored === null) return ok(undefined);
       const { failures, reason, nextAttemptAt } = stored;

@@ -4,25 +4,29 @@ import { type CertificateOrder, orderLimits, orderPermittedAt } from "../../doma
 import { type Instant, plusMillis } from "../../domain/wire/instant.ts";
 import type { Unavailable } from "../../errors.ts";
 import type { BegunOrder, CertificateStore } from "../../ports/certificate-store.ts";
+import type { Clock } from "../../ports/system.ts";
 import { okAsync, ResultAsync } from "../../result.ts";
 import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 
 /** The next order of an attempt. */
 export interface Reservation {
-  readonly order: CertificateOrder;
+  readonly order: Omit<CertificateOrder, "at">;
 }
 
 export class OrderReservations {
   readonly #store: CertificateStore;
-  readonly #open = new Set<Reservation>();
+  readonly #clock: Pick<Clock, "now">;
+  /** An attempt may reserve several orders one after another, each at its own time. */
+  readonly #open = new Map<Reservation, CertificateOrder>();
   /**
    * Held while an order of a registered domain is reserved or started. Otherwise, an order that starts while another
    * attempt reads the stored orders would be missing from both the stored orders and the open reservations.
    */
   readonly #turns = new KeyedSemaphore(1);
 
-  constructor(store: CertificateStore) {
+  constructor(store: CertificateStore, clock: Pick<Clock, "now">) {
     this.#store = store;
+    this.#clock = clock;
   }
 
   /**
@@ -31,15 +35,14 @@ export class OrderReservations {
    */
   reserve(reservation: Reservation): ResultAsync<Instant | undefined, Unavailable> {
     if (this.#open.has(reservation)) return okAsync(undefined);
-    const { order } = reservation;
-    return this.#inTurn(order, () =>
-      this.#store.orders(plusMillis(order.at, -orderLimits.windowMs)).map((earlier) => {
-        const others = [...this.#open].map((one) => one.order);
-        const permittedAt = orderPermittedAt(order, [...earlier, ...others]);
-        if (permittedAt === undefined) this.#open.add(reservation);
+    return this.#inTurn(reservation, () => {
+      const order = this.#orderNow(reservation);
+      return this.#store.orders(plusMillis(order.at, -orderLimits.windowMs)).map((earlier) => {
+        const permittedAt = orderPermittedAt(order, [...earlier, ...this.#open.values()]);
+        if (permittedAt === undefined) this.#open.set(reservation, order);
         return permittedAt;
-      }),
-    );
+      });
+    });
   }
 
   /**
@@ -48,16 +51,19 @@ export class OrderReservations {
    */
   start(host: DomainName, begun: BegunOrder, counted: Reservation | null): ResultAsync<void, Unavailable> {
     if (counted === null) return this.#store.startOrder(host, begun, null);
-    return this.#inTurn(counted.order, () =>
-      this.#store.startOrder(host, begun, counted.order).map(() => this.#release(counted)),
-    );
+    return this.#inTurn(counted, () => {
+      // A new order in place of one that the authority has forgotten has no reservation.
+      const order = this.#open.get(counted) ?? this.#orderNow(counted);
+      return this.#store.startOrder(host, begun, order).map(() => this.#release(counted));
+    });
   }
 
-  #inTurn<T>(
-    { registeredDomain }: CertificateOrder,
-    work: () => ResultAsync<T, Unavailable>,
-  ): ResultAsync<T, Unavailable> {
-    return new ResultAsync(this.#turns.run(registeredDomain, work));
+  #orderNow({ order }: Reservation): CertificateOrder {
+    return { ...order, at: this.#clock.now() };
+  }
+
+  #inTurn<T>({ order }: Reservation, work: () => ResultAsync<T, Unavailable>): ResultAsync<T, Unavailable> {
+    return new ResultAsync(this.#turns.run(order.registeredDomain, work));
   }
 
   /** Runs an attempt. Afterwards, releases its reservation, even if the attempt fails or throws. */

@@ -10,6 +10,7 @@ export const domainCommand = subcommandsOf(
     list: entry("List your domains", () => import("./list.ts"), "ls"),
     check: entry("Check the DNS records of a domain", () => import("./check.ts")),
     remove: entry("Remove a domain", () => import("./remove.ts"), "rm"),
+    rekey: entry("Replace the keys of a data folder's ACME accounts", () => import("./rekey.ts")),
   },
   ["domain add app.example.com my-app"],
 );

@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { adoptServer, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
+import { hstsHeaders } from "../../http/server/hsts.ts";
 import { Listeners } from "../../http/server/listeners.ts";
 import { listenForApi } from "./listen-for-api.ts";
 
@@ -26,16 +27,21 @@ const refuse: Pass = (socket, onLost) => onLost(socket);
 
 export class ApiPort {
   readonly #listeners = new Listeners();
-  readonly #unavailable = this.#listeners.create((_request, response) => {
-    const detail = `The server is restarting. Retry after ${RETRY_SECONDS} seconds.`;
-    response
-      .writeHead(503, { "content-type": "application/json", "retry-after": String(RETRY_SECONDS), connection: "close" })
-      .end(JSON.stringify({ detail }));
-  });
+  readonly #unavailable: Server;
   readonly #servers: Server[] = [];
   readonly #held: Socket[] = [];
   #deadline: NodeJS.Timeout | undefined;
   #pass = refuse;
+
+  /** @param hstsSeconds the setting `--hsts-max-age` */
+  constructor(hstsSeconds = 0) {
+    this.#unavailable = this.#listeners.create((request, response) => {
+      const detail = `The server is restarting. Retry after ${RETRY_SECONDS} seconds.`;
+      const hsts = hstsHeaders(request.socket, hstsSeconds);
+      const headers = { "content-type": "application/json", "retry-after": String(RETRY_SECONDS), ...hsts };
+      response.writeHead(503, { ...headers, connection: "close" }).end(JSON.stringify({ detail }));
+    });
+  }
 
   /** The listening servers, one for each address, to send to another process. They stay open until `close`. */
   get servers(): readonly Server[] {

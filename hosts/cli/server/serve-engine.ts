@@ -74,7 +74,7 @@ export const startEngineAndServer = async (
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();
   const upgrades = new Upgrades(log, isSupervised);
-  const api = new ApiPort();
+  const api = new ApiPort(settings.hstsMaxAge);
   const callbacks = { upgrade: upgrades.upgrade, onApiConnection: api.acceptDecrypted };
   const engine = stack.use(await startLocalEngine(settings, log, callbacks).catch(cannotStart));
   stack.defer(() => api.close());
@@ -110,7 +110,7 @@ export const takeOverEngineAndServer = async (
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();
   const upgrades = new Upgrades(log, isSupervised);
-  const api = new ApiPort();
+  const api = new ApiPort(settings.hstsMaxAge);
   const ready = Promise.withResolvers<void>();
   // If no parent waits for `ready`, a rejection must not crash this process. The server retries later.
   ready.promise.catch(() => undefined);

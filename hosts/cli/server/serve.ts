@@ -1,6 +1,6 @@
 /** `portside serve` */
 
-import { dataDirProblem, type ServeSettings } from "../../composition/settings.ts";
+import { dataDirProblem, missingApiName, type ServeSettings } from "../../composition/settings.ts";
 import { flag } from "../arguments.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
@@ -86,8 +86,9 @@ export function* startWarnings(
       : httpsApi === undefined
         ? `The API listens on ${host}:${port} without TLS. Put a proxy with TLS in front of it.`
         : `The API also listens on ${host}:${port} without TLS. Open only --tls-port and --http-port in the firewall.`;
-  if (tlsCert !== undefined && domain !== undefined && !domain.includes("://") && httpsApi === undefined)
-    yield `The TLS port does not serve the API and the console: --tls-cert does not contain ${domain}. Add the name to the certificate, and restart the server.`;
+  const missing = missingApiName({ tlsCert, domain }, httpsApi !== undefined);
+  if (missing !== undefined)
+    yield `The TLS port does not serve the API and the console: --tls-cert does not contain ${missing}. Add the name to the certificate, and restart the server.`;
   if (acmeEmail !== undefined && !domains.supported) yield `The server orders no certificates: ${domains.reason}.`;
   if (runs.supported && isolation === "none")
     yield "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.";

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -13,6 +12,7 @@ import Fastify, {
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { rejectOtherMethods } from "../other-methods.ts";
 import { type PortsideOptions, portside, principalOf, requestIdOf, servedCallOf } from "../plugin.ts";
+import { hstsHeaders } from "./hsts.ts";
 import { Listeners } from "./listeners.ts";
 
 export interface ServerOptions {
@@ -45,7 +45,7 @@ const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyRepl
     .send({ detail: "No endpoint has this path. See /docs for the endpoints." });
 
 /** Writes the response directly to the socket, because bytes that do not parse as HTTP create no request. */
-const sendParseError = (error: NodeJS.ErrnoException, socket: Socket): void => {
+const sendParseError = (error: NodeJS.ErrnoException, socket: Socket, hstsSeconds: number): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const tooLong = error.code === "HPE_HEADER_OVERFLOW";
   const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";
@@ -53,9 +53,10 @@ const sendParseError = (error: NodeJS.ErrnoException, socket: Socket): void => {
     ? `The headers are larger than ${maxHeaderSize} bytes. Send shorter headers.`
     : "The request is not valid HTTP.";
   const body = JSON.stringify({ detail });
+  const hsts = Object.entries(hstsHeaders(socket, hstsSeconds)).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-      `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${randomUUID()}\r\n${hsts.join("")}Connection: close\r\n\r\n${body}`,
   );
 };
 
@@ -135,16 +136,16 @@ export const createServer = async ({
     serverFactory: (handler) => listeners.create(handler),
     routerOptions: { ignoreTrailingSlash: false },
     frameworkErrors: (_error, request, reply) => void sendNotFound(request, reply),
-    clientErrorHandler: sendParseError,
+    clientErrorHandler: (error, socket) => sendParseError(error, socket, hstsSeconds),
   });
-  stopGracefully(app, listeners, controlPlane);
+  // Before the hook that refuses requests during a stop.
   app.addHook("onRequest", ({ raw }, reply, done) => {
     // HTTP/2 has no `Connection` header.
     if (isDraining(raw.socket) && raw.httpVersionMajor === 1) reply.raw.setHeader("connection", "close");
-    if (hstsSeconds > 0 && (raw.socket as Partial<TLSSocket>).encrypted === true)
-      reply.header("strict-transport-security", `max-age=${hstsSeconds}`);
+    reply.headers(hstsHeaders(raw.socket, hstsSeconds));
     done();
   });
+  stopGracefully(app, listeners, controlPlane);
   app.addHook("onResponse", (request, reply, done) => {
     logRequest(request, reply);
     onServed?.(servedCallOf(request, reply));

@@ -43,6 +43,7 @@ const withoutResources = [
   "elasticloadbalancing:DescribeListeners",
   "elasticloadbalancing:DescribeLoadBalancers",
   "acm:RequestCertificate",
+  "acm:ListCertificates",
   "cloudwatch:GetMetricData",
   "cloudwatch:ListMetrics",
   "s3files:CreateFileSystem",

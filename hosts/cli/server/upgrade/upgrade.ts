@@ -30,7 +30,8 @@ export const HOLD_MS = 30_000;
 
 /**
  * How long the server continues after its last new connection. The request of that connection may be on its way, and a
- * stopping server would reject it.
+ * stopping server would reject it. No event ends this pause, because none says that no request follows: browsers open
+ * connections in advance and may never use them. New connections wait for the new server meanwhile.
  */
 const ARRIVE_MS = 250;
 

@@ -1,11 +1,15 @@
 /** Custom domains on AWS: certificates, listeners and rules from `add` to `remove`. */
+import { RequestCertificateCommand } from "@aws-sdk/client-acm";
+import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { afterEach, expect, test } from "vitest";
+import { CERTIFICATE_TAG } from "../../../../adapters/aws/domains/certificates.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { aws } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { AdverseBehavior } from "../../../fakes/aws/adverse.ts";
 import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/balancer.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform, recordKeys } from "./platform.ts";
@@ -246,6 +250,29 @@ test("a check finds the certificate of a request whose outcome was lost", async 
   expect([...fakes.acm.certificates.keys()]).toEqual([arn]);
 });
 
+test("a check finds the certificate of a request whose outcome was lost hours ago", async () => {
+  const { fakes, clients, deployed, add, check, skip } = await open();
+  await deployed();
+  const ofOther = { DomainName: DOMAIN, ValidationMethod: "DNS", IdempotencyToken: "other" } as const;
+  await clients.certificates.send(new RequestCertificateCommand({ ...ofOther, Tags: [CERTIFICATE_TAG] }));
+  const kill = async () => {
+    throw new Error("killed");
+  };
+  onceAround(clients.certificates, "RequestCertificateCommand", { after: kill });
+  await add().then(
+    (result) => expect(result.isErr()).toBe(true),
+    () => undefined,
+  );
+  const { arn } = fakes.acm.latest(DOMAIN);
+  fakes.acm.settings.maxListed = 1;
+  skip(2 * 3_600_000);
+  fakes.dns.add(...(await check()).records);
+  expect(fakes.acm.certificates.size).toBe(2);
+  fakes.acm.issue(DOMAIN);
+  expect((await check()).status).toBe("active");
+  expect(fakes.balancer.certificatesOf(LISTENER)).toEqual([arn]);
+});
+
 test("a domain that is removed again at the end of its deletion leaves nothing", async () => {
   const { fakes, clients, deployed, activate, add, remove } = await open();
   let again = 0;
@@ -261,6 +288,31 @@ test("a domain that is removed again at the end of its deletion leaves nothing",
   });
   await expectOk(remove());
   await eventually(() => expect(again).toBe(1));
+  await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
+});
+
+test("a domain that is removed during the end of an earlier deletion stays marked for the next start", async () => {
+  const { fakes, clients, deployed, activate, add, remove } = await open();
+  let isUnmarked = false;
+  await deployed();
+  await activate();
+  onceAround(clients.s3, "DeleteObjectCommand", {
+    before: async () => {
+      await expectOk(add());
+      await expectOk(remove());
+    },
+    after: async () => {
+      isUnmarked = true;
+    },
+  });
+  await expectOk(remove());
+  await eventually(() => expect(isUnmarked).toBe(true));
+  const marks = { Bucket: STATE_BUCKET, Prefix: "domain-leftovers/" };
+  await eventually(async () => {
+    const { Contents = [] } = await clients.s3.send(new ListObjectsV2Command(marks));
+    expect(Contents.map(({ Key }) => Key)).toEqual([`domain-leftovers/${DOMAIN}`]);
+  });
+  expect(fakes.acm.certificates.size).toBe(1);
   await eventually(() => expect(fakes.acm.certificates.size).toBe(0));
 });
 

@@ -3,6 +3,8 @@ import { request } from "node:http";
 import { setDefaultCACertificates } from "node:tls";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
+import { plusMillis } from "../../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
 import { awsWith } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
 import { firstDeclaration, stepsOn } from "../../../clouds/deploy-steps.ts";
@@ -70,7 +72,9 @@ export const openDomainPlatform = async ({
 }: DomainPlatformOptions = {}) => {
   setDefaultCACertificates([certificate]);
   const cloud = awsWith(adverse, { scheme: "https", ...options });
-  const clock = createFastClock(times);
+  const fast = createFastClock(times);
+  let skipped = 0;
+  const clock: Clock = { ...fast, now: () => plusMillis(fast.now(), skipped) };
   const platform = await openPlatform(cloud, "simulated", { ...runtimeDeps(), clock });
   const { controlPlane, fakes } = platform;
   const { clients } = fakes;
@@ -83,6 +87,10 @@ export const openDomainPlatform = async ({
   return {
     ...platform,
     clock,
+    /** Moves the clock forward. Pauses that have begun stay the same. */
+    skip: (millis: number): void => {
+      skipped += millis;
+    },
     add,
     check,
     remove,

@@ -392,6 +392,46 @@ test.each([undefined, "apps.example.net"])(
   },
 );
 
+test("a start ends the pause after a missing record of the platform's own host", async () => {
+  const platform = await start(1, 10_000, "apps.example.net");
+  const { keep, stop, first, rows, memory } = platform;
+  const host = "storage.apps.example.net" as DomainName;
+  keep();
+  await pass(platform, 2 * DAY_MS, 400);
+  expect(rows.of(host)).toMatchObject({ failures: 12, orderFailures: 0 });
+  memory.dns.add({ type: "CNAME", name: host, value: "ingress.memory.invalid" });
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(0);
+  await stop();
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(1);
+  await stop();
+});
+
+test("a server that restarts repeatedly does not repeat its failed orders", async () => {
+  const platform = await start(1, 10_000, "apps.example.net");
+  const { keep, stop, first, rows, memory } = platform;
+  const host = "storage.apps.example.net" as DomainName;
+  memory.dns.add({ type: "CNAME", name: host, value: "ingress.memory.invalid" });
+  first.failure = () => refused;
+  for (let restarts = 0; restarts < 180; restarts++) {
+    keep();
+    await pass(platform, MINUTE_MS, 2);
+    await stop();
+  }
+  // After 0, 1, 3, 7, 15, 31, 63 and 127 minutes.
+  expect(first.requests).toHaveLength(8);
+  first.failure = () => limited(DAY_MS);
+  for (let restarts = 0; restarts < 80; restarts++) {
+    keep();
+    await pass(platform, MINUTE_MS, 2);
+    await stop();
+  }
+  expect(first.requests).toHaveLength(9);
+  expect(rows.of(host).authorityRetryAt).not.toBeNull();
+});
+
 test("renews a certificate with a lifetime of hours before it expires", async () => {
   const platform = await start(1, MINUTE_MS);
   const { own, keep, stop, first, row } = platform;

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { backupDataFolder, rekeySecrets, restoreDataFolder } from "../../../../adapters/local/index.ts";
 import { loadCipher, prepareKey } from "../../../../adapters/local/secrets/key-file.ts";
@@ -193,3 +194,17 @@ test.each([true, false])(
     expect(keysIn(db)).toEqual(withSecretsKey ? whole : lost);
   },
 );
+
+test("the migration counts all earlier failures as those of orders", () => {
+  {
+    using db = openState(data);
+    fill(db).change(host, { failures: 3, orderFailures: 1 });
+  }
+  {
+    using db = new DatabaseSync(join(data, "state.sqlite"));
+    // The format before the column, which is the tenth.
+    db.exec("ALTER TABLE certificates DROP COLUMN order_failures; PRAGMA user_version = 9");
+  }
+  using db = openState(data, { acceptState: true });
+  expect(new CertificateRows(db).of(host)).toMatchObject({ failures: 3, orderFailures: 3, chain: "chain" });
+});

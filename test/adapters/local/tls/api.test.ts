@@ -6,6 +6,8 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { freePort } from "../../../../adapters/local/instances/free-port.ts";
@@ -144,6 +146,17 @@ test("only connections for the domain reach the API, and HTTP is redirected to i
   expect([redirect.status, redirect.headers["location"]]).toEqual([308, `${one.url}/console/`]);
 });
 
+test("the response to invalid HTTP has the header of HSTS", async () => {
+  using folder = folderWith();
+  await using one = await start(folder.path, DOMAIN, [DOMAIN]);
+  const { port, ca } = one.target;
+  const socket = connectTls({ host: "127.0.0.1", port, ca, servername: DOMAIN });
+  socket.write("not HTTP\r\n\r\n");
+  const received = await text(socket);
+  expect(received).toMatch(/^HTTP\/1\.1 400 /);
+  expect(received).toContain("\r\nstrict-transport-security: max-age=60\r\n");
+});
+
 test("without a server, the API responds 503 over TLS, and then serves again", async () => {
   using folder = folderWith();
   await using one = await start(folder.path, DOMAIN, [DOMAIN]);
@@ -153,6 +166,7 @@ test("without a server, the API responds 503 over TLS, and then serves again", a
   const ask = () => sendTls(one.target, DOMAIN, { path: "/health" });
   const reply = await ask();
   expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "2"]);
+  expect(reply.headers["strict-transport-security"]).toBe("max-age=60");
   await expect.poll(async () => (await ask()).status).toBe(200);
 });
 

@@ -5,6 +5,7 @@ import {
   afterAdvice,
   afterFailure,
   afterOwnerCheck,
+  afterStart,
   forNewOwner,
   type HostCertificate,
   isValid,
@@ -37,6 +38,7 @@ const certificate: fc.Arbitrary<HostCertificate> = fc.record({
   authority: fc.option(fc.constantFrom("ca.test", "staging.test")),
   renewal: fc.option(plan),
   failures: fc.nat(30),
+  orderFailures: fc.constant(0),
   reason: fc.option(fc.constant("The authority refused.")),
   nextAttemptAt: fc.option(moment),
   authorityRetryAt: fc.constant(null),
@@ -66,9 +68,9 @@ test("an order is due immediately, or at the renewal of a valid certificate from
 
 test("a failure delays the next attempt by 1 minute to 1 day, or up to a week if the authority asks for it", () => {
   fc.assert(
-    fc.property(fc.nat(40), fc.option(fc.nat(30 * DAY)), (failures, retryAfterMs) => {
-      const after = afterFailure({ failures }, "refused", retryAfterMs, now);
-      expect(after).toMatchObject({ failures: failures + 1, reason: "refused" });
+    fc.property(fc.nat(40), fc.option(fc.nat(30 * DAY)), fc.boolean(), (failures, retryAfterMs, isOrder) => {
+      const after = afterFailure({ failures, orderFailures: 0 }, { message: "refused", retryAfterMs, isOrder }, now);
+      expect(after).toMatchObject({ failures: failures + 1, orderFailures: Number(isOrder), reason: "refused" });
       const delay = millisOf(after.nextAttemptAt as Instant) - millisOf(now);
       const asked = Math.min(retryAfterMs ?? 0, 7 * DAY);
       expect(delay).toBeGreaterThanOrEqual(Math.max(retryLimits.firstMs, asked));
@@ -103,7 +105,8 @@ test("without advice, the plan stays the same, and the next request follows late
 test("a check by the owner never extends the pause, and a delay that an authority requires remains", () => {
   fc.assert(
     fc.property(fc.nat(30), fc.option(fc.nat(30 * DAY)), fc.boolean(), (failures, retryAfterMs, wasCorrected) => {
-      const failed = afterFailure({ failures }, "refused", retryAfterMs, now);
+      const failure = { message: "refused", retryAfterMs, isOrder: true };
+      const failed = afterFailure({ failures, orderFailures: failures }, failure, now);
       const checked = afterOwnerCheck({ ...withoutCertificate(host), ...failed }, wasCorrected);
       expect(afterOwnerCheck({ ...withoutCertificate(host), ...checked }, false)).toEqual(checked);
       const [before, after] = [failed.nextAttemptAt as Instant, checked.nextAttemptAt ?? now];
@@ -114,10 +117,50 @@ test("a check by the owner never extends the pause, and a delay that an authorit
       else expect(after).toBe(required);
       expect(forNewOwner({ ...withoutCertificate(host), ...failed })).toEqual({
         failures: 0,
+        orderFailures: 0,
         reason: null,
         nextAttemptAt: failed.authorityRetryAt,
         authorityRetryAt: failed.authorityRetryAt,
       });
+    }),
+  );
+});
+
+const dnsFailure = { message: "no records", retryAfterMs: null, isOrder: false };
+const orderFailure = { message: "refused", retryAfterMs: null, isOrder: true };
+
+test("a start ends the pause after failures that asked no authority, but not a delay that an authority requires", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 30 }), fc.option(moment), (failures, authorityRetryAt) => {
+      const failed = afterFailure({ failures, orderFailures: 0 }, dnsFailure, now);
+      const started = afterStart({ ...withoutCertificate(host), ...failed, authorityRetryAt });
+      const next = authorityRetryAt;
+      expect(started).toEqual({ ...failed, failures: 0, authorityRetryAt, nextAttemptAt: next });
+    }),
+  );
+});
+
+test("repeated starts keep a growing pause between failed orders", () => {
+  const event = fc.constantFrom("start" as const, "records" as const, "order" as const);
+  fc.assert(
+    fc.property(fc.array(event, { minLength: 5, maxLength: 60 }), (events) => {
+      let state = withoutCertificate(host);
+      let time = now;
+      let last = { at: now, orders: 0 };
+      for (const kind of events) {
+        if (kind === "start") {
+          state = { ...state, ...afterStart(state) };
+          expect(afterStart(state)).toMatchObject({ failures: state.failures, nextAttemptAt: state.nextAttemptAt });
+          continue;
+        }
+        time = orderDueAt(state, authorities, time);
+        if (kind === "order") {
+          const pause = Math.min(2 ** (last.orders - 1), 64) * MINUTE;
+          if (last.orders > 0) expect(millisOf(time) - millisOf(last.at)).toBeGreaterThanOrEqual(pause);
+          last = { at: time, orders: last.orders + 1 };
+        }
+        state = { ...state, ...afterFailure(state, kind === "order" ? orderFailure : dnsFailure, time) };
+      }
     }),
   );
 });

@@ -78,7 +78,13 @@ const start = async (failures: number) => {
   const check = () => controlPlane.checkDomain(principal(), { domain: DOMAIN });
   (await check())._unsafeUnwrap();
   const reason = "refused earlier";
-  const attempt = { failures, reason, nextAttemptAt: plusMillis(clock.now(), -1), authorityRetryAt: null };
+  const attempt = {
+    failures,
+    orderFailures: failures,
+    reason,
+    nextAttemptAt: plusMillis(clock.now(), -1),
+    authorityRetryAt: null,
+  };
   (await certificates.changeAttempt(DOMAIN, () => attempt))._unsafeUnwrap();
   const takeOver = () => controlPlane.addDomain(principal("other"), { domain: DOMAIN, name: "theirs" });
   return {

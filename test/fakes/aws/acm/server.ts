@@ -1,7 +1,7 @@
 /**
  * A fake Certificate Manager on a loopback port. Sources: the service model (@aws-sdk/client-acm) and, below
  * https://docs.aws.amazon.com/acm/latest: APIReference/API_RequestCertificate.html, .../API_DescribeCertificate.html,
- * .../API_DeleteCertificate.html, userguide/dns-validation.html and userguide/acm-limits.html.
+ * .../API_DeleteCertificate.html, .../API_ListCertificates.html, .../API_ListTagsForCertificate.html, userguide/dns-validation.html and userguide/acm-limits.html.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { ACMClient } from "@aws-sdk/client-acm";
@@ -17,6 +17,7 @@ export interface FakeCertificate {
   readonly arn: string;
   readonly domain: string;
   readonly token: string;
+  readonly tags: readonly Message[];
   /** In milliseconds, like `lastUsedAt`. */
   readonly requestedAt: number;
   status: string;
@@ -58,7 +59,7 @@ export const startFakeAcm = async ({
   const faults = new Faults();
   /** By ARN. */
   const certificates = new Map<string, FakeCertificate>();
-  const settings = { maxCertificates: 2500 };
+  const settings = { maxCertificates: 2500, maxListed: 1000 };
 
   const find = (arn: string): FakeCertificate => {
     const found = certificates.get(arn);
@@ -79,7 +80,7 @@ export const startFakeAcm = async ({
   const methods = {
     RequestCertificate: (input: Message) => {
       checkInput(input);
-      const { DomainName: domain, IdempotencyToken: token } = input;
+      const { DomainName: domain, IdempotencyToken: token, Tags: tags } = input;
       // "Idempotency tokens time out after one hour."
       const same = [...certificates.values()].find(
         (one) => one.token === token && one.domain === domain && now() - one.requestedAt < HOUR_MS,
@@ -88,9 +89,17 @@ export const startFakeAcm = async ({
       if (certificates.size >= settings.maxCertificates)
         throw new AwsError("LimitExceededException", "Error: the maximum number of certificates has been reached.");
       const arn = `arn:aws:acm:${REGION}:${ACCOUNT}:certificate/${randomUUID()}`;
-      certificates.set(arn, { arn, domain, token, requestedAt: now(), status: "PENDING_VALIDATION", lastUsedAt: 0 });
+      const times = { requestedAt: now(), lastUsedAt: 0 };
+      certificates.set(arn, { arn, domain, token, tags, ...times, status: "PENDING_VALIDATION" });
       return { CertificateArn: arn };
     },
+    ListCertificates: ({ MaxItems, NextToken }: Message) => {
+      const all = [...certificates.values()].map(({ arn, domain }) => ({ CertificateArn: arn, DomainName: domain }));
+      const start = Number(NextToken ?? 0);
+      const end = start + Math.min(MaxItems, settings.maxListed);
+      return { CertificateSummaryList: all.slice(start, end), NextToken: end < all.length ? `${end}` : undefined };
+    },
+    ListTagsForCertificate: ({ CertificateArn }: Message) => ({ Tags: find(CertificateArn).tags }),
     DescribeCertificate: ({ CertificateArn }: Message) => {
       const { arn, domain, status, failureReason, renewal, requestedAt } = find(CertificateArn);
       const isLate = adverse.has("certificate_late") && now() - requestedAt < CERTIFICATE_LATE_MS;

@@ -128,6 +128,8 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
     ...ask("acm:RequestCertificate", "*", tagContext("aws:RequestTag", Tags)),
     ...ask("acm:AddTagsToCertificate", arn("acm", "certificate/*"), tagContext("aws:RequestTag", Tags)),
   ],
+  ListCertificates: () => ask("acm:ListCertificates"),
+  ListTagsForCertificate: ({ CertificateArn }) => ask("acm:ListTagsForCertificate", CertificateArn),
   DescribeCertificate: ({ CertificateArn }) => ask("acm:DescribeCertificate", CertificateArn),
   DeleteCertificate: ({ CertificateArn }) =>
     ask("acm:DeleteCertificate", CertificateArn, tagContext("aws:ResourceTag", [CERTIFICATE_TAG])),

@@ -33,6 +33,7 @@ test("warns if --tls-cert does not contain the domain, at which the TLS port wou
   expect(warned(settings)).toEqual([expect.stringContaining("--tls-cert does not contain apps.example.com.")]);
   expect(warned(settings, "https://apps.example.com")).toEqual([]);
   expect(warned({ ...settings, domain: "https://apps.example.com" })).toEqual([]);
+  expect(warned({ ...settings, domain: "Apps.Example.com" })).toEqual(warned(settings));
 });
 
 test("advises a firewall if the API is reachable with and without TLS", () => {

@@ -18,7 +18,8 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 const start = async (options: HoldOptions = {}) => {
   const memory = createMemoryProvider();
   const held = holdBuilds(memory.ports, options);
-  const app = await createServer({ controlPlane: createControlPlane(held.ports), logger: createPino("silent") });
+  const controlPlane = createControlPlane(held.ports);
+  const app = await createServer({ controlPlane, logger: createPino("silent"), hstsSeconds: 60 });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
   const made = await memory.identity.keys.create(parseAccount("acme") as AccountId, "test");
   return { app, url, held, memory, key: made._unsafeUnwrap().key };
@@ -41,6 +42,7 @@ test("returns 503 with Retry-After while it waits for its deploys", async () => 
   const { app, url, key, held } = await start({ ignoresAbort: true });
   const stream = await openRecords({ url } as TestApi, "/v1/deploy", { key, form: form() });
   await held.waiting;
+  app.server.on("connection", (socket) => Object.defineProperty(socket, "encrypted", { value: true }));
   const closed = app.close();
   const headers = { "x-api-key": key, "x-request-id": "mine" };
   for (const path of ["/v1/deployment/list", "/health", "/nothing"])
@@ -48,6 +50,7 @@ test("returns 503 with Retry-After while it waits for its deploys", async () => 
       const answer = await send(url, { path, headers });
       expect(answer.status).toBe(503);
       expect(answer.headers["retry-after"]).toBe("5");
+      expect(answer.headers["strict-transport-security"]).toBe("max-age=60");
       expect(answer.headers["x-request-id"]).toBe("mine");
       expect(JSON.parse(answer.text)).toEqual({ detail: "The server is stopping. Retry after 5 seconds." });
     });

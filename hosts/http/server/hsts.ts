@@ -1,0 +1,12 @@
+/** The header of HSTS: RFC 6797. */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+
+/**
+ * Returns the headers of a response on a connection. Without encryption, browsers ignore the header.
+ * @param seconds how long browsers must use HTTPS for the host; 0 for no header
+ */
+export const hstsHeaders = (connection: Socket, seconds: number): Readonly<Record<string, string>> =>
+  seconds > 0 && (connection as Partial<TLSSocket>).encrypted === true
+    ? { "strict-transport-security": `max-age=${seconds}` }
+    : {};
