@@ -123,7 +123,7 @@ export const sessionLimits = {
 export const fireLimits = {
   /** The delays before the first, second and third retry. */
   retryDelays: [5000, 10_000, 20_000],
-  /** Maximum delay of a fire. The platform skips later fires. */
+  /** Maximum delay of a fire. The platform skips a fire that it would start later. */
   lateness: 60_000,
   /** Maximum number of a schedule's unfinished fires that clients requested. */
   requested: 10,

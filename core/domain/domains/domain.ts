@@ -126,9 +126,7 @@ export interface DomainLimits {
 
 /** Returns a message if the domain is too long for the provider. */
 export const domainLengthProblem = (domain: DomainName, { chars }: Pick<DomainLimits, "chars">): string | undefined =>
-  domain.length > chars
-    ? `must have at most ${chars} characters with this provider; this has ${domain.length}`
-    : undefined;
+  domain.length > chars ? `must have at most ${chars} characters with this provider; got ${domain.length}` : undefined;
 
 /** Returns a message if another domain would exceed the deployment's limit. */
 export const deploymentQuotaProblem = (

@@ -57,7 +57,7 @@ export const sqlTables: SqlSchema["tables"] = [
       { name: "usage", type: "STRUCT<amount NUMERIC, unit STRING>", description: "The amount used, with its unit." },
       { name: "cost", type: "NUMERIC", description: "The cost." },
       { name: "currency", type: "STRING", description: "The currency of the cost." },
-      { name: "resource", type: "STRUCT<name STRING>", description: "The deployment." },
+      { name: "resource", type: "STRUCT<name STRING>", description: "The deployment, if the charge belongs to one." },
     ],
   },
 ];

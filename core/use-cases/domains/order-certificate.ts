@@ -83,7 +83,7 @@ const combined = (refused: readonly Refusal[]): Refusal => {
 };
 
 const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
-  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its share of the limit.`;
+  const limit = `Authorities limit the certificates for '${registered}' per week, and the orders that the platform permits are used up.`;
   return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
 };
 

@@ -72,7 +72,7 @@ describe("while deploys of the name run and wait", () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform))._unsafeUnwrap().detail).toBe(
-      "The deploy of 'app' ended before it created anything.",
+      "The deploy of 'app' ended before it created the deployment.",
     );
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "deleted" });
     expect(await names(platform)).toEqual([]);
