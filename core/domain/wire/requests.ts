@@ -79,8 +79,8 @@ export const releaseDiffFields = {
 export const rollbackFields = {
   name: anyName("The deployment."),
   release: optionalRelease(
-    "The release to restore; defaults to the newest release with different content. A rollback or restart counts as the " +
-      "release that it repeats.",
+    "The release to restore; defaults to the release before the serving one. A serving rollback or restart counts as " +
+      "the release that it repeats.",
   ),
   message: messageField.optional(),
 } as const;
