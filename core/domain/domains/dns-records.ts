@@ -53,7 +53,7 @@ export const addressRecords = (domain: DomainName, isApex: boolean, target: Doma
   return target.host === null ? [] : [record("ALIAS", target.host)];
 };
 
-/** Returns the domain and its parents, nearest first, without the top-level domain. CAA records may be at any of them. */
+/** Returns the domain and its parents, nearest first, without the top-level domain. Each may have CAA records. */
 export const withParents = (domain: string): readonly string[] => {
   const labels = domain.split(".");
   return labels.slice(0, -1).map((_, index) => labels.slice(index).join("."));

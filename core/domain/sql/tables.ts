@@ -37,7 +37,7 @@ export const sqlTables: SqlSchema["tables"] = [
         type: "STRUCT<type STRING, labels JSON>",
         description: "`labels` has service_name, revision_name and instance_id.",
       },
-      { name: "json_payload", type: "JSON", description: "The fields of a structured line." },
+      { name: "json_payload", type: "JSON", description: "The fields of a structured entry." },
       { name: "text_payload", type: "STRING", description: "The text of an unstructured line." },
       { name: "http_request", type: "JSON", description: "requestMethod, requestUrl, status, latency, ..." },
     ],

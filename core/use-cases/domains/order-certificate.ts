@@ -146,7 +146,7 @@ export class CertificateOrders {
     );
   }
 
-  /** Stores the result of a check. After a concurrent change, reads the domain again: its owner may be another account. */
+  /** Stores the result of a check. After a concurrent change, reads the domain again, because its owner may differ. */
   #storeCheck(
     { host, account }: CertificateHost,
     outcome: CheckOutcome,
