@@ -16,12 +16,12 @@ export const errorKinds = {
     retryable: false,
     meaning: "The account does not own the resource, or the credential does not permit the request.",
   },
-  not_found: { retryable: false, meaning: "The deployment, volume, object, key or deploy does not exist." },
+  not_found: { retryable: false, meaning: "The resource does not exist." },
   conflict: { retryable: false, meaning: "The current state of the resource does not permit the request." },
-  rate_limited: { retryable: true, meaning: "The account sent too many requests." },
-  unsupported: { retryable: false, meaning: "The provider does not support the feature." },
-  unavailable: { retryable: true, meaning: "A backing service is down or too busy." },
-  internal: { retryable: false, meaning: "A bug in Portside or in an adapter." },
+  rate_limited: { retryable: true, meaning: "A rate limit or a limit of concurrent requests was exceeded." },
+  unsupported: { retryable: false, meaning: "The platform does not support the feature." },
+  unavailable: { retryable: true, meaning: "The platform or a backing service is down or too busy." },
+  internal: { retryable: false, meaning: "A bug in Portside, an adapter or a policy." },
 } as const;
 
 /** The kind of an error. The HTTP API maps each kind to one status. */
@@ -41,7 +41,7 @@ export interface InvalidInput extends Described<"invalid_input"> {
 /** The credential is missing or invalid (401). */
 export interface Unauthenticated extends Described<"unauthenticated"> {}
 
-/** The account does not own the resource (403). */
+/** The account does not own the resource, or the credential does not permit the request (403). */
 export interface Forbidden extends Described<"forbidden"> {}
 
 /** The resource does not exist (404). */
@@ -50,15 +50,15 @@ export interface NotFound extends Described<"not_found"> {}
 /** The state of the resource does not permit the request (409). */
 export interface Conflict extends Described<"conflict"> {}
 
-/** The account sent too many requests (429). */
+/** A rate limit or a limit of concurrent requests was exceeded (429). */
 export interface RateLimited extends Described<"rate_limited"> {
   readonly retryAfterSeconds: number;
 }
 
-/** The provider does not support the feature (501). */
+/** The platform does not support the feature (501). */
 export interface Unsupported extends Described<"unsupported"> {}
 
-/** A backing service is down or too busy (503). `cause` is for logs only. */
+/** The platform or a backing service is down or too busy (503). `cause` is for logs only. */
 export interface Unavailable extends Described<"unavailable"> {
   readonly retryAfterSeconds: number;
   readonly cause?: unknown;
@@ -66,7 +66,7 @@ export interface Unavailable extends Described<"unavailable"> {
   readonly down?: readonly string[];
 }
 
-/** A bug (500). `cause` is for logs only. */
+/** A bug in Portside, an adapter or a policy (500). `cause` is for logs only. */
 export interface Internal extends Described<"internal"> {
   readonly cause?: unknown;
 }

@@ -87,7 +87,7 @@ const limits = (): string => {
     ["entries, including parent folders without an entry of their own", String(archiveLimits.entries)],
     ["unpacked size", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
-    ["depth of folders", String(archiveLimits.depth)],
+    ["parts per path, including the entry itself", String(archiveLimits.depth)],
     ["bytes per path", String(archiveLimits.pathBytes)],
     ["bytes per file or folder name", String(archiveLimits.partBytes)],
     ["time to unpack the archive, on one machine", seconds(unpackDeadlineMs)],

@@ -38,7 +38,7 @@ export interface ApiKey {
   readonly lastUsedAt: Timestamp | null;
 }
 
-/** Stores API keys. An adapter must store hashes of the secrets, never the secrets. */
+/** Stores API keys. An adapter must store only a hash and the prefix of each secret, never the whole secret. */
 export interface ApiKeys {
   /**
    * Creates a key and returns it with its secret: `psk_` followed by 40 base62 characters. No later call returns the

@@ -88,7 +88,10 @@ export interface CertificateStore {
   /** Stores the advice about the renewal. */
   noteRenewal(host: DomainName, plan: RenewalPlan): ResultAsync<void, Unavailable>;
 
-  /** Removes the certificate of a host, its next key and its failures. Does nothing if an account owns the host. */
+  /**
+   * Removes the certificate of a host, its next key and its failures. Does nothing if the host needs a certificate
+   * (`accountOf`).
+   */
   remove(host: DomainName): ResultAsync<void, Unavailable>;
 
   /** Returns all orders since an instant. May also return earlier orders. */

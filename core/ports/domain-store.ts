@@ -103,8 +103,8 @@ export interface DomainPorts {
   readonly target: DomainTarget;
   readonly registeredDomain: RegisteredDomain;
   /**
-   * Absent if Portside does not order the provider's certificates. A domain is then active if its DNS records are
-   * correct.
+   * Absent if Portside does not order the provider's certificates. Without `managed`, a domain is then active if its
+   * DNS records are correct.
    */
   readonly certificates?: CertificatePorts | undefined;
   /** Present if the cloud issues the certificates. `certificates` is then absent. */

@@ -33,9 +33,9 @@ export interface ImageBuilder {
    * Yields `progress` events while the build produces output, then exactly one `built` or `failed` as the last event.
    * Must not throw.
    *
-   * Images are content-addressed within an account. For a source that the account has built before, an adapter must
-   * yield the same image reference and must not build again. The image must stay usable until the rollout of the same
-   * deploy has ended.
+   * Images are content-addressed within an account. If an image that the account built from the same source still
+   * exists, an adapter must yield its reference and must not build again. The image must stay usable until the rollout
+   * of the same deploy has ended.
    *
    * If `signal` aborts, the adapter must end all processes of the build, remove partial results, and yield `failed`
    * with the reason `interrupted` within 5 seconds.

@@ -39,7 +39,10 @@ export interface RuntimeDeps {
 /** A running provider. */
 export interface LoadedProvider {
   readonly provider: Provider;
-  /** The provider's own authentication. If absent, Portside stores API keys in the data folder. */
+  /**
+   * The provider's own authentication. A keys database (`--keys-database`) takes precedence. Without both, Portside
+   * stores API keys in the data folder.
+   */
   readonly identity?: Identity;
   /** The TCP port of the proxy that routes requests to services by host name, if the provider has one. */
   readonly ingressPort?: number;

@@ -20,7 +20,8 @@ export interface Scheduler {
    * At each scheduled time, the service must receive `POST /cron` at least once, with the headers `X-Cron-Token` (the
    * job's token) and `X-Cron-Time` (the scheduled time). A provider whose scheduler sends the scheduled time in a
    * different header may use that header instead. If an attempt gets no response or a 5xx, the scheduler must retry
-   * after the delays of `fireLimits`, unless the next scheduled time is earlier. Fires may overlap.
+   * after the delays of `fireLimits`, unless the next scheduled time is earlier. Fires may overlap. The scheduler
+   * may skip a fire that would start more than `fireLimits.lateness` late.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**

@@ -54,7 +54,7 @@ export interface SecretStore {
   ): ResultAsync<void, NotFound | Unavailable>;
 
   /**
-   * Records that the redeploys with a version have begun. The record must outlive the process. If a newer version is
+   * Records that the redeploys for a new version have begun. The record must outlive the process. If a newer version is
    * recorded, the call changes nothing. The secret must exist.
    */
   beginRedeploys(pending: PendingRedeploys, options?: CallOptions): ResultAsync<void, Unavailable>;

@@ -25,6 +25,7 @@ export const archiveLimits = {
   entries: 50_000,
   unpackedBytes: 2 * GiB,
   entryBytes: 512 * MiB,
+  /** Maximum number of parts in a path: the folders, and the entry itself. */
   depth: 64,
   pathBytes: 1024,
   /** Maximum bytes of each name in a path, as in most file systems. */
@@ -65,7 +66,7 @@ export const deployLimits = {
   scheduleDeadlineMs: 60_000,
   /** Time without a record after which a running deploy repeats its last status. */
   heartbeatMs: 15_000,
-  /** How long a client can follow a finished deploy by its id. */
+  /** Maximum time for which a client can follow a finished deploy by its id. */
   keptMs: 60 * 60_000,
   queuedPerName: 5,
   /** The stream contains the first and last parts of the build output, up to these limits. A record marks the gap. */
@@ -123,7 +124,7 @@ export const sessionLimits = {
 export const fireLimits = {
   /** The delays before the first, second and third retry. */
   retryDelays: [5000, 10_000, 20_000],
-  /** Maximum delay of a fire. The platform skips later fires. */
+  /** Maximum delay of a fire. The platform skips a fire that it would start later. */
   lateness: 60_000,
   /** Maximum number of a schedule's unfinished fires that clients requested. */
   requested: 10,

@@ -24,8 +24,8 @@ export const returnToken = (bucket: Bucket | undefined, perMinute: number, now: 
 });
 
 /**
- * Takes one token at `now`. If the bucket has at most `reserve` tokens, takes none, and `retryAfterSeconds` is the wait
- * in whole seconds, at least 1.
+ * Takes one token at `now`. If the bucket has fewer than `reserve + 1` tokens, takes none, and `retryAfterSeconds` is
+ * the wait in whole seconds, at least 1.
  */
 export const takeToken = (
   bucket: Bucket | undefined,

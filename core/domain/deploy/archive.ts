@@ -37,7 +37,7 @@ const pathProblem = (path: string, limits: ArchiveLimits): string | undefined =>
   const parts = partsOf(path);
   if (parts.some((part) => bytesOf(part) > limits.partBytes))
     return `has a file or folder name longer than ${limits.partBytes} bytes`;
-  return parts.length > limits.depth ? `is nested deeper than ${limits.depth} folders` : undefined;
+  return parts.length > limits.depth ? `is nested deeper than ${limits.depth} levels` : undefined;
 };
 
 const entryProblem = (entry: ArchiveEntry, limits: ArchiveLimits): string | undefined => {

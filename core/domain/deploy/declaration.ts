@@ -50,7 +50,7 @@ const declarationOf = (
 
 /**
  * A deploy as the client declares it: the parsed fields, under the names that the code uses. If `env`, `min_instances`,
- * `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan and in a rollback.
+ * `health` or `idle` is absent, the deployment keeps its value. `source` is absent only in a plan and in a redeploy.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 

@@ -87,7 +87,7 @@ export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): reado
 };
 
 /**
- * Completes the row of a deploy that has no end in the log, because its server stopped or the entry is not
+ * Completes the row of a deploy that has no end in the log, for example because its server stopped or the entry is not
  * visible yet. For the deployment's last deploy, the platform stores the end. Any other deploy counts as interrupted if
  * it began too long ago.
  *

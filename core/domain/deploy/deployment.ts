@@ -44,7 +44,10 @@ export const deploymentSchema = z
     region: z.string().meta({ description: "The region of the provider." }),
     status: z
       .enum(["READY", "DEPLOYING", "FAILED"])
-      .meta({ description: "READY: a revision serves. DEPLOYING: a rollout runs. FAILED: no revision can serve." }),
+      .meta({
+        description:
+          "READY: a revision serves. DEPLOYING: a rollout or the first build runs. FAILED: no revision can serve.",
+      }),
     revision: z.string().nullable().meta({ description: "The revision that serves; null if none does." }),
     created_at: time,
     updated_at: time,

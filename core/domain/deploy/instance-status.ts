@@ -19,7 +19,7 @@ export interface InstanceStatus {
   readonly startedAt: Timestamp;
   /** Null if the platform cannot measure it. */
   readonly memoryBytes: number | null;
-  /** The CPU time that the instance uses now, in percent of one CPU. Null if the platform cannot measure it. */
+  /** Current CPU usage, as a percentage of one CPU. Null if the platform cannot measure it. */
   readonly cpuPercent: number | null;
 }
 
@@ -37,7 +37,7 @@ export const instanceSchema = z
     started_at: z.string().meta({ format: "date-time" }),
     memory_bytes: z.int().nullable().meta({ description: "Null if the platform cannot measure it." }),
     cpu_percent: z.number().nullable().meta({
-      description: "The CPU time that it uses now, in percent of one CPU; null if the platform cannot measure it.",
+      description: "Current CPU usage, as a percentage of one CPU; null if the platform cannot measure it.",
     }),
   })
   .readonly();

@@ -58,7 +58,7 @@ export interface DeployPlan {
   readonly schedule: ScheduleStep;
   readonly changes: readonly Change[];
   readonly adjustments: readonly Adjustment[];
-  /** Sentences about declared limits that this provider does not enforce. */
+  /** Sentences about declared fields that this provider does not enforce. */
   readonly notEnforced: readonly string[];
   /** A sentence that explains why the service does not scale to zero; undefined if the service scales to zero. */
   readonly idleInstance: string | undefined;

@@ -6,8 +6,8 @@ export const deployReasons = {
   archive_invalid: "The source archive is not a safe tar.gz.",
   archive_too_large: "The archive named by source_object exceeds the size limit.",
   no_builder: "Portside cannot detect how to build the source, or the required builder is not available.",
-  build_failed: "A command of the build failed.",
-  build_timeout: "The build exceeded its deadline.",
+  build_failed: "A command of the build failed, or the build rejected a file such as package.json or Dockerfile.",
+  build_timeout: "The build, or the fetch of its source, exceeded its deadline.",
   image_not_found: "The image to run does not exist.",
   exited: "The service exited with code 0 instead of listening.",
   crashed: "The service exited with a code other than 0, or a signal ended it.",
@@ -16,20 +16,21 @@ export const deployReasons = {
     "The service did not listen on PORT before the deadline, or it listened on a different port or address.",
   unhealthy: "The service listened, but its health check did not pass before the deadline.",
   rollout_timeout: "The rollout exceeded its deadline.",
-  schedule_failed: "The schedule could not be set.",
-  volume_unavailable: "A volume that the deploy mounts is no longer available.",
+  schedule_failed: "The schedule could not be set or removed.",
+  volume_unavailable: "A volume that the deploy mounts, or the object in source_object, is not available.",
   secret_unavailable: "A version of a secret that the deploy uses does not exist or cannot be read.",
   quota_exceeded: "The deploy exceeds a quota of the provider or of the account.",
   permission: "The platform lacks a permission that the deploy needs.",
-  name_taken: "Another account took the name first.",
-  superseded: "Another deploy changed the deployment in the meantime.",
+  name_taken: "The name belongs to another account or application.",
+  superseded:
+    "Another deploy changed the deployment in the meantime, or a change to the account made the deploy invalid.",
   deleted: "The deployment was deleted in the meantime.",
   interrupted: "The deploy was cancelled, or its server stopped.",
-  provider_unavailable: "The provider did not respond, or lacked a resource such as disk space.",
-  internal: "A bug in Portside or in an adapter.",
+  provider_unavailable: "The provider failed or did not respond, or lacked a resource such as disk space.",
+  internal: "A bug in Portside, an adapter or a policy.",
 } as const;
 
-/** The reason of a failed deploy. */
+/** The reason for a failed deploy. */
 export type DeployReason = keyof typeof deployReasons;
 
 /** The schema of a reason. */

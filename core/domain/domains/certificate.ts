@@ -151,9 +151,9 @@ export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: bool
   countingFailures(certificate, wasCorrected ? 0 : Math.min(certificate.failures, CHECKED_FAILURES));
 
 /**
- * Returns the state of a host that is not a custom domain after a start of the server. No account can check such a host,
- * so a start ends the pause. Failures that asked an authority still count, up to `STARTED_FAILURES`: a server that
- * restarts repeatedly must not repeat its orders.
+ * Returns the state of a host that is not a custom domain after a start of the server. No account can check such a
+ * host, so a start ends the pause. Only failures that asked an authority still count, up to `STARTED_FAILURES`: a
+ * server that restarts repeatedly must not repeat its orders.
  */
 export const afterStart = (certificate: HostCertificate): AttemptState =>
   countingFailures(certificate, Math.min(certificate.orderFailures, STARTED_FAILURES));
@@ -248,6 +248,9 @@ export const withCertificate = (
   return { status: "failing", detail: problem };
 };
 
-/** Returns why the platform could not obtain or renew the certificate of a host; undefined if no attempt failed. */
+/**
+ * Returns why the platform could not obtain or renew the certificate of a host; undefined if the last attempt did not
+ * fail.
+ */
 export const hostProblem = (certificate: HostCertificate, now: Instant): string | undefined =>
   certificate.reason === null ? undefined : problemOf(certificate, now);

@@ -37,8 +37,8 @@ export const ownershipRecord = (domain: DomainName, proof: string): DomainRecord
 const isIpv6 = (address: string): boolean => address.includes(":");
 
 /**
- * Returns the records that send requests to the platform. A subdomain gets a CNAME record, which stays valid when the
- * addresses of the platform change. The apex of a zone cannot have one (RFC 1034, section 3.6.2).
+ * Returns the records that send requests to the platform. If the platform has a host name, a subdomain gets a CNAME
+ * record, which stays valid when the addresses change. The apex of a zone cannot have one (RFC 1034, section 3.6.2).
  */
 export const addressRecords = (domain: DomainName, isApex: boolean, target: DomainTarget): readonly DomainRecord[] => {
   const record = (type: DomainRecord["type"], value: string): DomainRecord => ({
@@ -53,7 +53,7 @@ export const addressRecords = (domain: DomainName, isApex: boolean, target: Doma
   return target.host === null ? [] : [record("ALIAS", target.host)];
 };
 
-/** Returns the domain and its parents, nearest first, without the top-level domain. CAA records may be at any of them. */
+/** Returns the domain and its parents, nearest first, without the top-level domain. Each may have CAA records. */
 export const withParents = (domain: string): readonly string[] => {
   const labels = domain.split(".");
   return labels.slice(0, -1).map((_, index) => labels.slice(index).join("."));

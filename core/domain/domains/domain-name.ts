@@ -58,10 +58,10 @@ export const parseDomainName = (text: string): Result<DomainName, string> => {
   if (domain === undefined) return err(`is not a valid domain; use a name ${EXAMPLE}`);
   if (isIpAddress(domain)) return err(`must not be an IP address; use a domain, ${EXAMPLE}`);
   if (domain.length > domainLimits.chars)
-    return err(`must be at most ${domainLimits.chars} characters; this has ${domain.length}`);
+    return err(`must be at most ${domainLimits.chars} characters; got ${domain.length}`);
   const labels = domain.split(".");
   if (labels.length > domainLimits.labels)
-    return err(`must have at most ${domainLimits.labels} labels; this has ${labels.length}`);
+    return err(`must have at most ${domainLimits.labels} labels; got ${labels.length}`);
   const problem = labels.map(labelProblem).find((one) => one !== undefined);
   if (problem !== undefined) return err(problem);
   return labels.length < 2 ? err(`must have at least two labels, ${EXAMPLE}`) : ok(domain as DomainName);
@@ -87,7 +87,7 @@ export const domainProblem = (
 ): string | undefined => {
   const own = platformDomains.find((parent) => isWithin(domain, parent));
   if (own !== undefined)
-    return `must not be '${own}' or a subdomain of it, which belong to the platform; use your own domain`;
+    return `must not be '${own}' or one of its subdomains, because they belong to the platform; use your own domain`;
   return registeredDomain(domain) === undefined
     ? `must be a domain that you registered; '${domain}' is a public suffix, under which others register domains`
     : undefined;

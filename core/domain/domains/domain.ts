@@ -7,8 +7,8 @@ import type { DomainName } from "./domain-name.ts";
 
 /**
  * `pending`: no check has succeeded yet. `active`: the last check succeeded. `failing`: a check succeeded earlier, but
- * the last one found a problem. Requests reach the deployment while the domain is `active` or `failing`, because a
- * mistake in DNS must not take a site down.
+ * the last one found a problem. A check without a response does not change the status. Requests reach the deployment
+ * while the domain is `active` or `failing`, because a mistake in DNS must not take a site down.
  */
 export const domainStatuses = ["pending", "active", "failing"] as const;
 export type DomainStatus = (typeof domainStatuses)[number];
@@ -126,9 +126,7 @@ export interface DomainLimits {
 
 /** Returns a message if the domain is too long for the provider. */
 export const domainLengthProblem = (domain: DomainName, { chars }: Pick<DomainLimits, "chars">): string | undefined =>
-  domain.length > chars
-    ? `must have at most ${chars} characters with this provider; this has ${domain.length}`
-    : undefined;
+  domain.length > chars ? `must have at most ${chars} characters with this provider; got ${domain.length}` : undefined;
 
 /** Returns a message if another domain would exceed the deployment's limit. */
 export const deploymentQuotaProblem = (

@@ -53,7 +53,7 @@ export interface NewLogEntry {
   readonly logName: LogName;
   readonly revision?: string;
   readonly instance?: string;
-  /** The line; absent if the entry is structured. */
+  /** The line; absent if the entry is structured or reports a request. */
   readonly text?: string;
   readonly json?: JsonPayload;
   readonly http?: HttpRequestLog;
@@ -106,8 +106,8 @@ export const logRowSchema = z
       .enum(logNames)
       .meta({ description: "The source of the entry. A service cannot write entries of `platform`." }),
     insert_id: z.string().meta({ description: "The unique id of the entry. Ids sort in the order of the log." }),
-    revision: z.string().optional().meta({ description: "The revision that wrote the entry, if known." }),
-    instance_id: z.string().optional().meta({ description: "The instance that wrote the entry, if known." }),
+    revision: z.string().optional().meta({ description: "The revision that the entry is about, if known." }),
+    instance_id: z.string().optional().meta({ description: "The instance that the entry is about, if known." }),
     entry: z.record(z.string(), z.unknown()).optional().meta({
       description: "The whole entry, with the field names of filters. Present if the request has `full`.",
     }),

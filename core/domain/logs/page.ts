@@ -8,7 +8,7 @@ import { joined, type LogFilter } from "./filter/tree.ts";
 /** The order of the entries on a page. */
 export type PageOrder = "asc" | "desc";
 
-/** The entries after `since`, up to and including `until`. If a position is absent, the range has no bound on that side. */
+/** The entries after `since`, up to and including `until`. Without a position, the range has no bound on that side. */
 export interface PageRange {
   readonly since?: LogPosition | undefined;
   readonly until?: LogPosition | undefined;

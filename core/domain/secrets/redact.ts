@@ -83,7 +83,7 @@ export class Redactor {
     return ranges.sort((a, b) => a.start - b.start);
   }
 
-  /** Created on first use, because only the output of a failed service is redacted. */
+  /** Created on first use, because only failures are redacted. */
   get #forms(): readonly string[] {
     this.#built ??= [...new Set([...this.#values.flatMap(formsOf), ...linesOf(this.#values)])].filter(
       (form) => form.length >= MIN_CHARS,

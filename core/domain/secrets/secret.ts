@@ -43,7 +43,7 @@ export const parseSecretValue = (raw: unknown): Result<string, readonly Issue[]>
   const bytes = new TextEncoder().encode(raw).length;
   const { valueBytes: max } = secretLimits;
   return bytes > max
-    ? fail(`must be at most ${max} bytes; this has ${bytes}. Store larger data in a volume`, "too_large")
+    ? fail(`must be at most ${max} bytes; got ${bytes}. Store larger data in a volume`, "too_large")
     : ok(raw);
 };
 

@@ -37,7 +37,7 @@ export const sqlTables: SqlSchema["tables"] = [
         type: "STRUCT<type STRING, labels JSON>",
         description: "`labels` has service_name, revision_name and instance_id.",
       },
-      { name: "json_payload", type: "JSON", description: "The fields of a structured line." },
+      { name: "json_payload", type: "JSON", description: "The fields of a structured entry." },
       { name: "text_payload", type: "STRING", description: "The text of an unstructured line." },
       { name: "http_request", type: "JSON", description: "requestMethod, requestUrl, status, latency, ..." },
     ],
@@ -57,7 +57,7 @@ export const sqlTables: SqlSchema["tables"] = [
       { name: "usage", type: "STRUCT<amount NUMERIC, unit STRING>", description: "The amount used, with its unit." },
       { name: "cost", type: "NUMERIC", description: "The cost." },
       { name: "currency", type: "STRING", description: "The currency of the cost." },
-      { name: "resource", type: "STRUCT<name STRING>", description: "The deployment." },
+      { name: "resource", type: "STRUCT<name STRING>", description: "The deployment, if the charge belongs to one." },
     ],
   },
 ];

@@ -14,7 +14,10 @@ export type Present =
  */
 export const writeConflict = (owner: AccountId, expected: Expected, present: Present): DeployFailure | undefined => {
   if (present.kind !== "free" && present.owner !== owner)
-    return { reason: "name_taken", message: "Another account took this name first. Choose another name." };
+    return {
+      reason: "name_taken",
+      message: "This name belongs to another account or application. Choose another name.",
+    };
   if (expected === "absent")
     return present.kind === "held"
       ? {

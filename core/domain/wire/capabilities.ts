@@ -86,7 +86,7 @@ export const capabilitiesSchema = z
       )
       .meta({ description: "The available sizes, with memory in bytes." }),
     instances: z.object({
-      preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
+      preset: z.int().meta({ description: "The maximum number of instances that `max_instances: 0` selects." }),
       max: z.int().meta({ description: "The maximum value of `max_instances`." }),
       note: z.string().optional().meta({ description: "Other limits on the number of instances." }),
     }),

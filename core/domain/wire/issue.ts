@@ -1,8 +1,8 @@
 /**
  * One broken rule of a request: the field, the problem and the fix.
  *
- * `path` locates the field in the request. The HTTP API returns the path as `loc`, with the prefix `body`, `query` or
- * `header`, as FastAPI does.
+ * `path` locates the field in the request. The HTTP API returns the path as `loc`, with the prefix `body`, `query`,
+ * `header` or `path`, as FastAPI does.
  */
 import type { z } from "zod";
 import { closest } from "./closest.ts";

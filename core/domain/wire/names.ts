@@ -94,7 +94,7 @@ export const parseVolumeName = (text: string): VolumeName | undefined =>
 export const secretNameProblem = (name: string): string | undefined => {
   if (name.length === 0) return "a secret name must not be empty";
   if (name.length > SECRET_NAME_MAX)
-    return `a secret name must be at most ${SECRET_NAME_MAX} characters; this has ${name.length}`;
+    return `a secret name must be at most ${SECRET_NAME_MAX} characters; got ${name.length}`;
   if (!/^[A-Za-z0-9_-]*$/.test(name)) return "a secret name must contain only letters a-z, A-Z, digits, '_' and '-'";
   return /^[A-Za-z]/.test(name) ? undefined : "a secret name must start with a letter";
 };

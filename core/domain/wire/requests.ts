@@ -79,8 +79,8 @@ export const releaseDiffFields = {
 export const rollbackFields = {
   name: anyName("The deployment."),
   release: optionalRelease(
-    "The release to restore; defaults to the release before the one that serves. After a rollback, it defaults to the " +
-      "release before the restored one.",
+    "The release to restore; defaults to the release before the serving one. A serving rollback or restart counts as " +
+      "the release that it repeats.",
   ),
   message: messageField.optional(),
 } as const;
@@ -180,7 +180,7 @@ export const logsFields = {
 
 export const logHistogramFields = {
   ...logSearchFields,
-  buckets: integerField({ min: 1, max: logLimits.buckets, default: 60 }, "The number of buckets."),
+  buckets: integerField({ min: 1, max: logLimits.buckets, default: 60 }, "The maximum number of buckets."),
 } as const;
 
 export const logValuesFields = {

@@ -123,7 +123,7 @@ export const planSchema = z
       }),
     not_enforced: z
       .array(z.string())
-      .meta({ description: "The declared limits that the provider does not enforce, as sentences." }),
+      .meta({ description: "The declared fields that the provider does not enforce, as sentences." }),
   })
   .readonly();
 

@@ -10,7 +10,7 @@ interface Progress {
 type FinalEvent<E> = Exclude<E, Progress>;
 
 export interface FinalEventResult<E> {
-  /** The final event, or undefined if the port did not yield its final event in time. */
+  /** The final event, or undefined if the port yielded none in time. */
   readonly end: FinalEvent<E> | undefined;
   readonly timedOut: boolean;
 }

@@ -101,7 +101,7 @@ export const deleteDeployment = useCase({
       }
       const removed = await removeService(call, name);
       return removed.isErr() && removed.error.kind === "not_found" && active.length > 0
-        ? ok({ detail: `The deploy of '${name}' ended before it created anything.` })
+        ? ok({ detail: `The deploy of '${name}' ended before it created the deployment.` })
         : removed;
     } finally {
       for (const permit of permits) permit.release();

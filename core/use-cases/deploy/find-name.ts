@@ -6,16 +6,19 @@ import type { NameState } from "../../ports/service-platform.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Caller } from "../pipeline/use-case.ts";
 
-/** Returns the state of a name. Fails with `forbidden` if the name belongs to another account. */
+const notYours = (name: DeploymentName, { kind }: NameState): string =>
+  kind === "reserved"
+    ? `The name '${name}' is reserved for another account or application. Choose another name.`
+    : `The deployment '${name}' belongs to another account.`;
+
+/** Returns the state of a name. Fails with `forbidden` if the name belongs to another account or application. */
 export const findName = async (
   { context, principal, options }: Caller,
   name: DeploymentName,
 ): Promise<Result<NameState, ControlPlaneError>> => {
   const found = await context.ports.provider.services.find(name, options);
   return found.andThen((state) =>
-    mayUse(principal.account, state)
-      ? ok(state)
-      : err(forbidden(`The deployment '${name}' belongs to another account.`)),
+    mayUse(principal.account, state) ? ok(state) : err(forbidden(notYours(name, state))),
   );
 };
 

@@ -51,6 +51,11 @@ export const rollOut = async (
     (message) => run.emit(deploying(message)),
   );
   if (end?.kind === "ready") return ok({ ...end, cronToken });
-  const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadlineMs)} and was stopped. The previous revision, if any, still serves.`;
+  // Without a final event, traffic may have moved.
+  const serving =
+    end === undefined
+      ? `Run 'portside status ${run.name}' to see which revision serves.`
+      : "The previous revision, if any, still serves.";
+  const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadlineMs)} and was stopped. ${serving}`;
   return err(failureOf({ end, timedOut }, run, { reason: "rollout_timeout", message }, []));
 };

@@ -9,7 +9,7 @@ import type { RolledOut } from "./roll-out.ts";
 
 /**
  * Sets the schedule of the plan. If the plan has no schedule, every update removes the service's schedule, even if the
- * current template has none. An earlier deploy may have been interrupted between its rollout and this phase.
+ * current template has none, because an earlier deploy may have been interrupted between its rollout and this phase.
  */
 export const setSchedule = async (
   { ports, settings: { deployLimits: limits }, run }: RunContext,
@@ -26,7 +26,10 @@ export const setSchedule = async (
   if (set === undefined || set.isErr()) {
     const why =
       set === undefined ? `The provider took longer than ${limits.scheduleDeadlineMs / 1000} s.` : set.error.message;
-    const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
+    const message =
+      job === null
+        ? `The new revision serves, but the schedule could not be removed: ${why} Deploy again to remove it.`
+        : `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
     return err({ reason: "schedule_failed", message });
   }
   for (const message of describeSchedule(plan)) run.emit(deploying(message));

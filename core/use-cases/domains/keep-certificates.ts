@@ -68,7 +68,7 @@ class CertificateKeeper {
     return this.#deps.context.ports.clock.now();
   }
 
-  /** Ends the pauses of the platform's own hosts, whose records the operator may have corrected. */
+  /** Ends or shortens the pauses of the platform's own hosts, whose records the operator may have corrected. */
   #endPauses(): ResultAsync<void, ControlPlaneError> {
     const { store } = this.#deps.certificates;
     return safeTry(async function* () {

@@ -83,7 +83,7 @@ const combined = (refused: readonly Refusal[]): Refusal => {
 };
 
 const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
-  const limit = `Authorities limit the certificates for '${registered}' per week, and the platform has used its share of the limit.`;
+  const limit = `Authorities limit the certificates for '${registered}' per week, and the orders that the platform permits are used up.`;
   return isOwn ? limit : `${limit} Wait, or ask the operator for a wildcard certificate (--tls-cert).`;
 };
 
@@ -146,7 +146,7 @@ export class CertificateOrders {
     );
   }
 
-  /** Stores the result of a check. After a concurrent change, reads the domain again: its owner may be another account. */
+  /** Stores the result of a check. After a concurrent change, reads the domain again, because its owner may differ. */
   #storeCheck(
     { host, account }: CertificateHost,
     outcome: CheckOutcome,

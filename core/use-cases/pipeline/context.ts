@@ -52,7 +52,7 @@ export interface Context {
   readonly domains: KeyedSemaphore;
   /** Limits the requests per account and minute. */
   readonly requests: RequestCounter;
-  /** Limits the attempts to sign in to the console per network address. */
+  /** Limits the failed attempts to sign in to the console with a key, per network address. */
   readonly signIns: SignInCounter;
 }
 

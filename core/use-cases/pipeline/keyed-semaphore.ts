@@ -1,7 +1,4 @@
-/**
- * A first-in, first-out semaphore per key. Limits deploys per name, and builds, uploads, SQL queries and reads of
- * metrics per account.
- */
+/** A first-in, first-out semaphore per key. Limits, for example, the deploys per name and the builds per account. */
 
 export interface Permit {
   /** Resolves when the permit is granted. */

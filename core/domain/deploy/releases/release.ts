@@ -26,7 +26,7 @@ export interface ReleaseOrigin {
   readonly message: string | null;
   /** The digest of the source archive; null if it is unknown. */
   readonly sourceDigest: string | null;
-  /** The release that a rollback restored; null for a deploy. */
+  /** The release that a rollback restored; null for other releases. */
   readonly rolledBackTo: number | null;
 }
 
@@ -165,7 +165,7 @@ export const releaseSchema = z
     rolled_back_to: z
       .int()
       .nullable()
-      .meta({ description: "The release that this rollback restored; null for a deploy." }),
+      .meta({ description: "The release that this rollback restored; null for other releases." }),
   })
   .readonly();
 

@@ -135,7 +135,7 @@ export const describeRollback = (
   );
   const names = [...new Set(replaced.map(({ volume }) => volume))].sort();
   return [
-    ...names.map((name) => `The volume '${name}' is not the one that release ${release} mounted; it has other data`),
+    ...names.map((name) => `The volume '${name}' was replaced after release ${release} and contains different data`),
     "A rollback does not change the data of volumes",
   ];
 };

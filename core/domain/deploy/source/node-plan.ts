@@ -82,9 +82,7 @@ const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceF
   );
 };
 
-/**
- * For each lock file, the newest package manager that reads its format. package.json may select a different version.
- */
+/** For each lock file, a package manager that reads its format. package.json may select a different version. */
 const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
   "pnpm-lock.yaml": (lock) => {
     const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];

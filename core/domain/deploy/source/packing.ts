@@ -9,8 +9,8 @@ export const ignoreFiles: readonly string[] = [".gitignore", ".portsideignore"];
 const neverPackedNames: readonly string[] = ["node_modules", ".git", ".portside", ".DS_Store"];
 
 /**
- * Returns whether an entry never belongs in a deploy: dependencies, Git history, files with secrets, and the project
- * file of the source.
+ * Returns whether an entry never belongs in a deploy, such as dependencies, Git history, files with secrets, or the
+ * project file of the source.
  * @param depth the number of folders above the entry, excluding the source folder
  */
 export const isNeverPacked = (name: string, depth: number): boolean =>

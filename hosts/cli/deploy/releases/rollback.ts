@@ -11,8 +11,9 @@ export const command: Command = {
   positionals: { min: 1, max: 2 },
   examples: ["rollback hello --plan", "rollback hello 3"],
   notes: [
-    "RELEASE defaults to the release before the serving one or, after a rollback, before the restored one. A rollback",
-    "restores the image, resources, variables, mounts and schedule. It does not change the data of volumes.",
+    "RELEASE defaults to the release before the serving one. A serving rollback or restart counts as the release that",
+    "it repeats. A rollback restores the image, resources, variables, mounts and schedule. It does not change the data",
+    "of volumes.",
   ],
   run: async (input, io) => {
     const [name = "", release] = input.positionals;

@@ -56,14 +56,14 @@ describe("a domain", () => {
     const label = "a".repeat(63);
     const longest = [label, label, label, "a".repeat(51)].join(".");
     expect(parseDomainName(longest)._unsafeUnwrap()).toHaveLength(243);
-    expect(problemOf(`${longest}a`)).toBe("must be at most 243 characters; this has 244");
+    expect(problemOf(`${longest}a`)).toBe("must be at most 243 characters; got 244");
     expect(problemOf(`a${label}.com`)).toContain("at most 63 characters between two dots");
   });
 
   test("may have 10 labels, and no more", () => {
     const longest = `${"a.".repeat(8)}example.com`;
     expect(parseDomainName(`${longest}.`)._unsafeUnwrap()).toBe(longest);
-    expect(problemOf(`a.${longest}`)).toBe("must have at most 10 labels; this has 11");
+    expect(problemOf(`a.${longest}`)).toBe("must have at most 10 labels; got 11");
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe("a domain that no account may add", () => {
 
   test("is a public suffix, or a domain of the platform with its subdomains", () => {
     expect(problem("co.uk")).toContain("'co.uk' is a public suffix");
-    expect(problem("apps.example.com")).toContain("'apps.example.com' or a subdomain of it");
+    expect(problem("apps.example.com")).toContain("'apps.example.com' or one of its subdomains");
     expect(problem("a.b.apps.example.com")).toContain("use your own domain");
   });
 

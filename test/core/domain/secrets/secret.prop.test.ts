@@ -29,7 +29,7 @@ describe("a name", () => {
 
   test.each([
     ["", "a secret name must not be empty"],
-    ["X".repeat(64), "a secret name must be at most 63 characters; this has 64"],
+    ["X".repeat(64), "a secret name must be at most 63 characters; got 64"],
     ["A.B", "a secret name must contain only letters a-z, A-Z, digits, '_' and '-'"],
     ["1KEY", "a secret name must start with a letter"],
     ["_KEY", "a secret name must start with a letter"],

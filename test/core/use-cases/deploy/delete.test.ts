@@ -32,6 +32,18 @@ test("stops and removes the service, named with '_' or '-'; its log stays", asyn
   expect(JSON.parse(logs._unsafeUnwrap().logs.at(-1)?.message ?? "")).toMatchObject({ event: "delete" });
 });
 
+test("reserves the name, which another account then cannot use", async () => {
+  const platform = startMemory();
+  await deployed(platform);
+  const theirs = await remove(platform, "app", "other");
+  expect(theirs._unsafeUnwrapErr().message).toBe("The deployment 'app' belongs to another account.");
+  expect((await remove(platform)).isOk()).toBe(true);
+  expect((await remove(platform, "app", "other"))._unsafeUnwrapErr()).toMatchObject({
+    kind: "forbidden",
+    message: "The name 'app' is reserved for another account or application. Choose another name.",
+  });
+});
+
 test("removes several deployments of an account concurrently, if the provider has no domains", async () => {
   const all = ["one", "two"];
   let removing = 0;
@@ -72,7 +84,7 @@ describe("while deploys of the name run and wait", () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform))._unsafeUnwrap().detail).toBe(
-      "The deploy of 'app' ended before it created anything.",
+      "The deploy of 'app' ended before it created the deployment.",
     );
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "deleted" });
     expect(await names(platform)).toEqual([]);

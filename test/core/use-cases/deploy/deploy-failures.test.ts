@@ -98,7 +98,10 @@ describe("deadlines", () => {
     expect(last?.time.slice(0, 16)).toBe("2026-01-01T00:15");
   });
 
-  test("a rollout that hangs ends with rollout_timeout, and the previous revision keeps serving", async () => {
+  test.each([
+    ["ends after the abort", true, "The previous revision, if any, still serves."],
+    ["ignores the abort", false, "Run 'portside status app' to see which revision serves."],
+  ])("a rollout that hangs and %s ends with rollout_timeout", async (_, yieldsEnd, serving) => {
     let slow = false;
     const platform = startMemory({
       around: ({ services }) => ({
@@ -106,7 +109,7 @@ describe("deadlines", () => {
           ...services,
           rollout: async function* (request, options = {}) {
             if (!slow) return yield* services.rollout(request, options);
-            await hangs(options.signal);
+            await (yieldsEnd ? hangs(options.signal) : new Promise(() => undefined));
             yield gone;
           },
         },
@@ -115,7 +118,8 @@ describe("deadlines", () => {
     await deployed(platform);
     slow = true;
     const last = (await ended(platform)).at(-1);
-    expect(last).toMatchObject({ reason: "rollout_timeout" });
+    const message = `The rollout took longer than 5 min and was stopped. ${serving}`;
+    expect(last).toMatchObject({ reason: "rollout_timeout", message });
     expect(await listed(platform)).toMatchObject([{ status: "READY", revision: "app-00001" }]);
   });
 

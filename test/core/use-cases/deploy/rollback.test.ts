@@ -107,7 +107,7 @@ describe("a rollback", () => {
     await volumes(platform, "deleteVolume");
     await volumes(platform, "createVolume");
     expect(recordTexts(await rolledBack(platform))).toContain(
-      "DEPLOYING The volume 'data' is not the one that release 1 mounted; it has other data",
+      "DEPLOYING The volume 'data' was replaced after release 1 and contains different data",
     );
   });
 

@@ -108,7 +108,10 @@ describe("a schedule", () => {
 describe("a scheduler that fails", () => {
   const down = { error: unavailable("The clock is down.") };
 
-  test.each(["put", "remove"])("at %s: schedule_failed, and the new revision serves", async (method) => {
+  test.each([
+    ["put", "its schedule could not be set: The clock is down. Deploy again to set it."],
+    ["remove", "the schedule could not be removed: The clock is down. Deploy again to remove it."],
+  ])("at %s: schedule_failed, and the new revision serves", async (method, problem) => {
     let broken = false;
     const platform = startMemory({
       around: ({ scheduler }) => ({
@@ -121,7 +124,7 @@ describe("a scheduler that fails", () => {
     expect(last).toMatchObject({
       status: "ERROR",
       reason: "schedule_failed",
-      message: "The new revision serves, but its schedule could not be set: The clock is down. Deploy again to set it.",
+      message: `The new revision serves, but ${problem}`,
     });
     expect(await listed(platform)).toMatchObject([
       { status: "READY", port: 4000, last_deploy: { reason: "schedule_failed" } },

@@ -143,7 +143,7 @@ test("errors name the problem and not the value", async () => {
   expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining("value: must not be empty") });
   const large = await run("secret set 1KEY", { stdin: "hunter2".repeat(10_000) });
   expect(large.stderr).toContain("name: a secret name must start with a letter");
-  expect(large.stderr).toContain("value: must be at most 65536 bytes; this has 70000");
+  expect(large.stderr).toContain("value: must be at most 65536 bytes; got 70000");
   expect(large.stderr).not.toContain("hunter2");
   expect(await run("secret set")).toMatchObject({ code: 2 });
   expect(await run("secret sett")).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean 'set'?") });

@@ -192,7 +192,7 @@ test("a pruned image or a missing volume prevents a rollback, and the message su
         "no longer in the trash",
       );
       const again = volumes.map((volume) => (volume.name === gone ? { ...volume, id: "another" } : volume));
-      expect(describeRollback(state, again)[0]).toContain(`'${gone}' is not the one that release 7 mounted`);
+      expect(describeRollback(state, again)[0]).toContain(`'${gone}' was replaced after release 7`);
     }),
     runs(300),
   );
