@@ -7,7 +7,7 @@ import { totalmem } from "node:os";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { InstanceStatus } from "../../../core/domain/deploy/instance-status.ts";
 import { effectiveMax } from "../../../core/domain/deploy/instances.ts";
-import { type DeployFailure, deployReasons } from "../../../core/domain/deploy/reason.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ReleasedService } from "../../../core/domain/deploy/releases/release.ts";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Severity } from "../../../core/domain/logs/entry.ts";
@@ -122,7 +122,8 @@ export class LocalEngine implements Engine {
 
   async start(candidate: Candidate, options: CandidateOptions): Promise<DeployFailure | undefined> {
     const template = this.#deps.state.rollingTemplate(candidate);
-    if (template === undefined) return { reason: "superseded", message: deployReasons.superseded };
+    if (template === undefined)
+      return { reason: "superseded", message: "Another deploy changed the deployment in the meantime." };
     const { owner } = template;
     const image = this.#deps.images.find(template.image);
     if (image === undefined) return imageMissing;
