@@ -28,7 +28,7 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   ResourceInitializationError: {
     reason: "permission",
     message:
-      "ECS could not set up the service's image, log or volumes. The operator can find the reason in the server's log.",
+      "ECS could not set up the service's image, secrets, log or volumes. The operator can find the reason in the server's log.",
   },
   CannotCreateVolumeError: {
     reason: "volume_unavailable",
