@@ -154,8 +154,8 @@ async function* permissions(
 }
 
 /**
- * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages or credentials
- * are missing.
+ * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages are missing or
+ * the credentials do not work.
  *
  * @param find finds an installed package; tests pass their own
  */

@@ -30,7 +30,7 @@ import { createAwsVolumes } from "./volumes/volume-store.ts";
 /** A running AWS provider. */
 export interface AwsProvider {
   readonly provider: Provider;
-  /** Waits for background work and ends the process that translates SQL. */
+  /** Cancels pending retries, waits for running background work, and ends the process that translates SQL. */
   close(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ export interface Certificates {
   request(domain: DomainName, id: string, retry?: RetryOptions): Called<string>;
   /** Returns the ARN of the certificate that a request with the id got, however long ago; undefined if there is none. */
   find(domain: DomainName, id: string, retry?: RetryOptions): Called<string | undefined>;
-  /** Returns undefined if the certificate does not exist, or is only a few seconds old. */
+  /** Returns undefined if the certificate does not exist, or is so new that it is not visible yet. */
   describe(arn: string, domain: DomainName, retry?: RetryOptions): Called<Described | undefined>;
   /** Fails with `changed` while a load balancer uses the certificate. Succeeds if it does not exist. */
   remove(arn: string, retry?: RetryOptions): Called<void>;

@@ -1,4 +1,7 @@
-/** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
+/**
+ * Settings of the platform's buckets: no public access, uniform bucket-level access and, unless the setting
+ * `softDelete` is `any`, seven days of soft delete.
+ */
 import type { BucketMetadata, LifecycleRule } from "@google-cloud/storage";
 import { trashDays, uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
