@@ -123,7 +123,7 @@ export const failureOfHealthCheck = (
   if (!Number.isNaN(code))
     return {
       reason: code === 0 ? "exited" : "crashed",
-      message: `The service exited with code ${code} before it listened on PORT.`,
+      message: `The service exited with code ${code} before it was ready.`,
       exitCode: code,
       logTail,
     };

@@ -106,7 +106,7 @@ export const failureOfTask = (task: Task): DeployFailure | "failed_checks" | und
   if (exitCode !== undefined)
     return {
       reason: exitCode === 0 ? "exited" : "crashed",
-      message: `The service exited with code ${exitCode} before it listened on PORT.`,
+      message: `The service exited with code ${exitCode} before it was ready.`,
       exitCode,
     };
   return errors["TaskFailedToStart"];
