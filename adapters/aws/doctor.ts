@@ -100,7 +100,7 @@ async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerat
   if (unnamedResources(config).length === 0) return {};
   try {
     const outputs = await outputsOf(config.stack, clients);
-    yield pass(what, `has ${Object.keys(outputs).length} outputs`);
+    yield pass(what, `outputs: ${Object.keys(outputs).length}`);
     return outputs;
   } catch (error) {
     yield fail(what, problemOf(error), deployStack(config, "Domain=YOUR.DOMAIN"));
