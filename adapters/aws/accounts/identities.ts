@@ -69,7 +69,7 @@ const toUnavailable = (error: CallState | Unavailable): Unavailable => {
   const message =
     nameOf(error.error) === "LimitExceededException"
       ? "The AWS account has reached its IAM role quota. Raise the quota or delete roles."
-      : "IAM rejected the role for this account's services. The operator can find the reason in the server's log.";
+      : "IAM rejected a request about a role of this account. The operator can find the reason in the server's log.";
   return unavailable(message, 60, error.error);
 };
 

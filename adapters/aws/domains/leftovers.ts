@@ -90,7 +90,7 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
     // The work for an earlier removal may have deleted the mark before the object was written.
     const marked = isMarked ? ok(undefined) : await deps.objects.mark(domain, { signal });
     if (marked.isErr() && !signal.aborted)
-      logger.warn("could not mark a domain with unused certificates", { domain, cause: marked.error });
+      logger.warn("could not mark a domain for the clean-up", { domain, cause: marked.error });
     for (const pause of backoff(GRACE_MS, MAX_PAUSE_MS, PAUSE_GROWTH)) {
       await clock.sleep(pause, signal);
       if (signal.aborted) return;

@@ -128,7 +128,7 @@ export const createImageRetention = (
       (count) => {
         if (count > 0) logger.info("removed unused images", { count });
       },
-      (error) => logger.warn("unused images were not removed; the platform retries in a day", { error }),
+      (error) => logger.warn("unused images were not removed; the first build after a day retries it", { error }),
     );
   };
 
