@@ -1,6 +1,6 @@
 /**
  * Certificates in AWS Certificate Manager, which validates a domain through a CNAME record, and renews the certificate
- * while the record exists. https://docs.aws.amazon.com/acm/latest/APIReference/
+ * while the record exists and a load balancer uses the certificate. https://docs.aws.amazon.com/acm/latest/APIReference/
  */
 import { createHash } from "node:crypto";
 import type { CertificateDetail, CertificateSummary } from "@aws-sdk/client-acm";
