@@ -59,7 +59,7 @@ export const awsConfigSchema = z.strictObject({
     .min(1)
     .default(300)
     .describe(
-      "Maximum log reads per minute by this server. AWS allows 600 per account in most regions. Divide that quota among all replicas",
+      "Maximum log reads per minute by this server. AWS allows 600 per account in most regions, and 300 in some. Divide that quota among all replicas",
     ),
   releasesKept,
   imageRetentionDays: z.int().min(1).default(30).describe("Days to keep an unused image after its last deploy"),

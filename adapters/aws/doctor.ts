@@ -100,7 +100,7 @@ async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerat
   if (unnamedResources(config).length === 0) return {};
   try {
     const outputs = await outputsOf(config.stack, clients);
-    yield pass(what, `has ${Object.keys(outputs).length} outputs`);
+    yield pass(what, `outputs: ${Object.keys(outputs).length}`);
     return outputs;
   } catch (error) {
     yield fail(what, problemOf(error), deployStack(config, "Domain=YOUR.DOMAIN"));
@@ -154,8 +154,8 @@ async function* permissions(
 }
 
 /**
- * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages or credentials
- * are missing.
+ * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages are missing or
+ * the credentials do not work.
  *
  * @param find finds an installed package; tests pass their own
  */

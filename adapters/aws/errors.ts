@@ -41,7 +41,10 @@ export const isThrottled = (error: unknown): boolean =>
   (throttles.includes(error.name) ||
     (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 429);
 
-/** Codes common to several services: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
+/**
+ * Codes of single services, and the common codes:
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html
+ */
 const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),

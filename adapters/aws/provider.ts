@@ -30,7 +30,7 @@ import { createAwsVolumes } from "./volumes/volume-store.ts";
 /** A running AWS provider. */
 export interface AwsProvider {
   readonly provider: Provider;
-  /** Waits for background work and ends the process that translates SQL. */
+  /** Cancels pending retries, waits for running background work, and ends the process that translates SQL. */
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ const openDomains = async (
   if (opened.isErr()) throw new Error(opened.error.message, { cause: opened.error.cause });
   const swept = await opened.value.sweep();
   if (swept.isErr())
-    deps.logger.warn("the deletion of unused certificates failed; the next start retries it", { error: swept.error });
+    deps.logger.warn("the clean-up of domains did not start; the next start retries it", { error: swept.error });
   return opened.value;
 };
 
@@ -81,7 +81,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: DomainRunti
   // The sweep may take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
     () => undefined,
-    (error) => deps.logger.warn("the purge of trashed volumes failed; the next start retries it", { error }),
+    (error) => deps.logger.warn("the clean-up of volumes failed; the next start retries it", { error }),
   );
   const spoolFolder = join(config.dataDir, "spool");
   const { stateBucket: bucket } = config.shared;

@@ -197,7 +197,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   scheduler: {
-    why: "schedules fire there",
+    why: "schedules run there",
     policy: "platformPolicyArn",
     calls: {
       CreateScheduleCommand: ["scheduler:CreateSchedule", "iam:PassRole"],
@@ -235,7 +235,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   iam: {
-    why: "each account has its own roles, which its services assume and which start services that use secrets",
+    why: "each account has its own roles: one that its services assume, and one with which ECS starts services that use secrets",
     policy: "platformPolicyArn",
     calls: {
       CreateRoleCommand: ["iam:CreateRole", "iam:TagRole"],

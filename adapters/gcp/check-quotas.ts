@@ -67,7 +67,7 @@ const buildRegionFinding = (region: string, cpus: number | undefined): Finding =
       "Google lets some projects build only in a few regions; the quota of this region is unknown",
       fix,
     );
-  return pass(what, cpus === undefined ? "possible in every project" : `the quota is ${cpus} CPU`);
+  return pass(what, cpus === undefined ? "possible in every project" : `CPU quota: ${cpus}`);
 };
 
 type QuotaConfig = Pick<GcpConfig, "project" | "region" | "buildRegion">;

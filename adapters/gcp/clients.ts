@@ -22,7 +22,10 @@ export interface GcpClients {
   readonly logging: InstanceType<typeof logging.LoggingServiceV2Client>;
   readonly scheduler: CloudSchedulerClient;
   readonly bigquery: BigQuery;
-  /** An authenticated `request`, for the APIs without a client package (IAM, Service Usage). */
+  /**
+   * An authenticated `request`, for the APIs that the provider calls without a client package, such as IAM, Secret
+   * Manager and Cloud Monitoring.
+   */
   readonly auth: GoogleAuth<AuthClient>;
 }
 

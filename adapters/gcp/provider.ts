@@ -25,13 +25,14 @@ import { createGcpVolumes } from "./volumes/volume-store.ts";
 /** A running Google Cloud provider. */
 export interface GcpProvider {
   readonly provider: Provider;
-  /** Waits for background work, and closes the SQL engine. */
+  /** Aborts the creation of identities, waits for other background work, and closes the SQL engine. */
   close(): Promise<void>;
 }
 
 /**
  * Checks the project's setup, and creates the provider. Throws `StartRefused` if the project does not meet a
- * requirement. The message of the error contains the commands that fix the setup.
+ * requirement. The message of the error contains the commands that fix the setup. Throws another error if the bucket
+ * for the claims of volumes is unsuitable or cannot be read.
  */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeDeps): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);

@@ -6,7 +6,7 @@ export const apis: Readonly<Record<string, string>> = {
   "cloudbuild.googleapis.com": "building sources",
   "artifactregistry.googleapis.com": "storing images",
   "storage.googleapis.com": "storing volumes and sources",
-  "cloudscheduler.googleapis.com": "firing schedules",
+  "cloudscheduler.googleapis.com": "running schedules",
   "logging.googleapis.com": "storing logs",
   "monitoring.googleapis.com": "reading metrics",
   "secretmanager.googleapis.com": "storing secrets",

@@ -30,7 +30,8 @@ export interface Identities {
   /** Like `ensure`, for the role that may read the account's secrets. */
   ensureExecution(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
   /**
-   * Returns true if this process created the role within the last minute. Some AWS services may not see the role yet.
+   * Returns true if this process created the role, or completed its creation, within the last minute. Some AWS services
+   * may not see the role yet.
    */
   isNew(role: string): boolean;
   /** Returns whether the role has access to the bucket: true only for buckets of the same account. */
@@ -48,8 +49,8 @@ interface AccountRole {
 }
 
 /**
- * How long to wait for a new role. "Changes that I make are not always immediately visible":
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
+ * How long a new role may be invisible to other calls, in milliseconds. "Changes that I make are not always immediately
+ * visible": https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
  */
 const PROPAGATION_MS = 60_000;
 const POLL_MS = 2000;
@@ -68,7 +69,7 @@ const toUnavailable = (error: CallState | Unavailable): Unavailable => {
   const message =
     nameOf(error.error) === "LimitExceededException"
       ? "The AWS account has reached its IAM role quota. Raise the quota or delete roles."
-      : "IAM rejected the role for this account's services. The operator can find the reason in the server's log.";
+      : "IAM rejected a request about a role of this account. The operator can find the reason in the server's log.";
   return unavailable(message, 60, error.error);
 };
 
@@ -116,7 +117,7 @@ export const createIdentities = (
       });
   };
 
-  /** Returns `late` while the new role is not visible. */
+  /** Returns `late` while the new role is not visible, or if another call is changing the role. */
   const putPolicy = (
     { name, policyName, policy }: AccountRole,
     signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** IAM roles of services, one per Portside account. Pure. */
+/** The IAM roles of Portside accounts: one for an account's services, and one with which ECS starts them. Pure. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";

@@ -45,7 +45,10 @@ export interface Balancer {
   /** Replaces the hosts of a rule, and keeps its groups. Fails with `not_found` if the rule does not exist. */
   setHosts(rule: string, hosts: readonly string[], retry?: RetryOptions): Called<void>;
   deleteRule(rule: string, retry?: RetryOptions): Called<void>;
-  /** Adds a certificate that the listener presents for its domain. Succeeds if the listener already has it. */
+  /**
+   * Adds a certificate, which the listener then presents for the certificate's domain. Succeeds if the listener already
+   * has it.
+   */
   addCertificate(certificate: string, retry?: RetryOptions): Called<void>;
   /** Succeeds if the listener does not have the certificate. */
   removeCertificate(certificate: string, retry?: RetryOptions): Called<void>;

@@ -73,7 +73,7 @@ export const createEcsPlatform = (
   );
   const [first] = byBalancer as [RolloutDeps, ...RolloutDeps[]];
 
-  /** The index of the load balancer that this process chose for each new deployment. Its rule may not exist yet. */
+  /** The index of the load balancer that this process chose for each new deployment whose rule may not exist yet. */
   const placed = new Map<DeploymentName, number>();
 
   const depsOf = ({ balancer, attempted }: HeldRecord): Result<RolloutDeps, Unavailable> => {

@@ -1,5 +1,5 @@
 /**
- * Removes the retired revisions. Also removes the stored release of each revision that the record does not list as a
+ * Removes the retired revisions. Also removes the stored release of each of them that the record does not list as a
  * release. If a removal fails, the record keeps the revision for the next rollout.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Certificates in AWS Certificate Manager, which validates a domain through a CNAME record, and renews the certificate
- * while the record exists. https://docs.aws.amazon.com/acm/latest/APIReference/
+ * while the record exists and a load balancer uses the certificate. https://docs.aws.amazon.com/acm/latest/APIReference/
  */
 import { createHash } from "node:crypto";
 import type { CertificateDetail, CertificateSummary } from "@aws-sdk/client-acm";
@@ -27,7 +27,7 @@ export interface Certificates {
   request(domain: DomainName, id: string, retry?: RetryOptions): Called<string>;
   /** Returns the ARN of the certificate that a request with the id got, however long ago; undefined if there is none. */
   find(domain: DomainName, id: string, retry?: RetryOptions): Called<string | undefined>;
-  /** Returns undefined if the certificate does not exist, or is only a few seconds old. */
+  /** Returns undefined if the certificate does not exist, or is so new that it is not visible yet. */
   describe(arn: string, domain: DomainName, retry?: RetryOptions): Called<Described | undefined>;
   /** Fails with `changed` while a load balancer uses the certificate. Succeeds if it does not exist. */
   remove(arn: string, retry?: RetryOptions): Called<void>;

@@ -114,7 +114,8 @@ const formerAfter = (found: DomainObject, next: CustomDomain | null): readonly D
 };
 
 /**
- * Returns the object after a write through the port. The certificate stays with the domain even if its owner changes.
+ * Returns the object after a write through the port. The certificate stays with the domain even if the domain's owner
+ * changes.
  */
 export const afterWrite = (found: DomainObject | null, domain: CustomDomain, write: string): DomainObject => {
   const base = found ?? { certificate: null, failures: 0, failedAt: 0, leftovers: [], formerRoutes: [] };

@@ -11,7 +11,7 @@ import { FREED_TAG } from "../deploy/records/records.ts";
 import type { StateBucket } from "../state-bucket.ts";
 import { type DomainObject, isObsolete, parseObject, renderObject } from "./domain-object.ts";
 
-/** Returns the new object, or the same one if there is nothing to write. */
+/** Returns the new object. Returns the same one, or null, if there is nothing to write. */
 export type DomainChange<E> = (found: DomainObject | null) => Result<DomainObject | null, E>;
 
 export interface DomainObjects {
@@ -28,7 +28,10 @@ export interface DomainObjects {
   ): ResultAsync<DomainObject | null, E | Unavailable>;
   /** Records that the account may have the domain. The caller must do this before it writes the domain. */
   addToIndex(owner: AccountId, domain: DomainName, retry?: RetryOptions): ResultAsync<void, Unavailable>;
-  /** Records that the domain has certificates to delete. The caller must do this before it writes the object. */
+  /**
+   * Records that the domain has certificates to delete, or may be in the rules of former deployments. The caller must
+   * do this before it writes the object.
+   */
   mark(domain: DomainName, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   unmark(domain: DomainName, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   marked(retry?: RetryOptions): ResultAsync<readonly DomainName[], Unavailable>;

@@ -65,7 +65,7 @@ const writeObject = (
   return objects.update(domain, decide, retry).map((after) => ({ before, after }));
 };
 
-/** Changes the load balancer's rules after a write that moved the domain. First adds the new route. */
+/** Changes the load balancers' rules after a write that added, moved or removed a route. First adds the new route. */
 const moveRoutes = (
   deps: DomainStoreDeps,
   { before, after }: Written,

@@ -32,7 +32,7 @@ export type DomainRuntime = AwsRuntimeDeps & { readonly dns?: DnsResolver };
 
 export interface AwsDomains {
   readonly ports: DomainPorts;
-  /** Resumes the deletion of unused certificates. Runs at start. */
+  /** Resumes the deletion of unused certificates and of routes to former deployments. Runs at start. */
   sweep(): ResultAsync<void, Unavailable>;
   /** Stops the background work. */
   close(): Promise<void>;
@@ -88,7 +88,11 @@ const readBalancers = (
       return { shared: own, balancer, host: hosts.get(own.listenerArn) ?? "" };
     });
     if (first === undefined || [first, ...rest].some(({ host }) => host === ""))
-      return err(unavailable("The DNS name of the load balancer is not known. Check the setting listenerArn."));
+      return err(
+        unavailable(
+          "The DNS name of a load balancer is not known. Check the settings listenerArn and moreListenerArns.",
+        ),
+      );
     return ok([first, ...rest] as const);
   });
 

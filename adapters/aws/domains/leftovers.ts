@@ -13,7 +13,10 @@ import { clearFormerRoutes } from "./routes.ts";
 import { detach, type ServeDeps } from "./serve-domain.ts";
 
 export interface Leftovers {
-  /** Deletes the unused certificates of a domain in the background, and retries until AWS permits it. */
+  /**
+   * Deletes the unused certificates of a domain in the background, and removes the domain from the rules of former
+   * deployments. Retries a few times, because a certificate may still be in use.
+   */
   start(domain: DomainName): void;
   /** Does the same for all domains with leftovers. Runs at start. */
   startAll(options?: RetryOptions): ResultAsync<void, Unavailable>;
@@ -21,7 +24,7 @@ export interface Leftovers {
   close(): Promise<void>;
 }
 
-/** Maximum attempts per process. The next start tries again. */
+/** Maximum attempts of one call of `start`. The next start of the server tries again. */
 const TRIES = 6;
 const MAX_PAUSE_MS = 30 * 60_000;
 const PAUSE_GROWTH = 2;
@@ -87,7 +90,7 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
     // The work for an earlier removal may have deleted the mark before the object was written.
     const marked = isMarked ? ok(undefined) : await deps.objects.mark(domain, { signal });
     if (marked.isErr() && !signal.aborted)
-      logger.warn("could not mark a domain with unused certificates", { domain, cause: marked.error });
+      logger.warn("could not mark a domain for the clean-up", { domain, cause: marked.error });
     for (const pause of backoff(GRACE_MS, MAX_PAUSE_MS, PAUSE_GROWTH)) {
       await clock.sleep(pause, signal);
       if (signal.aborted) return;
@@ -95,7 +98,9 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
       if (cleared.isOk() && cleared.value) return;
       tries += 1;
       if (tries < TRIES) continue;
-      logger.warn("a certificate of a domain was not deleted; the next start retries it", { domain });
+      logger.warn("the clean-up of a domain's certificates and routes did not finish; the next start retries it", {
+        domain,
+      });
       return;
     }
   };
@@ -107,7 +112,9 @@ export const createLeftovers = (deps: ServeDeps, { clock, logger }: AwsRuntimeDe
       return;
     }
     const done = work(domain, isMarked)
-      .catch((error: unknown) => logger.error("the deletion of unused certificates failed", { domain, error }))
+      .catch((error: unknown) =>
+        logger.error("the clean-up of a domain's certificates and routes failed", { domain, error }),
+      )
       .finally(() => {
         running.delete(domain);
         if (restarted.delete(domain)) start(domain);

@@ -222,7 +222,7 @@ export const detach = (
 
 /**
  * Performs the next steps towards a served certificate. Replaces a failed certificate only if the DNS records of the
- * domain are correct.
+ * domain are correct and the pause after the failure has ended.
  */
 export const advanceDomain = (deps: ServeDeps, domain: CustomDomain, retry: RetryOptions): Step<Advanced> =>
   safeTry(async function* () {

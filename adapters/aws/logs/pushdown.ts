@@ -20,7 +20,7 @@ export interface Pushdown {
   /** Bounds that include every match; undefined if unbounded. */
   readonly from?: Instant;
   readonly to?: Instant;
-  /** True if no service line can match, so that the platform's stream suffices. */
+  /** True if no service line can match, and therefore the platform's stream suffices. */
   readonly platformOnly: boolean;
 }
 

@@ -40,8 +40,8 @@ export class SharedPrefixes {
   }
 
   /**
-   * Returns the first log's shortest prefix that is not crowded and that other logs share. If no such prefix exists,
-   * returns the first log's own prefix.
+   * Returns the prefix of the first log's streams that covers the most logs. Ignores crowded prefixes. Returns the
+   * first log's own prefix if no other prefix covers more logs, or if the first log is far behind (`MAX_LAG_MS`).
    *
    * @param logs sorted by their read positions, starting with the log that is furthest behind
    */

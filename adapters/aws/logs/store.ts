@@ -36,7 +36,7 @@ const DAY_MS = 86_400_000;
 /** Earliest start of a search that begins with the newest entry (FilterLogEventsRequest, `startFromHead`). */
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 
-/** Five reads a second: one for deploys, two for followers, and two for searches. */
+/** A fifth of the reads for deploys, two fifths for followers, and two fifths for searches. */
 const SHARES: QuotaShares = { parts: 5, deploys: 1, followers: 2, isPerSecond: true };
 
 type FilterInput = Omit<FilterLogEventsCommandInput, "logGroupName">;

@@ -5,8 +5,8 @@ import { maxFireSeconds } from "./job.ts";
 export const awsCron: Capabilities["cron"] = {
   schedules: offered(
     "by EventBridge Scheduler and a Lambda function, within a minute of the scheduled time; when clocks go forward, " +
-      "skipped times do not fire, and when clocks go back, repeated times fire once; " +
-      "retries end 15 minutes after the fire",
+      "skipped times have no run, and when clocks go back, repeated times have one run; " +
+      "retries of a run end 15 minutes after it starts",
   ),
   fire: missing("EventBridge Scheduler runs schedules only at their scheduled times"),
   max_seconds: maxFireSeconds,

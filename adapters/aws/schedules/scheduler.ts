@@ -15,7 +15,7 @@ const MAX_TRIES = 3;
 const toUnavailable = (error: CallState | Unavailable): Unavailable =>
   isCallState(error)
     ? unavailable(
-        "EventBridge Scheduler rejected the schedule. The operator can find the reason in the server's log.",
+        "EventBridge Scheduler rejected a request about the schedule. The operator can find the reason in the server's log.",
         60,
         error.error,
       )

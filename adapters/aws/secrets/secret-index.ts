@@ -124,7 +124,7 @@ export const claimedIds = ({ leftovers }: SecretIndex, claim: string): readonly 
 
 /**
  * Removes one version from the list, or all versions of the name. Returns undefined if no such version is in the list
- * or among the leftovers of earlier calls.
+ * or among the leftovers that may be deleted now.
  */
 export const removed = (
   index: SecretIndex,

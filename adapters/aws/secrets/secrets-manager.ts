@@ -58,7 +58,7 @@ export const createSecretsManager = (clients: ClientSource, runtime: AwsRuntimeD
         Name: id,
         SecretString: value,
         // "If a version with this value already exists and the version SecretString [is] the same [...], then the
-        // request is ignored": makes a retry after a lost response succeed.
+        // request is ignored", so a retry after a lost response succeeds.
         ClientRequestToken: randomUUID(),
         ...(tags.length === 0 ? {} : { Tags: tags }),
       };

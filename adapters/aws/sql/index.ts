@@ -1,4 +1,7 @@
-/** SQL on AWS. It is available if the configuration names an Athena workgroup and the log's table. */
+/**
+ * SQL on AWS. It is available if the configuration names an Athena workgroup and the log's table, and the packages are
+ * installed.
+ */
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { FindPackage } from "../../shared/runtime/optional-package.ts";
 import { sqlProblem } from "../../shared/sql/process/installed.ts";
@@ -33,7 +36,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
   );
 };
 
-/** Without a workgroup or a log table, SQL is not among the capabilities, so no statement reaches the engine. */
+/** Without a workgroup or a log table, the capability is missing, so no statement reaches the engine. */
 export const createAwsSql = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {

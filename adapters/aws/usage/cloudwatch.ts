@@ -11,7 +11,7 @@ import type { ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { commandSender, throwState } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 
-/** "Each of these can be... a maximum of 500 MetricDataQuery structures" (GetMetricData). */
+/** "A single GetMetricData call can include as many as 500 MetricDataQuery structures" (GetMetricDataInput). */
 const MAX_QUERIES = 500;
 
 export interface Statistic {

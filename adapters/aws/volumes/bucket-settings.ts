@@ -20,8 +20,9 @@ export const bucketTags = (account: string, { name }: Pick<AwsVolume, "name">): 
 const DAY_MS = 86_400_000;
 
 /**
- * Days after which S3 aborts an incomplete upload. S3 counts to the next midnight UTC, so that the parts remain for at
- * most two days (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpu-abort-incomplete-mpu-lifecycle-config.html).
+ * Days after which S3 aborts an incomplete upload. S3 rounds the time up to the next midnight UTC, so the parts remain
+ * for at most two days:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpu-abort-incomplete-mpu-lifecycle-config.html
  */
 const UPLOAD_DAYS = uploadHours / 24;
 
@@ -76,7 +77,7 @@ export const corsRules = (): CORSRule[] => [
   },
 ];
 
-/** Returns whether pages can use the bucket's signed URLs. S3 accepts no patterns of exposed headers. */
+/** Returns whether pages can use the bucket's signed URLs. S3 does not accept wildcards in `ExposeHeaders`. */
 export const hasCors = (rules: readonly CORSRule[]): boolean =>
   covers(
     rules.map(({ AllowedOrigins = [], AllowedMethods = [], AllowedHeaders = [], ExposeHeaders = [] }) => ({

@@ -4,7 +4,7 @@ import { type Capabilities, missing, offered } from "../../../core/domain/wire/c
 
 export const awsVolumes: Capabilities["volumes"] = {
   mounts: offered(
-    "S3 Files: a service reads and writes as root, or as its own user if the mount's sub_path has more than four levels, more than 99 characters or special characters; if a file changes in the bucket and in a mount concurrently, the bucket's version wins",
+    "S3 Files: a service reads and writes as root, or as its own user if the mount's sub_path has more than four levels, more than 99 characters, special characters or a part that begins with a dot; if a file changes in the bucket and in a mount concurrently, the bucket's version wins",
   ),
   store: offered(),
   read_only: offered(),

@@ -47,13 +47,13 @@ export async function* checkCors(stateBucket: string, clients: ClientSource): As
     const read = buckets.map(async (bucket) => ({ bucket, rules: await rulesOf(bucket, clients) }));
     const without = (await Promise.all(read)).filter(({ rules }) => !hasCors(rules));
     const [first] = without;
-    if (first === undefined) return yield pass(WHAT, `${buckets.length} buckets checked`);
+    if (first === undefined) return yield pass(WHAT, `buckets checked: ${buckets.length}`);
     // The command replaces all rules of the bucket.
     const rules = quoteForShell(JSON.stringify({ CORSRules: withCors(first.rules) }));
     yield warn(
       WHAT,
-      `${without.length} of ${buckets.length} buckets lack Portside's CORS rules. The server sets them when it starts, ` +
-        "unless it has set them before",
+      `buckets without Portside's CORS rules: ${without.length} of ${buckets.length}. The server sets the rules when it ` +
+        "starts, unless it has set them before",
       `aws s3api put-bucket-cors --bucket ${first.bucket} --cors-configuration ${rules}`,
     );
   } catch (error) {

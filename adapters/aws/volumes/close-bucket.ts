@@ -23,7 +23,7 @@ const abortUploads = async ({ api, logger }: VolumeCall, id: string): Promise<vo
     .andThen((found) =>
       inParallel(found === "not_found" ? [] : found, CONCURRENCY, (upload) => api.abortUpload(id, upload)),
     );
-  if (aborted.isErr()) logger.warn("the incomplete uploads of a deleted volume were not aborted", { volume: id });
+  if (aborted.isErr()) logger.warn("not all incomplete uploads of a deleted volume were aborted", { volume: id });
 };
 
 /** Closes the bucket and removes the name's mark. Returns `restored` if a concurrent call restored the volume. */

@@ -21,7 +21,7 @@ export const signUrl =
       return { url: await sign(command), expiresAt };
     });
 
-/** A bucket name in the form of volume buckets. No such bucket exists, because no client receives the sample URL. */
+/** A name in the form of volume buckets. The bucket need not exist, because no client receives the sample URL. */
 const SAMPLE_BUCKET = `${bucketPrefix("sample")}bucket`;
 const SAMPLE_MS = 60_000;
 

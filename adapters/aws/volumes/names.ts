@@ -11,7 +11,10 @@ const PREFIX = "ps-";
 /** Maximum length of a bucket name. */
 const MAX_LENGTH = 63;
 const RANDOM_LENGTH = 8;
-/** Maximum characters of the volume's name in a bucket's name. They help operators; the record has the full name. */
+/**
+ * Maximum characters of the volume's name in a bucket's name. Operators recognize the volume by them; the record
+ * contains the full name.
+ */
 const VOLUME_LENGTH = MAX_LENGTH - PREFIX.length - OWNER_DIGITS - RANDOM_LENGTH - "--".length;
 
 /** Prefix of the bucket names of the account with these digits. */

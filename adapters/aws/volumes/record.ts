@@ -30,7 +30,7 @@ const recordSchema = z.object({
    * task opens the bucket once more.
    */
   reopen: z.literal(true).optional(),
-  /** The version of the bucket's CORS rules (`CORS_VERSION`). Absent on a bucket without rules. */
+  /** The version of the bucket's CORS rules (`CORS_VERSION`). Absent until Portside has set or checked them. */
   cors: z.int().optional(),
 });
 

@@ -31,7 +31,10 @@ export interface AwsVolumes extends VolumeStore {
   grantOrigins(options?: CallOptions): ResultAsync<readonly string[], Unavailable>;
   /** Succeeds if the state bucket exists. Makes one read-only call. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Resumes interrupted operations and purges expired trash of every account. Runs at start. */
+  /**
+   * For every account: resumes interrupted operations, purges expired trash, and updates the CORS rules of buckets.
+   * Runs at start.
+   */
   sweep(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resolves when all background work has ended. */
   idle(): Promise<void>;

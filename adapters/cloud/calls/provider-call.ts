@@ -1,6 +1,7 @@
 /**
- * Calls a cloud's API. Retries transient errors with jitter until the timeout, and converts the final error to a port
- * error. The adapter classifies errors by their codes, never by their messages.
+ * Calls a cloud's API. Retries transient errors with jitter until the timeout. Returns a state of the resource, such as
+ * `not_found`, as a `CallState`, and any other known error as `Unavailable`. The adapter classifies errors by their
+ * codes, never by their messages.
  */
 
 import { millisOf } from "../../../core/domain/wire/instant.ts";

@@ -259,7 +259,8 @@ const examineBefore = async (scan: Scan, position: LogPosition, range: Range): P
     ...(last === undefined ? {} : { seen: justBefore(last) }),
     partial,
   });
-  // A complete listing must continue until it has an entry, because the next search would begin at the same position.
+  // A listing that is not narrowed must continue until it has an entry, because the next search would begin at the same
+  // position.
   const isOver = () => (range.narrowed || last !== undefined) && scan.isOver();
   const mayEnd = range.narrowed ? "anywhere" : "after-group";
   for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver, mayEnd)) {

@@ -82,7 +82,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
     return err(seen.error);
   };
 
-  /** Waits until IAM finds the new service account reliably. Returns false after `PROPAGATION_MS`. */
+  /** Waits until IAM finds the new service account reliably. Returns false after `PROPAGATION_MS` or an abort. */
   const waitUntilVisible = async (email: string, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
     for (let waited = 0, agreed = 0; waited <= PROPAGATION_MS; waited += POLL_MS) {
       const seen = await isVisible(email, signal);

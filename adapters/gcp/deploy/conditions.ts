@@ -45,7 +45,7 @@ const reasonOf = ({ reason, revisionReason }: Condition): DeployReason | undefin
 
 const isFailed = ({ state }: Condition): boolean => state === "CONDITION_FAILED";
 
-/** Returns the most specific reason of a failed revision or service. */
+/** Returns the failure for the first failed condition with a known reason; without one, the reason is `internal`. */
 export const failureOfConditions = (conditions: readonly Condition[]): DeployFailure => {
   const reason = conditions.filter(isFailed).map(reasonOf).find(Boolean) ?? "internal";
   return { reason, message: messages[reason] ?? "The service did not start." };
@@ -123,7 +123,7 @@ export const failureOfHealthCheck = (
   if (!Number.isNaN(code))
     return {
       reason: code === 0 ? "exited" : "crashed",
-      message: `The service exited with code ${code} before it listened on PORT.`,
+      message: `The service exited with code ${code} before it was ready.`,
       exitCode: code,
       logTail,
     };

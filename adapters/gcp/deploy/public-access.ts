@@ -14,7 +14,7 @@ const ALL_USERS = "allUsers";
 const TRIES = 8;
 
 /**
- * Google's response if a policy forbids external principals, which include `allUsers`:
+ * The failure if a policy forbids external principals, which include `allUsers`:
  * https://cloud.google.com/resource-manager/docs/organization-policy/domain-restricted-sharing
  */
 const forbidden: DeployFailure = {

@@ -136,7 +136,7 @@ export const renderTemplate = (
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,
     sessionAffinity: template.sessionAffinity,
-    // 0 selects Run's own limit: "when unspecified, the server default value of 100"
+    // 0 selects Run's own limit: "When unspecified, the field is set to the server default value of 100"
     // (RevisionScaling.max_instance_count).
     scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
     ...(generation === undefined ? {} : { executionEnvironment: generation }),
@@ -152,7 +152,8 @@ export const renderTemplate = (
             cpu: String(template.cpu),
             memory: formatMemory(memoryOf(template)),
           },
-          // "If ResourceRequirements is set, the caller must explicitly set this field to true to preserve the default."
+          // "If ResourceRequirements is set, the caller must explicitly set this field to true to preserve the default
+          // behavior" (ResourceRequirements.cpu_idle).
           cpuIdle: true,
           // Google bills the extra CPU only while an instance starts and for 10 s afterwards:
           // https://docs.cloud.google.com/run/docs/configuring/services/cpu#startup-boost

@@ -34,7 +34,7 @@ export interface Change {
   readonly mask: readonly string[];
 }
 
-/** The error if every attempt of a write collided with another write of the service. */
+/** The error if every attempt of a write collided with another write of the service, or a deletion takes too long. */
 export const cloudRunBusy = (cause?: unknown): Unavailable =>
   unavailable("Cloud Run is busy with this service. Try again.", 5, cause);
 

@@ -145,8 +145,8 @@ export const createGcpLogs = (config: GcpConfig, clients: ClientSource, runtime:
     },
 
     /**
-     * If Cloud Logging rejects the first search, the second one sends no filter, and Portside evaluates the whole
-     * filter.
+     * If Cloud Logging rejects the first search, the second one omits the client's filter, and Portside evaluates the
+     * whole filter.
      */
     searches: (scope, filter) => {
       const pushed = pushdownOf(filter, { project, scope, compile: compileRe2 });

@@ -15,7 +15,7 @@ export type ProtoJob = protos.google.cloud.scheduler.v1.IJob;
 /** Limits of an HTTP target's attempt, in seconds (`attempt_deadline`). */
 const DEADLINE = { min: 15, max: 1800 } as const;
 
-/** Maximum duration of a fire, in seconds. */
+/** Maximum duration of a request, in seconds. */
 export const maxFireSeconds = DEADLINE.max;
 
 const TOKEN_HEADER = "X-Cron-Token";

@@ -20,7 +20,7 @@ const MAX_ATTEMPTS = 3;
 const refused = (error: CallState | Unavailable): Unavailable =>
   isCallState(error)
     ? unavailable(
-        "Cloud Scheduler rejected the schedule. The operator can find the reason in the server's log.",
+        "Cloud Scheduler rejected a request about the schedule. The operator can find the reason in the server's log.",
         60,
         error.error,
       )

@@ -2,14 +2,15 @@
  * Remembers the versions that this process has added and deleted, because a read may not see them yet: "adding a secret
  * version and then immediately accessing that secret version by version number is a strongly consistent operation.
  * Other operations within Secret Manager are eventually consistent. Eventually consistent operations typically converge
- * within minutes": https://docs.cloud.google.com/secret-manager/docs/reference/consistency
+ * within minutes, but may take a few hours": https://docs.cloud.google.com/secret-manager/docs/reference/consistency.
+ * The memory covers the typical delay. If the delay is longer, a read may return an outdated list.
  */
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import type { ManagedSecret } from "./secret-manager.ts";
 import { type Annotations, type Changes, withChanges } from "./versions.ts";
 
-/** Another process may delete a version that this process has added, so the memory must expire. */
+/** How long to remember a change. Another process may delete a version that this process has added. */
 const KEPT_MS = 10 * 60_000;
 
 interface Change {

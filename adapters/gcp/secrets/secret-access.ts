@@ -9,8 +9,9 @@ import type { SecretManager } from "./secret-manager.ts";
 /** Permits reading the values: https://docs.cloud.google.com/secret-manager/docs/access-control */
 const ROLE = "roles/secretmanager.secretAccessor";
 /**
- * A new service account is visible to other services after "60 seconds or more": iam/docs/service-accounts-create. A
- * new secret is visible to all operations "within minutes": recent-versions.ts.
+ * How long to retry a grant, in milliseconds. A new service account is visible to other services after "60 seconds or
+ * more": iam/docs/service-accounts-create. A new secret is visible to all operations "typically [...] within minutes":
+ * recent-versions.ts.
  */
 const TIMEOUT_MS = 150_000;
 const FIRST_PAUSE_MS = 250;
@@ -47,7 +48,7 @@ export const createSecretAccess = (manager: SecretManager, clock: Clock) => {
       if (plusMillis(clock.now(), pause) > end || options.signal?.aborted === true)
         return err(
           unavailable(
-            "Secret Manager does not accept the account's service identity yet. Try again.",
+            "Secret Manager has not accepted the grant for the account's service identity yet. Try again.",
             60,
             granted.error.error,
           ),

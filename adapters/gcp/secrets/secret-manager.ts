@@ -87,7 +87,8 @@ export const createSecretManager = (
       send<ManagedSecret>("secrets.get", { method: "GET", path: `${parent}/${id}` }, options),
 
     /**
-     * Returns a page of the secrets with an owner label: https://docs.cloud.google.com/secret-manager/docs/filtering
+     * Returns a page of an account's secrets, which have its owner label:
+     * https://docs.cloud.google.com/secret-manager/docs/filtering
      * @param ownerDigest undefined for all secrets of the project
      */
     list: (ownerDigest: string | undefined, pageToken: string, options: CallOptions) => {

@@ -20,7 +20,8 @@ export interface EnabledVersion {
 
 /**
  * "The total size of annotation keys and values must be less than 16KiB":
- * google/cloud/secretmanager/v1/resources.proto. A version needs at most 56 bytes, and the redeploys at most 280.
+ * google/cloud/secretmanager/v1/resources.proto. A version whose number has at most nine digits needs
+ * at most 56 bytes, and the redeploys need at most 280.
  */
 export const MAX_VERSIONS = 280;
 

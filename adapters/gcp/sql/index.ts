@@ -1,4 +1,7 @@
-/** SQL on Google Cloud. Available if the configuration names the log bucket's linked dataset. */
+/**
+ * SQL on Google Cloud. It is available if the configuration names the log bucket's linked dataset, and the packages are
+ * installed.
+ */
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { FindPackage } from "../../shared/runtime/optional-package.ts";
@@ -29,7 +32,7 @@ export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: Fi
   );
 };
 
-/** Without a linked dataset, SQL is not among the capabilities, so no statement reaches the engine. */
+/** Without a linked dataset, the capability is missing, so no statement reaches the engine. */
 export const createGcpSql = (
   config: GcpConfig,
   clients: ClientSource,

@@ -1,4 +1,7 @@
-/** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
+/**
+ * Settings of the platform's buckets: no public access, uniform bucket-level access and, unless the setting
+ * `softDelete` is `any`, seven days of soft delete.
+ */
 import type { BucketMetadata, LifecycleRule } from "@google-cloud/storage";
 import { trashDays, uploadHours } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -109,7 +112,7 @@ export const createBucket = (
     .andThen((made) => (made === "changed" || made === "invalid" ? err(forbidden()) : ok(made)));
 
 const formatShortRetention = (bucket: string, seconds: number): string =>
-  `The bucket '${bucket}' retains deleted objects for ${seconds / 86_400} days instead of ${trashDays}, so the platform ` +
+  `The soft-delete period of the bucket '${bucket}' is ${seconds / 86_400} d instead of ${trashDays} d, so the platform ` +
   `cannot restore deleted volumes for the promised time. Run 'gcloud storage buckets update gs://${bucket} ` +
   `--soft-delete-duration=${trashDays}d', check the organization policy storage.softDeletePolicySeconds, ` +
   `or start with --gcp-soft-delete any.`;

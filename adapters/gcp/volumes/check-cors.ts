@@ -20,10 +20,10 @@ export const checkCors = async (project: string, get: Get): Promise<Finding> => 
   const live = (found.value.items ?? []).flatMap((one) => readBucket(one) ?? []).filter((one) => one.state === "live");
   const without = live.filter((one) => !hasCors(one)).map(({ id }) => id);
   return without.length === 0
-    ? pass(WHAT, `${live.length} buckets checked`)
+    ? pass(WHAT, `buckets checked: ${live.length}`)
     : warn(
         WHAT,
-        `${without.length} of ${live.length} buckets lack Portside's CORS rules, such as ${without[0]}`,
+        `buckets without Portside's CORS rules: ${without.length} of ${live.length}, such as ${without[0]}`,
         "start the server, which sets the rules: portside serve --provider gcp",
       );
 };

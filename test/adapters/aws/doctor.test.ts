@@ -126,7 +126,7 @@ test("warns about buckets of volumes without CORS rules, with the command that s
     {
       what: "web pages may use the URLs of volumes",
       verdict: "warning",
-      words: expect.stringContaining("2 of 4 buckets lack Portside's CORS rules"),
+      words: expect.stringContaining("buckets without Portside's CORS rules: 2 of 4"),
       fix: expect.stringContaining("aws s3api put-bucket-cors --bucket ps-two --cors-configuration '{"),
     },
   ]);

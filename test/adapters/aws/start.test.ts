@@ -65,6 +65,6 @@ test("starts with a warning if the trash is not readable", async () => {
   const { provider, close: stop } = await start();
   expect(await expectOk(provider.volumes.list(accountOf("acme")))).toEqual([]);
   await stop();
-  expect(logged.join("\n")).toContain("the purge of trashed volumes failed; the next start retries it");
+  expect(logged.join("\n")).toContain("the clean-up of volumes failed; the next start retries it");
   await close();
 });

@@ -151,7 +151,7 @@ test("warns about buckets of volumes without CORS rules", async () => {
     {
       what: "web pages may use the URLs of volumes",
       verdict: "warning",
-      words: "2 of 3 buckets lack Portside's CORS rules, such as ps-two",
+      words: "buckets without Portside's CORS rules: 2 of 3, such as ps-two",
       fix: "start the server, which sets the rules: portside serve --provider gcp",
     },
   ]);

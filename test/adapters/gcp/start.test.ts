@@ -25,7 +25,7 @@ test("refuses a project that retains deleted objects for too short a time", asyn
     name: `${fakes.storage.project}-portside-volumes`,
     softDeletePolicy: { retentionDurationSeconds: "0" },
   });
-  await expect(start()).rejects.toThrow("retains deleted objects for 0 days instead of 7");
+  await expect(start()).rejects.toThrow("is 0 d instead of 7 d");
   await close();
 });
 

@@ -21,7 +21,7 @@ import { stageSource } from "./staging.ts";
 
 /** Maximum log pages per poll. */
 const MAX_LOG_PAGES = 20;
-/** Maximum wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
+/** Maximum wait for the late log lines of a build that has ended, in milliseconds. */
 const SETTLE_MS = 4000;
 /**
  * How long a cancellation retries StartBuild, in milliseconds. If the first response was lost, the retry returns the

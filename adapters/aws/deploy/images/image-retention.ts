@@ -34,7 +34,7 @@ interface OldTag {
   readonly imageDigest: string;
 }
 
-/** Returns the platform's tags that were pushed before `cutoff`, in milliseconds since 1970. */
+/** Returns Portside's tags of images that were pushed by `cutoff`, in milliseconds since 1970. */
 const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTag[] =>
   images.flatMap(({ imageDigest = "", imageTags = [], imagePushedAt }) =>
     imagePushedAt !== undefined && imagePushedAt.getTime() <= cutoff
@@ -45,10 +45,10 @@ const oldTags = (images: readonly PushedImage[], cutoff: number): readonly OldTa
 export interface ImageRetention {
   /**
    * Returns a builder that protects the images of its deploys, and refers to them by a tag that no later build moves.
-   * It also removes unused images about once a day.
+   * A build also starts the removal of unused images, at most once a day.
    */
   keepUsed(builder: ImageBuilder): ImageBuilder;
-  /** Removes unused images now. Returns their number. */
+  /** Removes the tags of unused images now. Returns the number of tags. */
   sweep(retry?: RetryOptions): ResultAsync<number, Unavailable>;
   /** Waits until no removal runs in the background. */
   idle(): Promise<void>;
@@ -128,7 +128,7 @@ export const createImageRetention = (
       (count) => {
         if (count > 0) logger.info("removed unused images", { count });
       },
-      (error) => logger.warn("unused images were not removed; the platform retries in a day", { error }),
+      (error) => logger.warn("unused images were not removed; the first build after a day retries it", { error }),
     );
   };
 

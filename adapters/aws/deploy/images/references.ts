@@ -1,4 +1,7 @@
-/** References to images: by digest or, in records of earlier versions, by the tag of a source. Pure. */
+/**
+ * References to images: by digest, by the tag that protects the image (`keepTagOf`) or, in records of earlier versions,
+ * by the tag of a source. Pure.
+ */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import { parseRecord } from "../records/record.ts";

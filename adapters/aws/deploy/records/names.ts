@@ -13,7 +13,7 @@ import type { SharedResources } from "../../config.ts";
 /** Name of the service's container. Operators may have added other containers to the task. */
 export const CONTAINER = "app";
 
-/** A task definition's family: "up to 255 letters, numbers, underscores, and hyphens" (RegisterTaskDefinition). */
+/** A task definition's family: at most 255 letters, numbers, underscores and hyphens (RegisterTaskDefinition). */
 export const familyOf = (owner: AccountId, revision: string): string =>
   `portside-${shortAccountDigest(owner)}-${revision}`;
 

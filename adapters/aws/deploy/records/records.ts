@@ -46,7 +46,8 @@ const SUFFIX = ".json";
 /** Maximum concurrent reads. */
 const CONCURRENCY = 20;
 /**
- * The bucket's lifecycle rule deletes objects with this tag after the reservation of a freed name has ended
+ * Marks the records of freed names and of removed domains, and the marks of removed images. The bucket's lifecycle rule
+ * deletes objects with this tag eight days after their last write, when the reservation of a freed name has ended
  * (docs/providers/aws-template.yaml).
  */
 export const FREED_TAG = "portside-state=freed";

@@ -56,7 +56,7 @@ const rarely = (clock: Clock): (() => boolean) => {
 
 /**
  * Succeeds once the revision is ready. Fails if the revision fails or does not listen in time, if another writer has
- * changed the record, or on an abort.
+ * changed the record, on an abort, or at the rollout's deadline.
  *
  * @param group the ARN of the revision's target group
  */

@@ -36,7 +36,7 @@ const claim = (attempt: RolloutAttempt): Step<void> =>
   });
 
 interface Unfinished extends RevisionTemplate {
-  /** The deployment's releases if this revision serves. */
+  /** The releases to record if this revision turns out to serve. */
   readonly releases: HeldRecord["releases"];
 }
 
@@ -49,8 +49,8 @@ interface FirstRecord {
 type Sequence = Pick<HeldRecord, "uid" | "released" | "releases">;
 
 /**
- * Returns the releases of the name. If an earlier version of Portside deployed the serving revision, first stores the
- * missing release of that revision.
+ * Returns the deployment's uid, its highest release number in use, and its releases. If an earlier version of Portside
+ * deployed the serving revision, first stores the missing release of that revision.
  */
 const sequenceOver = (attempt: RolloutAttempt, seen: Found, former: HeldRecord["former"]): Step<Sequence> =>
   safeTry(async function* () {
@@ -117,7 +117,8 @@ const takeOver = async (
   const idle = record.former.map(({ id }) => id);
   const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
   const known = { former: [unfinished], retired, releases };
-  // `now` is the current record, which may contain a new note or a removal's mark. Keep them.
+  // Since the first write of this rollout, other calls may have added a deploy's status or a removal's mark to the
+  // record. Changing only these fields keeps both.
   const change = (now: HeldRecord) => (now.state.write === write ? { ...now, ...known } : undefined);
   return amend(deps, name, change, attempt.left()).map(() => ({ ...record, ...known }));
 };

@@ -15,7 +15,7 @@ const REACH_TIMEOUT_MS = 30_000;
 /** Milliseconds that a replaced revision may take to finish its requests before the deploy continues anyway. */
 const DRAIN_TIMEOUT_MS = 30_000;
 const TRIES = 3;
-/** A clean-up may wait longer for its turn than a call that users wait for. */
+/** Calls of a clean-up may wait longer for the rate limits than other calls, because the rollout has succeeded. */
 const SWEEP = { timeoutMs: RETRY_TIMEOUT_MS, turnMs: 5 * 60_000 } as const;
 
 type MovedChange = Pick<HeldRecord, "retired" | "releases">;

@@ -18,7 +18,7 @@ const PAUSE_MS = 200;
 const QUOTA_EXHAUSTED: DeployFailure = {
   reason: "quota_exceeded",
   message:
-    "The load balancer's quota of rules or target groups is exhausted. Delete a deployment, or add a load balancer with the stack's parameter MoreBalancers.",
+    "An AWS quota is exhausted, such as the load balancer's quota of rules or target groups. Delete a deployment, or add a load balancer with the stack's parameter MoreBalancers.",
 };
 
 const SUPERSEDED: DeployFailure = {

@@ -1,6 +1,6 @@
 /**
- * Records the release of a ready revision, and points the listener's rule at the revision. From here on, an abort has
- * no effect.
+ * Records the release of a ready revision, and points the listener's rule at the revision. From here on, an abort does
+ * not stop the rollout.
  */
 import { isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { Release } from "../../../../core/domain/deploy/releases/release.ts";
@@ -68,7 +68,7 @@ export const moveTraffic = async (
   if (moving.isErr()) {
     if (!isLost(moving.error)) return resolveUncertainWrite(attempt, moving.error);
     const removed = await deps.releases.remove(record.uid, revision, { timeoutMs: FINAL_RETRY_TIMEOUT_MS });
-    if (removed.isErr()) deps.logger.warn("the record of a superseded rollout was not removed", { revision });
+    if (removed.isErr()) deps.logger.warn("the release of a superseded rollout was not removed", { revision });
     return abandonRevision(attempt, moving.error);
   }
   const routed = await route(attempt, group);

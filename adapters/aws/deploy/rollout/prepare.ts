@@ -27,7 +27,7 @@ export interface PrepareDeps {
   readonly identities: Identities;
   readonly mountable: Mountable;
   readonly secrets: RolloutSecrets;
-  /** The role that starts services without secrets. */
+  /** Names the role that starts services without secrets (`executionRoleArn`). */
   readonly location: EcsLocation;
 }
 

@@ -28,7 +28,7 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   ResourceInitializationError: {
     reason: "permission",
     message:
-      "ECS could not set up the service's image, log or volumes. The operator can find the reason in the server's log.",
+      "ECS could not set up the service's image, secrets, log or volumes. The operator can find the reason in the server's log.",
   },
   CannotCreateVolumeError: {
     reason: "volume_unavailable",
@@ -106,7 +106,7 @@ export const failureOfTask = (task: Task): DeployFailure | "failed_checks" | und
   if (exitCode !== undefined)
     return {
       reason: exitCode === 0 ? "exited" : "crashed",
-      message: `The service exited with code ${exitCode} before it listened on PORT.`,
+      message: `The service exited with code ${exitCode} before it was ready.`,
       exitCode,
     };
   return errors["TaskFailedToStart"];

@@ -50,7 +50,7 @@ const TAIL_LINES = 20;
 
 const RESOURCES_DELETED: DeployFailure = {
   reason: "provider_unavailable",
-  message: "The revision's resources were deleted during the deploy. Deploy again.",
+  message: "The revision's resources were deleted or changed during the deploy. Deploy again.",
 };
 
 /**

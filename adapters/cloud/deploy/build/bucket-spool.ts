@@ -129,7 +129,7 @@ export const createBucketSpool = (
   const cleanUp = async (name: string, deletion: Called<void>): Promise<void> => {
     const result = await deletion;
     if (result.isErr())
-      logger.warn("could not delete a part of a source from the bucket", { name, cause: result.error });
+      logger.warn("could not delete a source or its parts from the bucket", { name, cause: result.error });
   };
 
   async function* contentOf(name: string, bytes: number): AsyncGenerator<Uint8Array> {

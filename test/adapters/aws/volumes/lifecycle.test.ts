@@ -144,7 +144,7 @@ describe("the incomplete uploads of a deleted volume", () => {
       await deleteVolume(volumes, volume);
       expect(bucketOf(volume).policy).toBeDefined();
       expect(bucketOf(volume).uploads.size).toBe(1);
-      expect(logged.join("\n")).toContain("the incomplete uploads of a deleted volume were not aborted");
+      expect(logged.join("\n")).toContain("not all incomplete uploads of a deleted volume were aborted");
     },
   );
 });

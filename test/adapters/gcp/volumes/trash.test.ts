@@ -59,7 +59,7 @@ describe("soft delete", () => {
       softDeletePolicy: { retentionDurationSeconds: "0" },
     });
     const problem = await expectOk(volumesOver(other).softDeleteProblem());
-    expect(problem).toMatch(/retains deleted objects for 0 days instead of 7/);
+    expect(problem).toMatch(/is 0 d instead of 7 d/);
     expect(problem).toContain("gcloud storage buckets update gs://test-project-portside-volumes");
     const accepting = volumesOver(other, { config: { softDelete: "any" } });
     expect(await expectOk(accepting.softDeleteProblem())).toBeUndefined();

@@ -102,7 +102,7 @@ test.for([
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
   expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("rejected");
   expect(notes).toEqual(["begin", PUT, "abort an upload"]);
-  expect(logged.join("\n").includes("could not delete a part of a source")).toBe(failed.isReported);
+  expect(logged.join("\n").includes("could not delete a source or its parts")).toBe(failed.isReported);
 });
 
 test("a source names its own bucket only", async () => {
