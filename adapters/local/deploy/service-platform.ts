@@ -71,7 +71,7 @@ export class LocalPlatform implements ServicePlatform {
     this.#background = new BackgroundTasks(deps.logger);
   }
 
-  /** Serves the stored services. The first request to a service starts an instance. */
+  /** Serves the stored services. Starts instances only for `minInstances`; other services wait for a request. */
   async open(): Promise<void> {
     for (const stored of this.#deps.rows.all()) this.#noteImage(stored, await this.#lacksImage(stored));
     await this.#apply();

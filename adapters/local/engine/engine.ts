@@ -78,7 +78,10 @@ export interface Engine {
   apply(): Promise<AppliedState>;
   /** Returns the service's instances, including those of a running rollout. */
   instances(service: ReleasedService): Promise<readonly InstanceStatus[]>;
-  /** Starts a fire of a schedule now. Resolves to false if the service has no schedule. */
+  /**
+   * Starts a run of the service's schedule now. Resolves to false if the service has no schedule. Rejects with
+   * `TooManyFires` if too many requested runs have not ended.
+   */
   fire(service: ScheduledService, fireId: string): Promise<boolean>;
 }
 
@@ -93,7 +96,7 @@ export interface EngineDeps {
   readonly instances: InstanceDeps;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** Called when an instance was started for waiting requests. */
+  /** Called when a pool has started an instance, whether for waiting requests or for `min_instances`. */
   readonly onColdStart: (service: ReleasedService) => void;
   readonly listenMillis: number;
 }
