@@ -32,7 +32,7 @@ export interface BackupOptions {
   readonly file: string;
   /** Whether to replace an existing file. */
   readonly replace?: boolean;
-  /** Whether to include the secrets key, which must be in the data folder. */
+  /** Whether to include the secrets key if it encrypts any value. The key must then be in the data folder. */
   readonly withSecretsKey?: boolean;
   readonly signal?: AbortSignal;
   /**

@@ -158,11 +158,7 @@ export class LocalPlatform implements ServicePlatform {
     const { name } = template;
     const now = () => timestampOf(clock.now());
     const image = images.find(template.image);
-    if (image === undefined)
-      return failed({
-        reason: "image_not_found",
-        message: "The image of this deploy was removed. Deploy the source again.",
-      });
+    if (image === undefined) return failed(imageMissing);
     const rollout = rows.begin(template, expected, now());
     if ("reason" in rollout) return failed(rollout);
     const { revision, createdAt } = rollout;

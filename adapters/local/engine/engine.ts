@@ -408,7 +408,7 @@ export class LocalEngine implements Engine {
         logger.warn("could not freeze or thaw an instance", { name, instance: instance.id, cause }),
       onIdle: (instance, reason) => log("INFO", instance.id, "idle", idleMessages[reason], { reason }),
       onUnreachable: (instance) =>
-        log("ERROR", instance.id, "unreachable", "Stopping an instance that no longer accepts connections"),
+        log("ERROR", instance.id, "unreachable", "Stopping an instance that can no longer serve requests"),
       onCrashed: (instance, exit) => {
         const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
         log("CRITICAL", instance.id, "crashed", message, { reason, exit_code: exitCode });
@@ -445,7 +445,7 @@ export class LocalEngine implements Engine {
     return stopped;
   }
 
-  /** Stops frozen instances, longest idle first, until the memory of the others fits the machine's budget. */
+  /** Stops frozen instances, longest idle first, until the others use at most the memory of `frozenMemory`. */
   #fitMemory(): void {
     const budget = this.#deps.config.frozenMemory ?? totalmem() / 2;
     for (const one of beyondBudget(this.#frozen(), budget)) void one.stop("memory");

@@ -144,7 +144,7 @@ export class Listener {
   }
 
   /**
-   * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
+   * Listens on `host`, and on the second loopback address that `listenOnLoopbacks` adds. Uses any free port if
    * `preferredPort` is 0, or if it is unavailable and `strict` is false.
    */
   static async open(

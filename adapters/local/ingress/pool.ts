@@ -23,8 +23,9 @@ export interface PoolHealth extends Pick<HealthWatchConfig, "intervalMillis" | "
 }
 
 /**
- * Why an instance without requests stops: its idle time has ended, or it is frozen and another instance needs its quota
- * or memory.
+ * Why an instance without requests stops. `idle`: its idle time has ended, or it could not be frozen. `quota`: it is
+ * frozen, and another instance needs its place in the account's quota. `memory`: it is frozen, and all frozen instances
+ * together use too much memory.
  */
 export type StopReason = "idle" | "quota" | "memory";
 
