@@ -368,12 +368,12 @@ export class LocalEngine implements Engine {
       stopAfterMillis: config.stopAfterSeconds * 1000,
       queueLimit: config.queue,
       waitMillis: template.timeout * 1000,
-      acquireBudget: () => {
+      acquireQuota: () => {
         const taken = this.#take(owner);
         if (!taken) void this.#makeRoom(owner)?.then(() => pool.startMissing());
         return taken;
       },
-      releaseBudget: () => this.#give(owner),
+      releaseQuota: () => this.#give(owner),
       inTurn: (start) => this.#turns.take(owner, undefined, start),
       start: async (signal) => {
         const start = async () => {

@@ -43,8 +43,8 @@ export interface PoolConfig extends IdleRules {
   /** Queues a start for `minInstances` and runs it later, because the engine limits concurrent starts. */
   readonly inTurn: (start: () => Promise<boolean>) => Promise<boolean>;
   /** Takes one instance from the account's quota; returns false if none is left. */
-  readonly acquireBudget: () => boolean;
-  readonly releaseBudget: () => void;
+  readonly acquireQuota: () => boolean;
+  readonly releaseQuota: () => void;
   readonly onStarted: (instance: Instance, millis: number) => void;
   readonly onFrozen: (instance: Instance) => void;
   readonly onThawed: (instance: Instance, millis: number) => void;
@@ -109,7 +109,7 @@ const QUICK_EXIT_MS = 10_000;
 const ENDING_MS = 1000;
 
 /** How often the pool tries to start an instance while the account's instance quota is used up. */
-const BUDGET_RETRY_MS = 500;
+const QUOTA_RETRY_MS = 500;
 
 /** How often a drain checks whether instances are still busy. */
 const DRAIN_POLL_MS = 20;
@@ -433,8 +433,8 @@ export class Pool {
 
   /** Resolves when the start has succeeded or failed. Returns undefined if the account's quota is used up. */
   #startOne(): Promise<void> | undefined {
-    if (!this.#config.acquireBudget()) {
-      this.#scaleLater(BUDGET_RETRY_MS);
+    if (!this.#config.acquireQuota()) {
+      this.#scaleLater(QUOTA_RETRY_MS);
       return undefined;
     }
     this.#starting++;
@@ -453,7 +453,7 @@ export class Pool {
   }
 
   #failed(failure: DeployFailure): void {
-    this.#config.releaseBudget();
+    this.#config.releaseQuota();
     if (this.#retired) return;
     this.#failedStarts = addFailure(this.#failedStarts);
     this.#lastFailure = failure;
@@ -517,7 +517,7 @@ export class Pool {
     const index = this.#instances.indexOf(pooled);
     if (index < 0) return;
     this.#instances.splice(index, 1);
-    this.#config.releaseBudget();
+    this.#config.releaseQuota();
     pooled.closeConnections();
     if (!pooled.stopping) {
       const isQuick = Date.now() - pooled.joinedAt < QUICK_EXIT_MS;
