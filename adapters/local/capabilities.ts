@@ -20,7 +20,7 @@ import { METRIC_DAYS } from "./usage/rollups.ts";
 type Chosen = Omit<ChosenRunner, "mark" | "endOthers" | "close">;
 
 /**
- * The maximum duration of one attempt of a fire. Equals Cloud Scheduler's limit, so services can move to Google Cloud.
+ * The maximum duration of one attempt of a run. Equals Cloud Scheduler's limit, so services can move to Google Cloud.
  */
 export const MAX_FIRE_SECONDS = 1800;
 
@@ -48,7 +48,9 @@ const memoryLimit = ({ limits }: Chosen): Feature =>
 const cpuLimit = ({ limits }: Chosen): Feature =>
   limits === "cgroup"
     ? offered()
-    : missing("without control groups, which need root, all services share the machine's CPUs evenly");
+    : missing(
+        "without control groups, which need root or a delegated group, all services share the machine's CPUs evenly",
+      );
 
 const mounts = ({ runner }: Chosen): Feature => {
   if (runner.kind === "process")

@@ -19,7 +19,7 @@ export const localConfigSchema = z
     acceptState: z
       .boolean()
       .default(false)
-      .describe("Start even if the state is empty, outdated or changed by another program"),
+      .describe("Start even if the state is missing, empty, outdated or changed by another program"),
     host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
     ingressPort: port(
       8080,

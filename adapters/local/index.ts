@@ -74,7 +74,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 };
 
 /**
- * Opens the data folder and starts its services. Throws a `DataFolderError` with a `kind` if the data folder cannot be
+ * Opens the data folder and serves its services. Throws a `DataFolderError` with a `kind` if the data folder cannot be
  * used, and an `Error` if the machine lacks something that the configuration requires. Never ends the process.
  */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {

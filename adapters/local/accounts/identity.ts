@@ -1,4 +1,4 @@
-/** Opens the credentials of a data folder: the API keys in its state, and the key that signs tokens. */
+/** Opens the credentials of a data folder: API keys, the key that signs tokens, and the console's sessions. */
 import { resolve } from "node:path";
 import type { JWK } from "jose";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -32,7 +32,7 @@ export interface BackupOptions {
   readonly file: string;
   /** Whether to replace an existing file. */
   readonly replace?: boolean;
-  /** Whether to include the secrets key, which must be in the data folder. */
+  /** Whether to include the secrets key if it encrypts any value. The key must then be in the data folder. */
   readonly withSecretsKey?: boolean;
   readonly signal?: AbortSignal;
   /**
@@ -47,6 +47,7 @@ export interface BackupSummary {
   /** The size of the backup file. */
   readonly bytes: number;
   readonly deployments: number;
+  /** The number of volumes outside the trash. The backup contains volumes in the trash, too. */
   readonly volumes: number;
   /** The number of files in volumes. */
   readonly objects: number;
@@ -314,10 +315,12 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
  * file appears once it is complete.
  *
  * The file contains the services' environment variables and the content of volumes. Treat the file as a secret. It
- * contains the secrets in encrypted form, and their key only if `withSecretsKey` is set.
+ * contains secrets and private keys of certificates in encrypted form, and the secrets key only if `withSecretsKey` is
+ * set.
  *
  * Throws a `DataFolderError` if the data folder cannot be read, or does not contain the requested key. Throws a
- * `BackupError` if the file is in the data folder, or if it exists and `replace` is not set.
+ * `BackupError` if the file is in the data folder, if it exists and `replace` is not set, or if the data folder changes
+ * during every round.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
   const {

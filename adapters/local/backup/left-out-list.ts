@@ -1,4 +1,4 @@
-/** Counts the files that a backup leaves out, by reason. */
+/** Counts the files that a backup leaves out or copies incompletely, by reason. */
 
 export interface LeftOut {
   readonly reason: string;
@@ -12,7 +12,7 @@ export const reasons = {
   unreadable: "permission denied, or a damaged disk",
   deep: "nested too deeply",
   shrunk: "shrank while it was copied; zeros fill the rest",
-  database: "damaged database",
+  database: "damaged or removed database",
   foreign: "not part of the platform",
 } as const;
 

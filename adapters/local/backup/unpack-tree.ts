@@ -140,7 +140,7 @@ export class TreeUnpacker {
     } else {
       let at = 0;
       for await (const piece of content) {
-        // Skips zeros to keep the file sparse.
+        // Skips pieces that contain only zeros, to keep the file sparse.
         if (!isZero(piece))
           for (let done = 0; done < piece.length; ) {
             const { bytesWritten } = await file.write(piece, done, piece.length - done, at + done);

@@ -1,4 +1,7 @@
-/** Builds Node.js sources: installs the dependencies in the lock file, and runs the `build` and `prestart` scripts. */
+/**
+ * Builds Node.js sources: installs the dependencies, from the lock file if there is one, runs the `build` and
+ * `prestart` scripts, and fills Node's compile cache.
+ */
 import { existsSync } from "node:fs";
 import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -179,7 +182,7 @@ const install = async (
     return runCommand(context, npm(context, "npm ci", ["ci", ...omit]));
   };
   if (key === undefined) return installNow();
-  // Commands cannot write to this folder, so a build cannot change another build's dependencies.
+  // The sandbox hides this folder from the scripts of a build, so they cannot change another build's dependencies.
   const folder = join(context.cache, "..", "node_modules", key);
   await context.mutex.take(folder, context.signal, async () => {
     const kept = await findCached(folder);

@@ -1,6 +1,6 @@
 /**
- * Builds Python sources: installs dependencies into a virtual environment that sources with the same dependencies
- * share.
+ * Builds Python sources: installs dependencies into a virtual environment that the account's sources with the same
+ * dependencies share.
  */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -22,7 +22,9 @@ const findInterpreter = async (context: BuildContext): Promise<PythonInterpreter
   const found = python === undefined ? undefined : await inspectPython(python);
   return (
     found ??
-    fail("The source needs python3, which is not installed on the platform's machine. Install it and deploy again.")
+    fail(
+      "The source needs python3, which is missing or does not run on the platform's machine. Install it and deploy again.",
+    )
   );
 };
 

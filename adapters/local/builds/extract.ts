@@ -1,4 +1,7 @@
-/** Unpacks each source archive in a separate thread, so no archive blocks the server or exhausts its memory. */
+/**
+ * Unpacks each source archive in a separate thread, so no archive blocks the server or exhausts its memory. A bundle
+ * lacks the thread's script, and unpacks archives in the caller's thread.
+ */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";

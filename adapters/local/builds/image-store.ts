@@ -1,6 +1,6 @@
 /**
  * Stores images on disk. The folder of an image is named after its account and its cache key. A folder without a
- * manifest is an unfinished build, which the sweep removes.
+ * manifest is an unfinished build, which the sweep at the server's start removes.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, lutimesSync, readdirSync, type Stats, statSync } from "node:fs";
@@ -185,8 +185,9 @@ export class ImageStore {
   }
 
   /**
-   * Removes each account's unused images. Keeps the `MAX_UNUSED` most recently used of them, unless their last use was
-   * more than `MAX_UNUSED_MS` ago. When the server starts, also removes unfinished images.
+   * Removes each account's unused images. Keeps images that were used within `FRESH_MS`, and the `MAX_UNUSED` most
+   * recently used ones, unless their last use was more than `MAX_UNUSED_MS` ago. When the server starts, also removes
+   * unfinished images.
    * @param used the references of the images that services and their kept releases use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @param pruned the references of older releases' images, which the sweep does not keep for later builds
@@ -225,7 +226,7 @@ export class ImageStore {
     return needed;
   }
 
-  /** Returns the ids of all images in the container engine. */
+  /** Returns the ids, in the container engine, of all images of this store that were built from a Dockerfile. */
   containerIds(): ReadonlySet<string> {
     const manifests = this.#referencesByOwner().flatMap((references) => references.map((one) => this.#manifest(one)));
     return new Set(manifests.flatMap((manifest) => (manifest?.kind === "container" ? [manifest.id] : [])));

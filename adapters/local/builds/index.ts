@@ -1,4 +1,7 @@
-/** The local ImageBuilder: unpacks the source, detects its kind, and runs install and build commands in the sandbox. */
+/**
+ * The local ImageBuilder: detects the kind of the source, unpacks the source, and runs install and build commands in
+ * the sandbox. Builds a source with a Dockerfile in the container engine.
+ */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";

@@ -76,7 +76,7 @@ const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
 
 const TAIL = 20;
 
-/** If less space is free, the error of a failed command names the full disk as the cause. */
+/** The free space below which a full disk counts as the cause of a failed command. */
 const MIN_FREE_BYTES = 256 * 1024;
 
 const isFull = async (path: string): Promise<boolean> => {

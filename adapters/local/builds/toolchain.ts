@@ -87,12 +87,12 @@ export const inspectPython = async (python: string): Promise<PythonInterpreter |
       ? undefined
       : { executable, prefix, version };
   } catch {
-    // The file is missing, or is not Python.
+    // The program is missing, does not end in time, or is not Python.
     return undefined;
   }
 };
 
-/** Variables of the server's environment that builds need to reach registries. Must not include secrets. */
+/** Variables of the server's environment that builds need to reach registries. Every build can read their values. */
 const networkVariables = {
   proxies: ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"],
   certificates: ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT"],

@@ -142,7 +142,8 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(RETRY_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
-      logger.warn("could not remove a container; will retry", { container: container.id, cause: error });
+      const next = closing.signal.aborted ? "the next start removes it" : "will retry";
+      logger.warn(`could not remove a container; ${next}`, { container: container.id, cause: error });
       if (closing.signal.aborted) return;
       setTimeout(() => void remove(container), RETRY_MS).unref();
     }

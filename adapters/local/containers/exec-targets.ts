@@ -116,7 +116,7 @@ const sandboxTarget = (pid: number, env: Readonly<Record<string, string>>): Exec
   return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
 };
 
-/** Thrown if the user cannot enter an instance. The command line shows the message to the user. */
+/** Thrown if no shell can be opened, for example in a frozen instance. The command line shows the message. */
 export class ExecTargetRefused extends Error {}
 
 /** Enters the sandbox of a process. If the process has no sandbox, starts a shell in the process's folder. */
@@ -146,7 +146,7 @@ export interface ExecTargetOptions {
 }
 
 export interface ExecTargets {
-  /** One target for each running instance of the service. */
+  /** The targets in the running instances of the service, except in frozen ones. */
   readonly found: readonly ExecTarget[];
   /** All running services of the platform. */
   readonly services: readonly string[];

@@ -15,8 +15,7 @@ const NO_COMMAND =
 const unavailable = (message: string): DeployFailure => ({ reason: "provider_unavailable", message });
 
 const failureOf = ({ name }: ContainerEngine, status: number | undefined, message: string): DeployFailure => {
-  if (status === undefined)
-    return unavailable(`${name} does not respond. Portside starts the service when ${name} responds again.`);
+  if (status === undefined) return unavailable(`${name} does not respond. Try again when ${name} responds.`);
   if (status === 404 && /no such image/i.test(message))
     return { reason: "image_not_found", message: "The image of this deploy was removed. Deploy the source again." };
   if (NO_COMMAND.test(message)) return { reason: "crashed", message: `The container could not be started: ${message}` };

@@ -95,7 +95,7 @@ export type BackupRule =
   | "databases"
   /** Files of the platform. */
   | "own"
-  /** Folders that tenant code can write to. */
+  /** Folders that contain files of tenant code. */
   | "volumes"
   | "quarantine"
   | "images"

@@ -1,6 +1,6 @@
 /**
- * Repairs a damaged data folder: chooses the newest intact copy of the state, and merges the folder's volumes into it.
- * Deletes nothing: replaced files move to `set-aside`.
+ * Repairs a damaged data folder: chooses the newest intact copy of the state, or the newest readable one if none is
+ * intact, and merges the folder's volumes into it. Deletes nothing: replaced files move to `set-aside`.
  */
 import { copyFileSync, lstatSync, renameSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
@@ -137,8 +137,14 @@ const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: S
   say("recreated state.check and the copy of the state");
 };
 
+/** @param changes the number of changes of the state that the repair lost; positive */
+export const formatLoss = (changes: number): string =>
+  changes === 1
+    ? "lost the last change, unless it was to a volume"
+    : `lost the last ${changes} changes, except those to volumes`;
+
 /**
- * Installs the newest intact state and merges the folder's volumes. Calls `say` for each action and each loss.
+ * Installs the best usable state and merges the folder's volumes. Calls `say` for each action and each loss.
  * Throws a `DataFolderError` if a server uses the folder, or if no usable state exists.
  */
 export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
@@ -154,7 +160,7 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
   const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
   await install(dataDir, best, say);
   say(`using ${best.name}`);
-  if (best.generation < known) say(`lost the last changes (${known - best.generation}), except changes to volumes`);
+  if (best.generation < known) say(formatLoss(known - best.generation));
   if (!best.isWhole) say("the content does not match its digest: some values may be wrong");
   const derived = setAside(dataDir, ["sql"]);
   if (derived !== undefined) say("the next SQL query recreates the tables that it reads");
@@ -187,6 +193,8 @@ export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Sa
   if (kept !== undefined) say(`kept the damaged state files in ${kept}`);
   setAside(dataDir, ["sql"]);
   await finish(dataDir, false, logger, say);
-  say("lost: deployments, schedules, API keys, reserved names, and the key that signs URLs");
+  say(
+    "lost: deployments, schedules, API keys, secrets, domains, reserved names, and the keys that sign tokens and URLs",
+  );
   say(`next: 'portside keys create --account NAME --data-dir ${dataDir}' for each account, then deploy again`);
 };

@@ -71,7 +71,7 @@ export class LocalPlatform implements ServicePlatform {
     this.#background = new BackgroundTasks(deps.logger);
   }
 
-  /** Serves the stored services. The first request to a service starts an instance. */
+  /** Serves the stored services. Starts instances only for `minInstances`; other services wait for a request. */
   async open(): Promise<void> {
     for (const stored of this.#deps.rows.all()) this.#noteImage(stored, await this.#lacksImage(stored));
     await this.#apply();
@@ -158,11 +158,7 @@ export class LocalPlatform implements ServicePlatform {
     const { name } = template;
     const now = () => timestampOf(clock.now());
     const image = images.find(template.image);
-    if (image === undefined)
-      return failed({
-        reason: "image_not_found",
-        message: "The image of this deploy was removed. Deploy the source again.",
-      });
+    if (image === undefined) return failed(imageMissing);
     const rollout = rows.begin(template, expected, now());
     if ("reason" in rollout) return failed(rollout);
     const { revision, createdAt } = rollout;

@@ -1,4 +1,4 @@
-/** The certificate authorities that the settings name. The state stores their accounts in encrypted form. */
+/** The certificate authorities that the settings name. The state stores the accounts there, with encrypted keys. */
 import { readFileSync } from "node:fs";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";
@@ -47,7 +47,10 @@ const externalAccountOf = ({ acmeEabKid, acmeEabKeyFile }: DomainSettings): Acme
   return { keyId: acmeEabKid, hmacKey: readSetting(acmeEabKeyFile, "--acme-eab-key-file").trim() };
 };
 
-/** Throws an `Error` if a file of the settings cannot be read. The caller must close the authorities. */
+/**
+ * Throws an `Error` if a file of the settings cannot be read, or if only one of the two settings of an external account
+ * is set. The caller must close the authorities.
+ */
 export const createAuthorities = (
   settings: DomainSettings,
   { clock, logger, ...deps }: AccountDeps & { readonly clock: Clock; readonly logger: Logger },

@@ -57,7 +57,7 @@ const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 
 const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
 
-/** The column values of a host after a successful order. */
+/** The values of a host's failure columns after a successful order. */
 const noFailures = {
   failures: 0,
   orderFailures: 0,

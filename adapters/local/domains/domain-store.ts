@@ -1,4 +1,4 @@
-/** The local DomainStore. A change that affects routes completes when the engine has applied it. */
+/** The local DomainStore. A change completes when the engine has applied it. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { CustomDomain, StoredDomain } from "../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";

@@ -27,8 +27,9 @@ export interface RekeyedAccount {
 }
 
 /**
- * Replaces the key of each account in a data folder. Throws a `DataFolderError` of kind `in_use` if a server uses the
- * folder, or of kind `secrets_key` if the secrets key is missing or wrong.
+ * Replaces the key of each account in a data folder, or removes the accounts if `discard` is set. Throws a
+ * `DataFolderError` of kind `in_use` if a server uses the folder, or of kind `secrets_key` if the folder contains
+ * secrets and their key is missing or wrong.
  */
 export const rekeyAccounts = async ({
   settings,

@@ -26,7 +26,7 @@ export const domainSettings = {
     .email({ error: "must be an e-mail address, such as ops@example.com" })
     .optional()
     .describe(
-      "Get certificates for custom domains through ACME. The certificate authority sends messages about the account to this address. By setting it, you accept the authority's terms of service. Requires --tls-port",
+      "Get certificates for custom domains through ACME, and for the hosts of --domain unless --tls-cert or a reverse proxy provides them. The certificate authority sends messages about the account to this address. By setting it, you accept the authority's terms of service. Requires --tls-port",
     ),
   acmeDirectory: z
     .array(z.string().refine(isSafeOrigin, "must be an HTTPS URL, such as https://acme.example.com/directory"))
@@ -131,7 +131,6 @@ export const hasApiCertificate = (
   return settings.acmeEmail !== undefined && orderedBelow(settings, domain) !== undefined;
 };
 
-/**
 /**
  * Returns the name that the certificate of `--tls-cert` lacks, so that the TLS port does not serve the API. Returns
  * undefined if the port serves the API, or if no certificate could make it do so.

@@ -32,6 +32,6 @@ export const openEngineFile = (dataDir: string, logger: Logger): ReplaceableFile
     dataDir,
     name: ENGINE_FILE,
     schema,
-    whenReplaced: "set aside the engine's damaged file; the latest fires of schedules and the metrics are lost",
+    whenReplaced: "set aside the engine's damaged file; the latest runs of schedules and the metrics are lost",
     logger,
   });

@@ -78,7 +78,10 @@ export interface Engine {
   apply(): Promise<AppliedState>;
   /** Returns the service's instances, including those of a running rollout. */
   instances(service: ReleasedService): Promise<readonly InstanceStatus[]>;
-  /** Starts a fire of a schedule now. Resolves to false if the service has no schedule. */
+  /**
+   * Starts a run of the service's schedule now. Resolves to false if the service has no schedule. Rejects with
+   * `TooManyFires` if too many requested runs have not ended.
+   */
   fire(service: ScheduledService, fireId: string): Promise<boolean>;
 }
 
@@ -93,7 +96,7 @@ export interface EngineDeps {
   readonly instances: InstanceDeps;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** Called when an instance was started for waiting requests. */
+  /** Called when a pool has started an instance, whether for waiting requests or for `min_instances`. */
   readonly onColdStart: (service: ReleasedService) => void;
   readonly listenMillis: number;
 }
@@ -366,12 +369,12 @@ export class LocalEngine implements Engine {
       stopAfterMillis: config.stopAfterSeconds * 1000,
       queueLimit: config.queue,
       waitMillis: template.timeout * 1000,
-      acquireBudget: () => {
+      acquireQuota: () => {
         const taken = this.#take(owner);
         if (!taken) void this.#makeRoom(owner)?.then(() => pool.startMissing());
         return taken;
       },
-      releaseBudget: () => this.#give(owner),
+      releaseQuota: () => this.#give(owner),
       inTurn: (start) => this.#turns.take(owner, undefined, start),
       start: async (signal) => {
         const start = async () => {
@@ -406,7 +409,7 @@ export class LocalEngine implements Engine {
         logger.warn("could not freeze or thaw an instance", { name, instance: instance.id, cause }),
       onIdle: (instance, reason) => log("INFO", instance.id, "idle", idleMessages[reason], { reason }),
       onUnreachable: (instance) =>
-        log("ERROR", instance.id, "unreachable", "Stopping an instance that no longer accepts connections"),
+        log("ERROR", instance.id, "unreachable", "Stopping an instance that can no longer serve requests"),
       onCrashed: (instance, exit) => {
         const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
         log("CRITICAL", instance.id, "crashed", message, { reason, exit_code: exitCode });
@@ -443,7 +446,7 @@ export class LocalEngine implements Engine {
     return stopped;
   }
 
-  /** Stops frozen instances, longest idle first, until the memory of the others fits the machine's budget. */
+  /** Stops frozen instances, longest idle first, until the others use at most the memory of `frozenMemory`. */
   #fitMemory(): void {
     const budget = this.#deps.config.frozenMemory ?? totalmem() / 2;
     for (const one of beyondBudget(this.#frozen(), budget)) void one.stop("memory");

@@ -59,7 +59,7 @@ export interface EngineOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve the domain. */
+  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve it. */
   readonly onApiConnection?: ((socket: TLSSocket) => void) | undefined;
 }
 
@@ -234,7 +234,7 @@ const tlsConfigOf = (
 };
 
 /**
- * Opens everything that needs no lease: the services run, but another engine writes their logs and fires schedules.
+ * Opens everything that needs no lease: services can run, but another engine writes their logs and fires schedules.
  * @param replaces the running engine; undefined if there is none
  */
 export const openWithoutLease = async (options: EngineOptions, replaces?: RunningEngine): Promise<OpenedEngine> => {

@@ -32,7 +32,7 @@ export interface StartedEngine extends AsyncDisposable {
   settle(): Promise<RunningEngine>;
   /** Returns the ports with their listening servers, which the caller sends to the other engine. */
   listeningPorts(): readonly ListeningPort[];
-  /** Stops writing logs and firing schedules, closes the socket, and unlocks the data folder. */
+  /** Stops writing logs and firing schedules, stops listening on the socket, and unlocks the data folder. */
   release(): Promise<Handover>;
   /** Passes this engine's reports to the engine that has taken over and listens at the path. */
   follow(socket: string): void;
@@ -55,7 +55,7 @@ export interface EngineDeps {
   readonly environment?: NodeJS.ProcessEnv;
   /** Replaces this engine with a new process. By default, the engine cannot be replaced. */
   readonly upgrade?: Upgrade;
-  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve the domain. */
+  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve it. */
   readonly onApiConnection?: (socket: TLSSocket) => void;
 }
 

@@ -29,7 +29,8 @@ export const responseToRefusal = (refusal: RouteRefusal): ErrorResponse => {
 };
 
 export const TIMED_OUT: ErrorResponse = { status: 504, detail: "The service took longer than its timeout." };
-export const BROKEN_CONNECTION: ErrorResponse = { status: 502, detail: "The service closed the connection." };
+/** The service refused or closed the connection, or sent an invalid response. */
+export const BROKEN_CONNECTION: ErrorResponse = { status: 502, detail: "The service sent no valid response." };
 export const UNKNOWN_HOST: ErrorResponse = { status: 404, detail: "No service has this host name." };
 export const BAD_HEADERS: ErrorResponse = { status: 400, detail: "The request's headers are invalid." };
 export const BAD_TRANSFER_CODING: ErrorResponse = {

@@ -12,8 +12,8 @@ const NOTICE = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0
  * Sends a GOAWAY notice, which asks the client to open no more streams. Closes the session when the client has
  * acknowledged the notice and all streams have ended.
  *
- * Writes the notice directly to the transport, because Node ignores new streams after `session.goaway`. The session writes
- * whole frames, so the notice cannot split one.
+ * Writes the notice directly to the transport, because Node ignores new streams after `session.goaway`. The session
+ * writes whole frames, so the notice cannot split one.
  */
 export const endGracefully = (session: ServerHttp2Session, transport: Writable): void => {
   const whenAcknowledged = (next: () => void) => {

@@ -162,7 +162,7 @@ const exchange = (
     if (!client.endsWithHead) client.body.pipe(stream);
   });
 
-/** Forwards the request to an instance, or to another one if the first refuses the connection. */
+/** Forwards the request to an instance. Tries others, at most `MAX_ATTEMPTS` in total, if the connection fails. */
 const forward = async (
   client: ClientSide,
   route: ServiceRoute,

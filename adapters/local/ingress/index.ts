@@ -1,6 +1,6 @@
 /**
  * Routes requests to services. Every service has a stable port. In addition, all services share one port, on which the
- * host name selects the service: `NAME.localhost` or `NAME.DOMAIN`.
+ * host name selects the service: `NAME.localhost`, `NAME.DOMAIN` or a custom domain. The HTTPS port works the same way.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
@@ -35,7 +35,7 @@ export interface IngressConfig extends ProxyDeps {
   /** The shared port; 0 for any free port. */
   readonly port: number;
   readonly drainMillis: number;
-  /** Handles requests to the platform's own paths on the shared port and the port of signed URLs. */
+  /** Handles requests to the platform's own paths on the shared port, the HTTPS port and the port of signed URLs. */
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0; undefined for any free port. */
   readonly previousSharedPort: number | undefined;
@@ -72,7 +72,7 @@ export interface TlsConfig {
   readonly connections: Pick<ConnectionLimiter, "admit">;
   readonly challenges: Pick<ServedHosts, "challengeCertificate" | "challengeAnswer">;
   readonly logger: Logger;
-  /** The seconds for which browsers must use HTTPS for a host; 0 omits the header. */
+  /** The seconds for which browsers must use HTTPS for a host; 0 omits `Strict-Transport-Security`. */
   readonly hstsSeconds: number;
   /** The host of the API; undefined if the port does not serve the API. */
   readonly api?: ApiHost | undefined;
@@ -173,7 +173,7 @@ export class Ingress {
     return this.#http?.port;
   }
 
-  /** Every port of the platform and its services except for `httpPort`, including those reserved for future services. */
+  /** Every port of the platform and its services except for `httpPort`, including ports reserved for services. */
   ports(): number[] {
     return [
       this.port,
@@ -225,7 +225,8 @@ export class Ingress {
   }
 
   /**
-   * Accepts connections to a port that the ingress has inherited.
+   * Accepts connections to a port that the ingress has inherited. Closes the server if the settings of this process do
+   * not contain the port.
    * @param received a server that another process sent. The caller must be in the `message` event that delivered it.
    */
   adopt(port: number, received: Server): void {
@@ -250,9 +251,9 @@ export class Ingress {
   }
 
   /**
-   * Stops accepting connections after another process has adopted the ports. Open connections continue until their
-   * clients close them. HTTP clients do so after their next response. Closes the remaining connections after `millis`.
-   * Resolves when no connection is left.
+   * Stops accepting connections after another process has adopted the ports. An HTTP/1.1 connection closes after its
+   * next response, and an HTTP/2 session when its streams have ended. Closes the remaining connections, such as idle
+   * ones and WebSockets, after `millis`. Resolves when no connection is left.
    */
   async drain(millis: number): Promise<void> {
     const listeners = this.#listeners();
@@ -263,7 +264,7 @@ export class Ingress {
     clearTimeout(timer);
   }
 
-  /** Returns the service's own port, which the first call opens. */
+  /** Adds the service if it does not exist yet, and returns its own port. */
   async addService(service: string): Promise<number> {
     const present = this.portOf(service);
     if (present !== undefined) return present;
@@ -363,8 +364,8 @@ export class Ingress {
   }
 
   /**
-   * Returns the service's previous port. A service without a previous port gets a spare port, to which the networks of
-   * running services already forward.
+   * Returns the service's previous port, or any free port if another program has taken it. A service without a previous
+   * port gets a spare port, to which the networks of running services already forward.
    */
   async #servicePortFor(previous: number | undefined): Promise<ServicePort> {
     const kept = previous === undefined ? undefined : this.#kept.get(previous);

@@ -1,6 +1,6 @@
 /**
- * Serves HTTP/1.1 and HTTP/2 on one port. The first bytes of a connection select the protocol, or the TLS handshake if
- * the port uses TLS.
+ * Serves HTTP/1.1 and HTTP/2 on one port. The first bytes of a connection select the protocol. On a TLS port, ALPN
+ * selects it during the handshake.
  */
 import {
   createServer as createHttp1,
@@ -144,8 +144,8 @@ export class Listener {
   }
 
   /**
-   * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
-   * `preferredPort` is 0 or unavailable.
+   * Listens on `host`, and on the second loopback address that `listenOnLoopbacks` adds. Uses any free port if
+   * `preferredPort` is 0, or if it is unavailable and `strict` is false.
    */
   static async open(
     host: string,
@@ -173,15 +173,18 @@ export class Listener {
     this.#servers.push(adoptServer(received, this.#accept));
   }
 
-  /** Stops accepting connections and closes idle ones; busy ones close after their requests. */
+  /**
+   * Stops accepting connections and closes idle HTTP/1.1 connections. All others stay open, even after their requests,
+   * until `close` or until the client closes them.
+   */
   stop(): void {
     this.#stopAccepting();
     this.#http1.closeIdleConnections();
   }
 
   /**
-   * Closes idle connections and keeps listening. Returns a function that closes the connections that were busy at the
-   * time of this call.
+   * Closes idle HTTP/1.1 connections and keeps listening. Returns a function that closes the other connections that
+   * were open at the time of this call.
    */
   release(): () => void {
     this.#http1.closeIdleConnections();
@@ -192,8 +195,8 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections, and asks clients to close theirs: with `Connection: close` in the next response, or
-   * with GOAWAY. Does not close idle HTTP/1.1 connections. Resolves when no connection is left.
+   * Stops accepting connections and ends the open ones: with `Connection: close` in the next response, or with GOAWAY.
+   * Does not close idle HTTP/1.1 connections. Resolves when no connection is left.
    */
   async drain(): Promise<void> {
     this.#draining = true;

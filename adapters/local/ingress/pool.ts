@@ -23,8 +23,9 @@ export interface PoolHealth extends Pick<HealthWatchConfig, "intervalMillis" | "
 }
 
 /**
- * Why an instance without requests stops: its idle time has ended, or it is frozen and another instance needs its quota
- * or memory.
+ * Why an instance without requests stops. `idle`: its idle time has ended, or it could not be frozen. `quota`: it is
+ * frozen, and another instance needs its place in the account's quota. `memory`: it is frozen, and all frozen instances
+ * together use too much memory.
  */
 export type StopReason = "idle" | "quota" | "memory";
 
@@ -39,11 +40,11 @@ export interface PoolConfig extends IdleRules {
   /** Milliseconds that a request may wait for a slot. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
-  /** Runs a start for `minInstances` in its turn, because the engine limits how many run concurrently. */
+  /** Queues a start for `minInstances` and runs it later, because the engine limits concurrent starts. */
   readonly inTurn: (start: () => Promise<boolean>) => Promise<boolean>;
-  /** Takes one instance from the account's budget; returns false if none is left. */
-  readonly acquireBudget: () => boolean;
-  readonly releaseBudget: () => void;
+  /** Takes one instance from the account's quota; returns false if none is left. */
+  readonly acquireQuota: () => boolean;
+  readonly releaseQuota: () => void;
   readonly onStarted: (instance: Instance, millis: number) => void;
   readonly onFrozen: (instance: Instance) => void;
   readonly onThawed: (instance: Instance, millis: number) => void;
@@ -107,8 +108,8 @@ const QUICK_EXIT_MS = 10_000;
  */
 const ENDING_MS = 1000;
 
-/** How often the pool tries to start an instance while the account's instance budget is used up. */
-const BUDGET_RETRY_MS = 500;
+/** How often the pool tries to start an instance while the account's instance quota is used up. */
+const QUOTA_RETRY_MS = 500;
 
 /** How often a drain checks whether instances are still busy. */
 const DRAIN_POLL_MS = 20;
@@ -179,7 +180,7 @@ export class Pool {
 
   /**
    * Starts missing instances, for waiting requests and for `minInstances`. The caller must call this method when the
-   * pool begins to serve, and may call it when the account's budget has room again.
+   * pool begins to serve, and may call it when the account's quota has room again.
    */
   startMissing(): void {
     this.#scale();
@@ -195,7 +196,7 @@ export class Pool {
     return this.#instances.reduce((sum, pooled) => sum + pooled.active, 0);
   }
 
-  /** Adds an instance that a rollout has started and already counted against the account's budget. */
+  /** Adds an instance that a rollout has started and already counted against the account's quota. */
   add(instance: Instance): void {
     this.#join(new PooledInstance(instance));
   }
@@ -256,7 +257,10 @@ export class Pool {
     await Promise.all([...this.#instances].map((pooled) => this.#stop(pooled)));
   }
 
-  /** Sends no more requests to an instance that does not listen. Stops it if its processes do not exit soon. */
+  /**
+   * Sends no more requests to an instance that refuses connections or does not thaw. Stops it if its processes do not
+   * exit soon.
+   */
   giveUp(pooled: PooledInstance): void {
     if (pooled.leaving) return;
     pooled.leaving = true;
@@ -268,7 +272,10 @@ export class Pool {
     void pooled.instance.exited.then(() => clearTimeout(timer));
   }
 
-  /** Returns the instance for the next request. Chooses a frozen one only if all others are full. */
+  /**
+   * Returns the instance for the next request: the one that `affinity` names, if it has room. Otherwise chooses a
+   * frozen one only if all others are full.
+   */
   #choose(affinity: string | undefined): PooledInstance | undefined {
     const isBound = ({ instance, leaving }: PooledInstance) => !leaving && instance.id === affinity;
     const bound = affinity === undefined ? undefined : this.#instances.find(isBound);
@@ -424,10 +431,10 @@ export class Pool {
     for (const waiter of this.#queue.splice(0)) waiter.resolve({ kind: "did_not_start", failure });
   }
 
-  /** Resolves when the start has succeeded or failed. Returns undefined if the account's budget is used up. */
+  /** Resolves when the start has succeeded or failed. Returns undefined if the account's quota is used up. */
   #startOne(): Promise<void> | undefined {
-    if (!this.#config.acquireBudget()) {
-      this.#scaleLater(BUDGET_RETRY_MS);
+    if (!this.#config.acquireQuota()) {
+      this.#scaleLater(QUOTA_RETRY_MS);
       return undefined;
     }
     this.#starting++;
@@ -446,7 +453,7 @@ export class Pool {
   }
 
   #failed(failure: DeployFailure): void {
-    this.#config.releaseBudget();
+    this.#config.releaseQuota();
     if (this.#retired) return;
     this.#failedStarts = addFailure(this.#failedStarts);
     this.#lastFailure = failure;
@@ -497,7 +504,7 @@ export class Pool {
     if (!hasRoom && !this.#retired && this.size === 0) void this.#startOne();
   }
 
-  /** Thaws a service that took a busy lease just before it was frozen, because the service has work to do. */
+  /** Thaws an instance that took a busy lease just before its freeze, because it has work to do. */
   async #leaseChanged(pooled: PooledInstance): Promise<void> {
     if (pooled.frozen && isBusy(pooled, Date.now())) {
       pooled.thawing ??= this.#thaw(pooled);
@@ -510,7 +517,7 @@ export class Pool {
     const index = this.#instances.indexOf(pooled);
     if (index < 0) return;
     this.#instances.splice(index, 1);
-    this.#config.releaseBudget();
+    this.#config.releaseQuota();
     pooled.closeConnections();
     if (!pooled.stopping) {
       const isQuick = Date.now() - pooled.joinedAt < QUICK_EXIT_MS;
@@ -527,11 +534,11 @@ export class Pool {
     this.#left(pooled, exit);
   }
 
-  /** Scales to zero. The pool has one timer, which expires at the next step of an idle instance. */
+  /** Sets the timer for the next freeze or stop of an idle instance. The pool has one such timer. */
   #watchIdle(): void {
     if (this.#retired) return;
-    // An instance that becomes idle now takes no step before this time. Return early if the timer expires first,
-    // because this method runs after every request.
+    // This method runs after every request, so it returns early if the timer already expires before the first step of
+    // an instance whose last request has just ended.
     const soonest = Date.now() + nextSleepStep(false, this.#config).afterMillis;
     if (this.#idleTimer !== undefined && this.#idleTimerAt <= soonest) return;
     clearTimeout(this.#idleTimer);

@@ -1,11 +1,11 @@
-/** Decides how many instances to start, and which instance gets a request. Pure. The pool itself scales to zero. */
+/** Decides how many instances to start, and which one gets a request. Pure. `sleep.ts` decides when instances stop. */
 
 export interface PoolLoad {
   /** Requests that wait for a slot. */
   readonly waiting: number;
   /** Instances that are starting. */
   readonly starting: number;
-  /** Instances that take requests. */
+  /** Instances that run, including those that take no more requests. */
   readonly ready: number;
   /** Concurrent requests per instance. */
   readonly concurrency: number;

@@ -24,8 +24,8 @@ import { requestEntry } from "./request-log.ts";
 import type { ActiveRevision, ServiceRoute } from "./service-route.ts";
 
 /**
- * True if a request may switch protocols. Upgrades to HTTP/2 are excluded: RFC 9113, section 3.1, deprecates them, and
- * clients start HTTP/2 directly.
+ * True if a request may switch protocols. It must be a GET request without a body. Upgrades to HTTP/2 are excluded:
+ * RFC 9113, section 3.1, deprecates them, and clients start HTTP/2 directly.
  */
 export const mayUpgrade = (req: IncomingMessage): boolean =>
   req.method === "GET" && !hasBody(req) && req.headers.upgrade?.toLowerCase() !== "h2c";

@@ -215,7 +215,7 @@ export class CronTimers {
   /** Does not wait for the fire, because the fire may still run when the schedule's next fire is due. */
   #continue(job: StoredJob, fire: PendingFire): void {
     const attempts = fire.fireId === undefined ? this.#attempts(job, fire) : this.#counted(job, fire);
-    this.#fires.add(attempts, "a fire stopped because of an error");
+    this.#fires.add(attempts, "a run of a schedule stopped because of an error");
   }
 
   /** Counts a requested fire until it ends, or until another engine continues it. */

@@ -58,7 +58,7 @@ export const lastFireReader =
       return row === undefined ? null : (JSON.parse(row.fire) as LastFire);
     } catch (cause) {
       // A deployment must be listed even if its latest fire cannot be read.
-      logger.warn("could not read the latest fire of a schedule", { name, cause });
+      logger.warn("could not read the latest run of a schedule", { name, cause });
       return null;
     }
   };

@@ -62,7 +62,7 @@ export class LocalScheduler implements Scheduler {
         );
       this.#deps.logger.error("could not start a fire", { name, cause });
       return unavailable(
-        "The engine did not start the fire. If it is older than this server, run 'portside upgrade'; otherwise try again.",
+        "The engine did not start the run. If it is older than this server, run 'portside upgrade'; otherwise try again.",
         5,
         cause,
       );

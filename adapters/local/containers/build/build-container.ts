@@ -92,7 +92,7 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
     throw new BuildError(
       status === undefined
         ? engineUnreachable(engine)
-        : { reason: "build_failed", message: `${engine.name} rejected the Dockerfile: ${engineMessage(error)}` },
+        : { reason: "build_failed", message: `${engine.name} could not build the image: ${engineMessage(error)}` },
     );
   });
   signal.throwIfAborted();

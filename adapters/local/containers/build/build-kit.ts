@@ -25,7 +25,7 @@ const missing = (need: DockerfileLine | undefined): BuildError => {
         ];
   return new BuildError({
     reason: "no_builder",
-    message: `${what}, which is not installed on the platform's machine. Install docker-buildx${instead}.`,
+    message: `${what}, but the platform's machine lacks the docker command or its plugin docker-buildx. Install both${instead}.`,
   });
 };
 

@@ -11,11 +11,11 @@ import type Docker from "dockerode";
 const limit = async (docker: Docker, id: string, network: string, processes: number): Promise<void> => {
   const container = docker.getContainer(id);
   const { HostConfig } = await container.inspect();
-  // The only other containers in the network run services, which have this limit from the start.
+  // The other containers in the network run services and other builds, which have this limit from the start.
   if (HostConfig.NetworkMode === network && !HostConfig.PidsLimit) await container.update({ PidsLimit: processes });
 };
 
-/** @param network the network of the containers to limit; only this server's containers use the network */
+/** @param network the network of the containers to limit; only containers of this server's scope use the network */
 export const limitProcesses = async (docker: Docker, network: string, processes: number): Promise<Disposable> => {
   const asked = { filters: { type: ["container" as const], event: ["create"] } };
   const events = (await docker.getEvents(asked)) as unknown as Readable;

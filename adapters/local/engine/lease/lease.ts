@@ -1,7 +1,7 @@
 /**
- * One engine of a data folder holds the lease: it writes the logs, the metered usage and the fires of schedules, and
- * runs the timers. During an upgrade there are two engines. The one without the lease passes its reports to the holder
- * over the holder's socket. Its reports wait while no engine holds the lease.
+ * One engine of a data folder holds the lease: it writes the logs, the metered usage, the metrics and the latest runs
+ * of schedules, and runs the timers. During an upgrade there are two engines. The one without the lease passes its
+ * reports to the holder over the holder's socket. Its reports wait while no engine holds the lease.
  */
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { LastFire } from "../../../../core/domain/schedules/fire-policy.ts";
@@ -174,7 +174,9 @@ export class Lease {
     files.ledger.write([]);
     this.meter(files.ledger.takeUnwritten());
     // An error must not prevent the handover, without which no engine could continue.
-    await files.close().catch((cause: unknown) => this.#deps.logger.error("could not close a log file", { cause }));
+    await files
+      .close()
+      .catch((cause: unknown) => this.#deps.logger.error("could not close all files of the engine", { cause }));
     return handover;
   }
 

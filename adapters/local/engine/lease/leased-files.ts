@@ -31,7 +31,7 @@ export interface LeasedFiles {
   readonly ledger: Ledger;
   readonly lastFires: LastFires;
   readonly rollups: RollupWriter;
-  /** Replaces damaged files. */
+  /** Replaces `billing.sqlite` and `engine.sqlite` if they are damaged. */
   check(): void;
   close(): Promise<void>;
 }

@@ -89,7 +89,7 @@ export class Outbox {
     this.#destination?.changed.abort();
     this.#destination = undefined;
     await this.#delivery;
-    if (this.waiting > 0) this.#lost(this.waiting, "the engine that writes them cannot be reached");
+    if (this.waiting > 0) this.#lost(this.waiting, "the other engine cannot be reached");
   }
 
   #add(queued: Queued): void {
@@ -145,7 +145,7 @@ export class Outbox {
 
   #lost(entries: number, cause: unknown): void {
     this.#deps.telemetry.logLost(entries);
-    this.#deps.logger.error("lost log entries: could not pass them to the engine that writes the log", {
+    this.#deps.logger.error("lost log entries or other reports: could not pass them to the engine that writes them", {
       entries,
       cause,
     });

@@ -27,8 +27,9 @@ const greet = async (answer: unknown) => {
 
 /**
  * Asks the engine of a data folder to replace itself with a new process. Returns the new process id. Throws
- * `EngineUnreachable` if this process cannot connect to an engine, `UnknownCall` if the engine is too old for upgrades,
- * and an `Error` with the reason if the upgrade failed and the engine keeps running.
+ * `EngineUnreachable` if this process cannot connect to an engine or the engine ends during the call, `UnknownCall` if
+ * the engine is too old for upgrades, and an `Error` with the reason if the upgrade failed and the engine keeps
+ * running.
  * @param say receives the progress
  */
 export const requestUpgrade = async (dataDir: string, say: (message: string) => void): Promise<number> => {

@@ -1,4 +1,4 @@
-/** The engine's side of the socket: answers the server's calls. */
+/** The engine's side of the socket: answers the calls of the server, of another engine and of `portside upgrade`. */
 import { once } from "node:events";
 import { chmodSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -148,7 +148,7 @@ const answer = async (handlers: Handlers, request: IncomingMessage, response: Se
 
 const fail = (response: ServerResponse, logger: Logger, cause: unknown): void => {
   const rejected = cause instanceof Rejected || cause instanceof UpgradeFailed;
-  if (!rejected) logger.error("a call from the server failed in the engine", { cause });
+  if (!rejected) logger.error("a call to the engine failed", { cause });
   if (!response.headersSent) response.statusCode = cause instanceof Rejected ? cause.status : 500;
   const message = rejected ? cause.message : "The engine failed. Its log has the cause.";
   response.end(`${JSON.stringify({ error: message })}\n`);

@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { rebuildDataFolder, repairDataFolder } from "../../../../adapters/local/data-folder/repair.ts";
+import { formatLoss, rebuildDataFolder, repairDataFolder } from "../../../../adapters/local/data-folder/repair.ts";
 import { DataFolderError } from "../../../../adapters/local/index.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
@@ -86,11 +86,18 @@ test("repair of an older state restores newer volumes from their records, and re
   }
   for (const name of ["state.sqlite", "state.copy.sqlite"]) copyFileSync(at("older"), at(name));
   const lines = await run(repairDataFolder);
-  expect(lines.filter((line) => line.startsWith("lost"))).toHaveLength(1);
+  expect(lines.filter((line) => line.startsWith("lost"))).toEqual([
+    expect.stringMatching(/^lost the last \d+ changes, except those to volumes$/),
+  ]);
   await using platform = await start();
   expect(await served(platform)).toEqual({ old: "old", new: "new" });
   const trash = (await platform.controlPlane.listTrash(acme))._unsafeUnwrap();
   expect(trash.map(({ name }) => name)).toEqual(["deleted"]);
+});
+
+test("the report of a loss names the number of lost changes", () => {
+  expect(formatLoss(1)).toBe("lost the last change, unless it was to a volume");
+  expect(formatLoss(5)).toBe("lost the last 5 changes, except those to volumes");
 });
 
 test("repair restores volumes that an accepted older state moved to quarantine", async () => {

@@ -57,7 +57,7 @@ test("returns 502 if an instance exits during a request, and starts another one 
   const pid = await pidOf(service.url);
   const reply = await send(service.url, { method: "POST", path: "/die", body: "1" });
   expect(reply.status).toBe(502);
-  expect(JSON.parse(reply.text)).toEqual({ detail: "The service closed the connection." });
+  expect(JSON.parse(reply.text)).toEqual({ detail: "The service sent no valid response." });
   expect(await pidOf(service.url)).not.toBe(pid);
   expect((await send(service.url, { method: "POST", body: "2" })).status).toBe(200);
   expect(service.callbacks.seen("POST")).toEqual(["/die 1", "/ 2"]);

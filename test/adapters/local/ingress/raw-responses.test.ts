@@ -100,7 +100,7 @@ test.each([
 ])("returns 502 for an invalid response: %s", async (_words, path, answer) => {
   const reply = await ask(answer, path);
   expect(reply.status).toBe(502);
-  expect(JSON.parse(reply.text)).toEqual({ detail: "The service closed the connection." });
+  expect(JSON.parse(reply.text)).toEqual({ detail: "The service sent no valid response." });
   expect((await ask(PLAIN)).text).toBe("next");
 });
 

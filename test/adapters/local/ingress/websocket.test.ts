@@ -171,7 +171,7 @@ test.each([
     "closes the connection",
     "request.socket.destroy()",
     502,
-    JSON.stringify({ detail: "The service closed the connection." }),
+    JSON.stringify({ detail: "The service sent no valid response." }),
   ],
   ["says nothing", "undefined", 504, JSON.stringify({ detail: "The service took longer than its timeout." })],
 ])("reports to the client if a service %s", async (_words, code, status, text) => {
