@@ -135,7 +135,7 @@ export const command: Command = {
     ...jsonOption,
     supervise: flag("Restart the platform if it ends unexpectedly, for machines without systemd"),
     "no-console": flag("Do not serve the console or its sign-in"),
-    "accept-state": flag("Start even if the state is empty, outdated or changed by another program"),
+    "accept-state": flag("Start even if the state is missing, empty, outdated or changed by another program"),
     ...settingOptions,
   },
   examples: [
