@@ -1,6 +1,6 @@
 /**
- * Records the running instances in the data folder, for `portside shell`. A service can forge the name and the
- * environment of its process, but not these files.
+ * Records the running instances in the data folder, for `portside shell`. A service in a sandbox can forge the name and
+ * the environment of its process, but not these files.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -67,9 +67,9 @@ export interface EngineLogs {
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined;
   /** Queues the output of a service, like `push`. */
   pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined;
-  /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
+  /** Resolves after the attempt to write, so that a crash of the server cannot lose a deploy's outcome. */
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]>;
-  /** Resolves when the file contains all entries of the account that were queued before the call. */
+  /** Resolves when the entries of the account that were queued before the call are in the file or lost. */
   writeAll(owner: AccountId): Promise<void>;
   /** Resolves when a service logs an entry after the call, or when the signal aborts. */
   nextEntry(scope: LogScope, signal: AbortSignal): Promise<void>;

@@ -23,7 +23,10 @@ import type { Watchdog } from "./watchdog.ts";
 /** In-memory file systems. Each may be as large as the memory limit, and its files count towards the limit. */
 const MEMORY_FOLDERS = ["/tmp", "/dev/shm"];
 
-/** The uid and gid of services inside their sandboxes. */
+/**
+ * The uid and gid of services inside their sandboxes, if the server is root or the sandboxes have separate networks.
+ * Otherwise, services keep the server's uid and gid.
+ */
 const NOBODY = "65534";
 
 /** On most systems, /bin, /lib and similar paths are symbolic links into /usr. On others they are folders. */
@@ -47,7 +50,7 @@ const accountFiles = (folder: string): Bind[] => {
 
 /** Optional features of the installed bubblewrap. */
 interface Features {
-  /** Mounts folders by descriptor (since 0.7). */
+  /** Mounts folders by descriptor (since 0.10; some distributions add it to earlier versions). */
   readonly bindsDescriptors: boolean;
   /** Disables user namespaces inside the sandbox (since 0.8). */
   readonly closesUserNamespaces: boolean;

@@ -127,7 +127,10 @@ export interface Running {
   freeze(): Promise<void>;
   /** Resumes a frozen command. Does nothing for other commands. A call during `freeze` takes effect after it. */
   thaw(): Promise<void>;
-  /** Returns the bytes of memory that the command uses, or its limit if the platform cannot measure them. */
+  /**
+   * Returns the bytes of memory that the command uses. If the platform cannot measure them, returns the limit of a
+   * container, or 0 for a plain process.
+   */
   memory(): number;
   /** Returns what the command's processes use, or undefined if the platform cannot measure it. */
   use(): ResourceUse | undefined;

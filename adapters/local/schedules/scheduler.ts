@@ -62,7 +62,7 @@ export class LocalScheduler implements Scheduler {
         );
       this.#deps.logger.error("could not start a fire", { name, cause });
       return unavailable(
-        "The engine did not start the fire. If it is older than this server, run 'portside upgrade'; otherwise try again.",
+        "The engine did not start the run. If it is older than this server, run 'portside upgrade'; otherwise try again.",
         5,
         cause,
       );
@@ -78,8 +78,8 @@ export class LocalScheduler implements Scheduler {
 
   #guarded<T>(work: () => Promise<T>): ResultAsync<T, Unavailable> {
     return ResultAsync.fromPromise(work(), (cause) => {
-      this.#deps.logger.error("could not read or write schedules", { cause });
-      return storeUnavailable("The schedules of this machine cannot be read or written. Try again.", cause);
+      this.#deps.logger.error("could not read, write or apply schedules", { cause });
+      return storeUnavailable("The schedules of this machine cannot be read, written or applied. Try again.", cause);
     });
   }
 }

@@ -69,7 +69,7 @@ export class TlsAcceptor {
     this.#rotation = setInterval(() => this.#certificates.clear(), TICKET_KEY_MS).unref();
   }
 
-  /** Returns true if a client can get a valid certificate for the host. */
+  /** Returns true if a usable certificate contains the host. It may have expired. */
   covers(host: string): boolean {
     return this.#certificates.covers(host);
   }
