@@ -85,7 +85,7 @@ const EXPIRED = "The token has expired. Get a new one.";
 const refusals: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: EXPIRED,
   ERR_JWT_CLAIM_VALIDATION_FAILED:
-    "The token is for a different audience, or is not valid yet. Check its aud and nbf claims.",
+    "The token is for a different audience, is not valid yet, or never expires. Check its aud, nbf and exp claims.",
 };
 
 const refusal = (error: unknown): Unauthenticated | Unavailable =>

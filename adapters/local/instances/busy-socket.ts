@@ -68,8 +68,8 @@ export type SocketUser = number | "own" | "any";
 
 export interface BusySocketConfig {
   /**
-   * The path of the socket, in a folder that only the server's user can open. If the path is too long for a socket, the socket
-   * gets a path in a temporary folder.
+   * The path of the socket, in a folder that only the server's user can open. If the path is too long for a socket, the
+   * socket gets a path in a temporary folder.
    */
   readonly path: string;
   readonly user: SocketUser;

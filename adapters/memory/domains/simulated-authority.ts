@@ -50,7 +50,7 @@ export interface SimulatedAuthority extends CertificateAuthority {
   readonly root: string;
   /** The signed certificates, oldest first. */
   readonly issued: readonly SimulatedCertificate[];
-  /** The number of new orders, including failed ones. Authorities limit this number. */
+  /** The number of orders that the authority has accepted, including failed ones. Authorities limit this number. */
   readonly orders: number;
   /** Sets whether the authority responds. It responds by default. */
   respond(isResponding: boolean): void;

@@ -1,9 +1,9 @@
 /**
  * Reads DNS records from the authoritative servers of a name. A recursive resolver finds these servers; the records
- * themselves never come from its cache.
+ * themselves do not come from its cache, unless the option `server` names a resolver that does not know the servers.
  *
  * The owner of a domain chooses its servers, and must not be able to use Portside to scan a private network or to flood
- * other servers. Therefore, queries go to public addresses only, each lookup has limits on time and queries, and each
+ * other servers. Therefore, queries go to public addresses only by default, each lookup has limits on time and queries, and each
  * registered domain has a limit on lookups. Part of that limit is reserved for certificate orders.
  */
 import type { CaaRecord } from "node:dns";
@@ -58,7 +58,7 @@ export interface AuthoritativeDnsOptions {
   readonly clock: Clock;
 }
 
-/** Thrown if the servers do not respond, or the lookup reaches a limit. */
+/** Thrown if a lookup reaches a limit, or finds no server with a public address. */
 class LookupError extends Error {}
 
 /** True if the servers report that there are no such records. */
