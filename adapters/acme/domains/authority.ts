@@ -30,8 +30,8 @@ export interface AcmeDeps {
 
 export interface AcmeAuthority extends CertificateAuthority {
   /**
-   * Replaces the key of the account, for example after a leak. If that is interrupted, the next request determines which
-   * key the authority has.
+   * Replaces the key of the account, for example after a leak. If the change is interrupted, the next request determines
+   * which key the authority has.
    */
   changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
   /** Closes the connections. */

@@ -17,8 +17,8 @@ const tracedDomains = (domains: DomainPorts): DomainPorts => ({
 });
 
 /**
- * Returns the ports with a span around each call. Does not trace clocks, ids or loggers, which are called too often. Also
- * does not trace health checks and the ports for certificates, which no request waits for.
+ * Returns the ports with a span around each call. Does not trace clocks, ids or loggers, which are called too often, nor
+ * `check` and the ports for certificates.
  */
 export const tracePorts = (ports: Ports): Ports => {
   const { provider, identity, billing } = ports;

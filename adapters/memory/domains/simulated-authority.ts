@@ -1,4 +1,4 @@
-/** A simulated certificate authority: it validates hosts by a callback, and signs real certificates with its own root. */
+/** A simulated certificate authority. It validates hosts by a callback, and signs certificates with its own root. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Period } from "../../../core/domain/domains/renewal.ts";
 import { plusMillis } from "../../../core/domain/wire/instant.ts";

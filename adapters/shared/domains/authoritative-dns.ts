@@ -3,8 +3,9 @@
  * themselves do not come from its cache, unless the option `server` names a resolver that does not know the servers.
  *
  * The owner of a domain chooses its servers, and must not be able to use Portside to scan a private network or to flood
- * other servers. Therefore, queries go to public addresses only by default, each lookup has limits on time and queries, and each
- * registered domain has a limit on lookups. Part of that limit is reserved for certificate orders.
+ * other servers. Therefore, queries to these servers go only to public addresses, unless `permitsPrivate` is set. Each
+ * lookup has limits on time and queries, and each registered domain has a limit on lookups. Part of that limit is
+ * reserved for certificate orders.
  */
 import type { CaaRecord } from "node:dns";
 import { promises as dns } from "node:dns";

@@ -9,8 +9,8 @@ const MAX_PART_BYTES = 5 * GiB;
 const MAX_PARTS = 10_000;
 
 /**
- * The limits of Portside's own storage, which are those of S3, except that one PUT may have any size and that the minimum
- * for a part is 1 MiB instead of 5 MiB.
+ * The limits of Portside's own storage, which are those of S3, except that one PUT may have any size and that a part
+ * needs only 1 MiB instead of 5 MiB.
  */
 export const storageParts: Pick<UploadsInParts, "above" | "maxBytes" | "bounds"> = {
   above: Number.POSITIVE_INFINITY,

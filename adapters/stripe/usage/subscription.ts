@@ -26,7 +26,7 @@ const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   return Number.isSafeInteger(sum) ? sum : null;
 };
 
-/** Returns the value of the field `plan`: the lookup key of the price, or else its nickname. Undefined without either. */
+/** Returns the value of the field `plan`: the lookup key of the price, or else its nickname; undefined without both. */
 export const planOf = ({ price }: Stripe.SubscriptionItem): string | undefined =>
   price.lookup_key ?? price.nickname ?? undefined;
 

@@ -1,7 +1,7 @@
 /**
- * Reads a tar stream in pieces of any size and reports its entries and their content. The check of a source archive uses
- * this class, and so do its readers, which thus read exactly what was checked. Only `build-context.ts` copies the
- * entries of a checked archive with the library `tar`.
+ * Reads a tar stream in pieces of any size and reports its entries and their content. Both the check of a source archive
+ * and its unpacking use this class, so a source is unpacked exactly as it was checked. Only `build-context.ts` copies
+ * the entries of a checked archive with the library `tar`.
  */
 import { isUtf8 } from "node:buffer";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";

@@ -87,7 +87,8 @@ export class SqlChild {
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
     // Of the control plane's environment, which contains secrets, the process inherits only PATH. With TZ, the engine
-    // counts days in UTC. The cache's parent folder must exist, because Node would create a folder that other users can read.
+    // counts days in UTC. The cache's parent folder must exist, because Node would create a folder that other users can
+    // read.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {
