@@ -30,7 +30,7 @@ export interface AcmeDeps {
 
 export interface AcmeAuthority extends CertificateAuthority {
   /**
-   * Replaces the key of the account, for example after a leak. If the change is interrupted, the next request determines
+   * Replaces the key of the account, for example after a leak. If the change is interrupted, the next request finds out
    * which key the authority has.
    */
   changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;

@@ -33,7 +33,7 @@ export interface JwtIssuer {
   readonly audience: string;
   /** Returns the account that a token's claims name, or undefined if they name no account. See `accountFromClaim`. */
   readonly accountOf: (claims: JWTPayload) => AccountId | undefined;
-  /** The permitted algorithms. Defaults to all asymmetric ones. */
+  /** The permitted algorithms. Defaults to RSA, ECDSA with the NIST curves, and EdDSA. */
   readonly algorithms?: readonly string[];
   /** Finds the key that signed a token. jose's `createRemoteJWKSet` returns such a function. */
   readonly keys: JWTVerifyGetKey;

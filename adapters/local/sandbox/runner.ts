@@ -106,7 +106,10 @@ export interface Running {
   readonly startedAt: number;
   /** Resolves when the command runs or has failed to start. The caller may then close the job's folders. */
   readonly begun: Promise<void>;
-  /** Resolves when the command has exited, its output has been read, and none of its processes is left. */
+  /**
+   * Resolves when the command has exited and none of its processes is left. Waits a limited time until the output has
+   * been read.
+   */
   readonly exited: Promise<Exit>;
   /** The address through which the platform connects to the command. Defaults to the job's port on 127.0.0.1. */
   readonly address?: Address | undefined;

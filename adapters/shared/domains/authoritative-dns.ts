@@ -237,7 +237,7 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
         unavailable(
           cause instanceof LookupError
             ? `The DNS lookup of '${name}' failed: it ${cause.message}.`
-            : `The DNS servers of '${name}' did not respond.`,
+            : `The DNS servers of '${name}' did not respond, or responded with an error.`,
         ),
       );
     },

@@ -1,6 +1,6 @@
 /**
- * Reads a tar stream in pieces of any size and reports its entries and their content. Both the check of a source archive
- * and its unpacking use this class, so a source is unpacked exactly as it was checked. Only `build-context.ts` copies
+ * Reads a tar stream in pieces of any size and reports its entries and their content. The check and the unpacking of a
+ * source archive use this class, so a source is unpacked exactly as it was checked. Only `build-context.ts` copies
  * the entries of a checked archive with the library `tar`.
  */
 import { isUtf8 } from "node:buffer";
