@@ -1,7 +1,7 @@
 /**
  * The Unix socket on which a service takes a busy lease: `POST /busy {"until": TIME}`. Until this time, the platform
  * neither freezes nor stops the instance. Each instance has a separate socket. A sandbox or container contains only the
- * socket of its own instance. A plain process can reach the sockets of all instances.
+ * socket of its instance. A plain process can reach the sockets of all instances.
  */
 import { chmodSync, chownSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
