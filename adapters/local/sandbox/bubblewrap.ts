@@ -133,9 +133,14 @@ const trySandbox = (
 ): string | undefined => {
   const limits = { memory: 1 << 20, cpu: 1, processes: 64 };
   const sandbox = sandboxArguments({ id: "trial", binds, cwd: "/", env: {}, limits }, base);
-  const argv = [...before, "bwrap", ...sandbox, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"];
-  const tried = spawnSync(argv[0] as string, argv.slice(1), { timeout: 10_000, encoding: "utf8", input: filter });
-  if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
+  const [program = "bwrap", ...rest] = [...before, "bwrap"];
+  const argv = [...rest, ...sandbox, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"];
+  const tried = spawnSync(program, argv, { timeout: 10_000, encoding: "utf8", input: filter });
+  if (tried.error !== undefined) {
+    const { code } = tried.error as NodeJS.ErrnoException;
+    const name = program === "bwrap" ? "bubblewrap (bwrap)" : program;
+    return code === "ENOENT" ? `${name} is not installed` : `${name} cannot be started (${code})`;
+  }
   if (tried.status === 0) return undefined;
   return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
 };
