@@ -1,6 +1,6 @@
 /**
- * The memory provider's capabilities. The provider simulates Cloud Run's sizes, so that tests can check the
- * rules about sizes on any machine.
+ * The memory provider's capabilities. The provider simulates Cloud Run's sizes, so that tests can check the rules about
+ * sizes on any machine.
  */
 import { deployLimits, uploadHours } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, metricsWith, missing, offered } from "../../core/domain/wire/capabilities.ts";

@@ -49,7 +49,7 @@ export interface MemoryConfig {
 export interface MemoryProvider {
   readonly provider: Provider;
   readonly identity: Identity;
-  /** Every account is on the free plan until `subscribe` changes it. */
+  /** Every account has the free subscription until `subscribe` changes it. */
   readonly billing: MemoryBilling;
   /** Adds rows to the account's SQL table `billing`. The provider itself does not meter usage. */
   charge(account: AccountId, ...rows: readonly BillingRow[]): void;

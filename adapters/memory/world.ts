@@ -115,7 +115,7 @@ export interface World {
   readonly rollups: Map<string, Map<number, Rollup>>;
   /** The minutes that have metrics. */
   readonly observed: Set<number>;
-  /** Incremented by every write; the source of ETags. */
+  /** A counter from which the ports create ETags. */
   writes: number;
 }
 

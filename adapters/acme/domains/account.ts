@@ -160,7 +160,10 @@ export class Account {
     return this.#registered(options).andThen((now) => {
       if (now !== lost) return ok(now);
       const { logger } = this.#deps;
-      logger.warn("a certificate authority lost its account", { authority: this.#authority, url: lost.signer.url });
+      logger.warn("a certificate authority no longer has the account; registering it again", {
+        authority: this.#authority,
+        url: lost.signer.url,
+      });
       return this.#remember(() => this.#register({ ...lost.stored, url: null }, options));
     });
   }

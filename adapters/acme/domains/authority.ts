@@ -29,7 +29,10 @@ export interface AcmeDeps {
 }
 
 export interface AcmeAuthority extends CertificateAuthority {
-  /** Replaces the key of the account, for example after a leak. The next request completes an interrupted change. */
+  /**
+   * Replaces the key of the account, for example after a leak. If the change is interrupted, the next request finds out
+   * which key the authority has.
+   */
   changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
   /** Closes the connections. */
   close(): Promise<void>;
@@ -62,7 +65,7 @@ export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, l
         if (failure?.kind === "unavailable") return err(failure);
         if (failure?.type === "rateLimited")
           return err(unavailable(failure.message, Math.ceil((failure.retryAfterMs ?? 3_600_000) / 1000)));
-        // The authority does not know the certificate.
+        // The authority has no advice, for example because it does not know the certificate.
         if (failure !== undefined) return ok(null);
         const found = yield* parseBody(name, renewalInfoSchema, response);
         return ok(adviceOf(found, retryAfterOf(response, clock.now()), clock.now()));

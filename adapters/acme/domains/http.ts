@@ -21,8 +21,8 @@ export interface AcmeResponse {
 
 export interface AcmeHttp {
   /**
-   * Sends a request. `body` is JSON, or undefined for a request without a body. Fails with `unavailable` if no response
-   * arrives in time.
+   * Sends a request. `body` is JSON, or undefined for a request without a body. Fails with `unavailable` if no
+   * complete response arrives in time, or if the URL does not use TLS.
    */
   send(
     method: "GET" | "HEAD" | "POST",
@@ -77,7 +77,11 @@ export const createAcmeHttp = (authority: string, ca: string | undefined): AcmeH
     send: (method, url, body, options) =>
       isSafeOrigin(url)
         ? ResultAsync.fromPromise(exchange(method, url, body, options), (cause) =>
-            unavailable(`The certificate authority ${authority} did not respond.`, 60, cause),
+            unavailable(
+              `The certificate authority ${authority} could not be reached, or did not send a complete response.`,
+              60,
+              cause,
+            ),
           )
         : errAsync(unavailable(`The certificate authority ${authority} uses a URL without TLS.`, 3600, url)),
     close: () => agent.close(),

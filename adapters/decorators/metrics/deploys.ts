@@ -23,7 +23,7 @@ export const deployMetrics = (registry: Registry) => {
     }),
     running: new Gauge({
       name: "portside_deploys_running",
-      help: "Running deploys by phase. Waiting deploys count as building.",
+      help: "Running deploys by phase. Waiting deploys count as building, and waiting redeploys as deploying.",
       labelNames: ["phase"],
       registers,
     }),

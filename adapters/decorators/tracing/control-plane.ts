@@ -16,7 +16,7 @@ const untraced: readonly string[] = [
   "whenSignedOut",
 ];
 
-/** Reads the account from the first argument, which is the principal in every use case except `authenticate`. */
+/** Reads the account from the first argument, which is the principal in almost every use case. */
 const callerOf = ([first]: readonly unknown[]): Attributes => {
   const account = (first as { account?: unknown } | undefined)?.account;
   return typeof account === "string" ? { "portside.account": account } : {};

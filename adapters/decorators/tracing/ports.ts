@@ -18,6 +18,7 @@ const tracedDomains = (domains: DomainPorts): DomainPorts => ({
 
 /**
  * Returns the ports with a span around each call. Does not trace clocks, ids or loggers, which are called too often.
+ * Does not trace `check` and the ports for certificates either.
  */
 export const tracePorts = (ports: Ports): Ports => {
   const { provider, identity, billing } = ports;

@@ -33,7 +33,7 @@ export interface JwtIssuer {
   readonly audience: string;
   /** Returns the account that a token's claims name, or undefined if they name no account. See `accountFromClaim`. */
   readonly accountOf: (claims: JWTPayload) => AccountId | undefined;
-  /** The permitted algorithms. Defaults to all asymmetric ones. */
+  /** The permitted algorithms. Defaults to RSA, ECDSA with the NIST curves, and EdDSA. */
   readonly algorithms?: readonly string[];
   /** Finds the key that signed a token. jose's `createRemoteJWKSet` returns such a function. */
   readonly keys: JWTVerifyGetKey;
@@ -85,7 +85,7 @@ const EXPIRED = "The token has expired. Get a new one.";
 const refusals: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: EXPIRED,
   ERR_JWT_CLAIM_VALIDATION_FAILED:
-    "The token is for a different audience, or is not valid yet. Check its aud and nbf claims.",
+    "The token is for a different audience, is not valid yet, or never expires. Check its aud, nbf and exp claims.",
 };
 
 const refusal = (error: unknown): Unauthenticated | Unavailable =>

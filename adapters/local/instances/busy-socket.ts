@@ -1,6 +1,7 @@
 /**
  * The Unix socket on which a service takes a busy lease: `POST /busy {"until": TIME}`. Until this time, the platform
- * neither freezes nor stops the instance. Each instance has a separate socket, which only its service can reach.
+ * neither freezes nor stops the instance. Each instance has a separate socket. A sandbox or container contains only the
+ * socket of its instance. A plain process can reach the sockets of all instances.
  */
 import { chmodSync, chownSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -67,8 +68,8 @@ export type SocketUser = number | "own" | "any";
 
 export interface BusySocketConfig {
   /**
-   * The path of the socket, in a folder that only this user can open. If the path is too long for a socket, the socket
-   * gets a path in a temporary folder.
+   * The path of the socket, in a folder that only the server's user can open. If the path is too long for a socket, the
+   * socket gets a path in a temporary folder.
    */
   readonly path: string;
   readonly user: SocketUser;

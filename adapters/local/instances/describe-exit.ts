@@ -25,7 +25,7 @@ export const describeExit = (exit: Exit, memory: number, tail: readonly string[]
     return {
       ...rest,
       reason: "out_of_memory",
-      message: `The service exceeded its memory limit of ${formatMemory(memory)} and was killed. Deploy it with more memory.`,
+      message: `The service exceeded its memory limit of ${formatMemory(memory)} and ended. Deploy it with more memory.`,
     };
   if (exit.code === 0)
     return {

@@ -19,7 +19,7 @@ interface Response {
 
 /** The maximum number of response characters that a failure's message contains. */
 const BODY_CHARS = 1024;
-/** UTF-8 needs at most three bytes for a UTF-16 character. */
+/** In UTF-8, one UTF-16 code unit takes at most three bytes. */
 const BYTES_PER_CHAR = 3;
 const USER_AGENT = "portside-health";
 

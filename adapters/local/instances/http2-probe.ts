@@ -16,7 +16,7 @@ export type Http2ProbeResult =
   | "speaks"
   /** The service sent something other than HTTP/2, or the connection failed or closed. */
   | "refuses"
-  /** The service sent nothing, or an incomplete frame, before the timeout. */
+  /** The service sent nothing, or an incomplete frame header, before the timeout. */
   | "silent";
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Records the running instances in the data folder, for `portside shell`. A service can forge the name and the
- * environment of its process, but not these files.
+ * Records the running instances in the data folder, for `portside shell`. A service in a sandbox can forge the name and
+ * the environment of its process, but not these files.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,12 +39,22 @@ export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger)
   return forget;
 };
 
+/** Returns undefined if the instance has ended after the listing. */
+const readNote = (path: string): InstanceNote | undefined => {
+  try {
+    return noteSchema.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+};
+
 /** Returns the notes of the running instances, or undefined if no server has used the data folder. */
 export const readInstanceNotes = (runDir: string): readonly InstanceNote[] | undefined => {
   try {
     return readdirSync(runDir)
       .filter((name) => name.endsWith(ENDING))
-      .map((name) => noteSchema.parse(JSON.parse(readFileSync(join(runDir, name), "utf8"))));
+      .flatMap((name) => readNote(join(runDir, name)) ?? []);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

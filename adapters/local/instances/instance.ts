@@ -36,9 +36,9 @@ export interface InstanceDeps {
   readonly userOf: UserOf;
   /** Host names that resolve to the loopback address in the separate networks of the account's services. */
   readonly namesFor: (owner: AccountId) => readonly string[];
-  /** Holds the notes of instances, and the home folders of instances that run without a sandbox. */
+  /** Contains the notes and busy sockets of instances, and the home folders of plain processes. */
   readonly runDir: string;
-  /** Holds the caches of builds, such as virtual environments. */
+  /** Contains the caches of builds, such as virtual environments. */
   readonly cacheDir: string;
   /** The ids of this engine's jobs start with this mark and a dot. */
   readonly mark: string;
@@ -50,7 +50,7 @@ export interface InstanceDeps {
   /** Starts metering an instance. Undefined if usage is not metered. */
   readonly meter?: (template: ServiceTemplate) => Metered;
   readonly graceMillis: number;
-  /** How long a service may listen only on a different port or address before its start fails. */
+  /** How long the listen state of a service may be `elsewhere` before its start fails. */
   readonly elsewhereMillis: number;
 }
 

@@ -154,7 +154,7 @@ const launchImage = (launch: Launch, image: string): Running => {
 export interface LaunchResources {
   /** The id of the instance. */
   readonly id: string;
-  /** A free port of this machine; unused if the runner gives services separate networks. */
+  /** A free port of this machine; unused by sandboxes with a separate network. */
   readonly hostPort: number;
   readonly mounts: InstanceMounts;
   /** The values of the template's secrets, by the name of their variable. */

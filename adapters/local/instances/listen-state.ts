@@ -41,7 +41,7 @@ const REACHABLE = ["0.0.0.0", "::", "127.0.0.1"];
 export type ListenState =
   /** The service listens on its port. The warning names an address that does not work on a cloud. */
   | { readonly kind: "right"; readonly warning?: string }
-  /** The service listens only on a different port or address. */
+  /** The service listens only on a different port or address, or does not speak the declared HTTP/2. */
   | { readonly kind: "elsewhere"; readonly message: string }
   /** The service listens on its port, but does not respond yet. */
   | { readonly kind: "silent"; readonly message: string }

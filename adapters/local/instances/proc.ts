@@ -13,7 +13,7 @@ export interface ProcessInfo {
   readonly threads: number;
 }
 
-/** Returns undefined if the process has ended or belongs to another user. */
+/** Returns undefined if the process has ended, or if this user may not read the file. */
 const read = (path: string): string | undefined => tryOr(() => readFileSync(path, "utf8"), undefined);
 
 /** Parses the text of /proc/PID/stat. Returns undefined for a zombie. Pure. */
@@ -90,7 +90,7 @@ export const threadsOf = (uid: number | undefined): number =>
     .filter(({ pid }) => tryOr(() => statSync(`/proc/${pid}`).uid, undefined) === uid)
     .reduce((sum, { threads }) => sum + threads, 0);
 
-/** Returns the program name of a process, which the kernel truncates to 15 characters. */
+/** Returns the program name of a process, which the kernel truncates to 15 bytes. */
 export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? "").trim();
 
 /** Returns the environment with which the process started, as `NAME=value` entries. */
@@ -100,7 +100,7 @@ export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/envi
 export const memoryOfAll = (pids: readonly number[]): number =>
   pids.map(memoryOf).reduce((sum, { own, shared }) => sum + own + shared, 0);
 
-/** The unit of the times in /proc/PID/stat. Linux reports them in hundredths of a second on every architecture. */
+/** The unit of the times in /proc/PID/stat: a hundredth of a second on every architecture that Node.js supports. */
 const TICK_MS = 10;
 
 /** Returns the CPU time of a process in milliseconds, from the text of /proc/PID/stat. Pure. */

@@ -253,7 +253,8 @@ const launchInstance = async (
     deps.logger.error("could not start an instance", { service: spec.template.name, cause });
     return {
       reason: "provider_unavailable",
-      message: "The platform's machine has no resources left to start the service. Try again later.",
+      message:
+        "The platform could not start the service. Its machine may be short of memory, disk space or processes. Try again later.",
     };
   } finally {
     await mounts.closeFolders();

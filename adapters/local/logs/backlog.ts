@@ -18,7 +18,7 @@ export class Backlog implements Amount {
   #room: PromiseWithResolvers<void> | undefined;
   readonly #full: Amount;
 
-  /** @param full the waiting amount at which writers must wait, until only half of it remains */
+  /** @param full the amount at which writers must wait, until less than half of it is left */
   constructor(full = FULL) {
     this.#full = full;
   }
@@ -46,7 +46,7 @@ export class Backlog implements Amount {
     this.#chars -= chars;
   }
 
-  /** Returns a promise if the backlog is full. The promise resolves when only half of the backlog remains. */
+  /** Returns a promise if the backlog is full. The promise resolves when the backlog is less than half full. */
   room(): Promise<void> | undefined {
     if (!reaches(this, this.#full)) return undefined;
     this.#room ??= Promise.withResolvers();

@@ -7,7 +7,7 @@ export const LOG_ENDING = ".sqlite";
 
 /**
  * Returns the path of the account's log file, which exists after the account's first entry. The name is a digest,
- * because account ids may contain any characters.
+ * because an account name may contain `/` and may be too long for a file name with a suffix.
  */
 export const logPath = (folder: string, owner: AccountId): string =>
   join(folder, `${accountDigest(owner)}${LOG_ENDING}`);

@@ -113,7 +113,7 @@ export class LogRepairs {
     }
   }
 
-  /** Resolves when all readable entries are recovered; undefined if no repair is running. */
+  /** Resolves when the repair has recovered the readable entries or has failed; undefined if no repair is running. */
   running(path: string): Promise<void> | undefined {
     return this.#running.get(path);
   }
@@ -127,7 +127,9 @@ export class LogRepairs {
     const before = this.#running.get(path) ?? Promise.resolve();
     const work = before
       .then(() => this.#save(path, kept, services))
-      .catch((cause: unknown) => this.#logger.error("could not read a damaged log file", { path, kept, cause }))
+      .catch((cause: unknown) =>
+        this.#logger.error("could not recover the entries of a damaged log file", { path, kept, cause }),
+      )
       .finally(() => {
         if (this.#running.get(path) === work) this.#running.delete(path);
       });

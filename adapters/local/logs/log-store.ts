@@ -85,7 +85,7 @@ export class LocalLogs implements LogStore {
     return logPath(this.#folder, owner);
   }
 
-  /** Resolves when the file contains all entries of the account that were logged before the call. */
+  /** Resolves when the entries of the account that were logged before the call are in the file or lost. */
   writeAll(owner: AccountId): Promise<void> {
     return this.writer.writeAll(owner);
   }

@@ -47,7 +47,7 @@ export type FromLogThread =
       readonly message: string;
       readonly fields: Parameters<Logger["error"]>[1];
     }
-  /** The result of a call: false if it has failed. */
+  /** The answer of `isLosing`. For all other calls, false if the call has failed. */
   | { readonly kind: "result"; readonly id: number; readonly result: boolean };
 
 const script = packagedScript(import.meta.url, "adapters/local/logs/log-thread", "adapters/local/logs/write-logs");

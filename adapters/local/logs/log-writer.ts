@@ -69,7 +69,7 @@ export interface EngineLogs {
   pushOutput(output: ServiceOutput, at?: Instant): Promise<void> | undefined;
   /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]>;
-  /** Resolves when the file contains all entries of the account that were queued before the call. */
+  /** Resolves when the entries of the account that were queued before the call are in the file or lost. */
   writeAll(owner: AccountId): Promise<void>;
   /** Resolves when a service logs an entry after the call, or when the signal aborts. */
   nextEntry(scope: LogScope, signal: AbortSignal): Promise<void>;
@@ -95,6 +95,8 @@ interface AccountLog {
   readonly last: Map<string, LogPosition>;
   /** Waiting rows, in the batches in which they will be written. */
   readonly waiting: Batch[];
+  /** The number of writes that have lost entries. */
+  failedWrites: number;
 }
 
 /** Rows that one write can take. */
@@ -160,9 +162,13 @@ export class LogWriter implements EngineLogs {
     const now = this.#config.clock.now();
     const taken = entries.map((entry) => this.#take(entry, now));
     if (!taken.every(Boolean)) return errAsync(unwritable());
-    const owners = [...new Set(entries.map(({ owner }) => owner))];
-    const written = Promise.all(owners.map((owner) => this.#written(this.#account(owner))));
-    return ResultAsync.fromPromise(written, unwritable).map(() => undefined);
+    const accounts = [...new Set(entries.map(({ owner }) => owner))].map((owner) => this.#account(owner));
+    const failedBefore = accounts.map(({ failedWrites }) => failedWrites);
+    const write = async (): Promise<void> => {
+      await Promise.all(accounts.map((account) => this.#written(account)));
+      if (accounts.some(({ failedWrites }, index) => failedWrites !== failedBefore[index])) throw unwritable();
+    };
+    return ResultAsync.fromPromise(write(), unwritable);
   }
 
   nextEntry(scope: LogScope, signal: AbortSignal): Promise<void> {
@@ -275,10 +281,11 @@ export class LogWriter implements EngineLogs {
   #openAccount(path: string): AccountLog {
     const last = new Map<string, LogPosition>();
     try {
-      return { file: new LogFile(path), last, waiting: [] };
+      return { file: new LogFile(path), last, waiting: [], failedWrites: 0 };
     } catch (cause) {
       if (!isDamage(cause)) throw cause;
-      return { file: this.#repairs.replace(path, cause, () => [...last.keys()]), last, waiting: [] };
+      const file = this.#repairs.replace(path, cause, () => [...last.keys()]);
+      return { file, last, waiting: [], failedWrites: 0 };
     }
   }
 
@@ -324,9 +331,13 @@ export class LogWriter implements EngineLogs {
     this.#backlog.remove(done);
     try {
       const failed = this.#writeRows(account, rows);
-      if (failed.length > 0) this.#lost(failed.length, failed[0]);
+      if (failed.length > 0) {
+        account.failedWrites++;
+        this.#lost(failed.length, failed[0]);
+      }
       this.#telemetry.logStored(rows.length - failed.length, lagSeconds(rows, this.#config.clock.now()));
     } catch (cause) {
+      account.failedWrites++;
       this.#lost(rows.length, cause);
     }
     return done;

@@ -1,4 +1,4 @@
-/** Converts log entries to SQLite rows, and log positions to row keys. */
+/** Converts log entries to SQLite rows, log positions to row keys, and both back. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type LogPosition, ordinalCode } from "../../../core/domain/logs/cursor.ts";
 import {

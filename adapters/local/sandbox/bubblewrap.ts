@@ -23,7 +23,10 @@ import type { Watchdog } from "./watchdog.ts";
 /** In-memory file systems. Each may be as large as the memory limit, and its files count towards the limit. */
 const MEMORY_FOLDERS = ["/tmp", "/dev/shm"];
 
-/** The uid and gid of services inside their sandboxes. */
+/**
+ * The uid and gid of services inside their sandboxes, if the server is root or the sandboxes have separate networks.
+ * Otherwise, services keep the server's uid and gid.
+ */
 const NOBODY = "65534";
 
 /** On most systems, /bin, /lib and similar paths are symbolic links into /usr. On others they are folders. */
@@ -47,7 +50,7 @@ const accountFiles = (folder: string): Bind[] => {
 
 /** Optional features of the installed bubblewrap. */
 interface Features {
-  /** Mounts folders by descriptor (since 0.7). */
+  /** Mounts folders by descriptor (since 0.10; some distributions add it to earlier versions). */
   readonly bindsDescriptors: boolean;
   /** Disables user namespaces inside the sandbox (since 0.8). */
   readonly closesUserNamespaces: boolean;
@@ -130,9 +133,14 @@ const trySandbox = (
 ): string | undefined => {
   const limits = { memory: 1 << 20, cpu: 1, processes: 64 };
   const sandbox = sandboxArguments({ id: "trial", binds, cwd: "/", env: {}, limits }, base);
-  const argv = [...before, "bwrap", ...sandbox, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"];
-  const tried = spawnSync(argv[0] as string, argv.slice(1), { timeout: 10_000, encoding: "utf8", input: filter });
-  if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
+  const [program = "bwrap", ...rest] = [...before, "bwrap"];
+  const argv = [...rest, ...sandbox, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"];
+  const tried = spawnSync(program, argv, { timeout: 10_000, encoding: "utf8", input: filter });
+  if (tried.error !== undefined) {
+    const { code } = tried.error as NodeJS.ErrnoException;
+    const name = program === "bwrap" ? "bubblewrap (bwrap)" : program;
+    return code === "ENOENT" ? `${name} is not installed` : `${name} cannot be started (${code})`;
+  }
   if (tried.status === 0) return undefined;
   return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
 };

@@ -140,7 +140,7 @@ const membersIn = (table: readonly ProcessInfo[], root: number): number[] => {
 
 const NO_NETWORK: DeployFailure = {
   reason: "provider_unavailable",
-  message: "The platform's machine could not create a network for the sandbox. Try again.",
+  message: "The network of the sandbox could not be created, or it failed. Try again.",
 };
 
 /** The first descriptor after the standard streams. */

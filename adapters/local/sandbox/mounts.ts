@@ -98,7 +98,9 @@ const unavailable = (mount: BoundMount, why: string): DeployFailure => ({
 });
 
 const mountProblem = (error: unknown): string =>
-  error instanceof NotAFolder ? `'${error.at}' exists and is not a folder` : "its folder cannot be opened";
+  error instanceof NotAFolder
+    ? `'${error.at}' exists and is not a folder`
+    : "its folder or the mount point cannot be opened";
 
 interface Link {
   /** The folder that contains the link. It stays open because its path may lead elsewhere when the link is removed. */

@@ -106,7 +106,10 @@ export interface Running {
   readonly startedAt: number;
   /** Resolves when the command runs or has failed to start. The caller may then close the job's folders. */
   readonly begun: Promise<void>;
-  /** Resolves when the command has exited, its output has been read, and none of its processes is left. */
+  /**
+   * Resolves when the command has exited and none of its processes is left. Waits a limited time until the output has
+   * been read.
+   */
   readonly exited: Promise<Exit>;
   /** The address through which the platform connects to the command. Defaults to the job's port on 127.0.0.1. */
   readonly address?: Address | undefined;
@@ -127,7 +130,10 @@ export interface Running {
   freeze(): Promise<void>;
   /** Resumes a frozen command. Does nothing for other commands. A call during `freeze` takes effect after it. */
   thaw(): Promise<void>;
-  /** Returns the bytes of memory that the command uses, or its limit if the platform cannot measure them. */
+  /**
+   * Returns the bytes of memory that the command uses. If the platform cannot measure them, returns the limit of a
+   * container, or 0 for a plain process.
+   */
   memory(): number;
   /** Returns what the command's processes use, or undefined if the platform cannot measure it. */
   use(): ResourceUse | undefined;

@@ -133,7 +133,7 @@ export class CronTimers {
     this.#noting("forget the fires of removed schedules", (lastFires) => lastFires.retain(stored));
   }
 
-  /** Stores the result of a fire's latest attempt, unless the schedule was deleted. */
+  /** Stores the result of a fire's latest attempt, unless the schedule was deleted or the timers are stopped. */
   note(service: FiredService, fire: LastFire): void {
     if (this.#jobOf(service) !== undefined)
       this.#noting("store the result of a fire", (lastFires) => lastFires.note(service, fire));

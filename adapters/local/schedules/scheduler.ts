@@ -78,8 +78,8 @@ export class LocalScheduler implements Scheduler {
 
   #guarded<T>(work: () => Promise<T>): ResultAsync<T, Unavailable> {
     return ResultAsync.fromPromise(work(), (cause) => {
-      this.#deps.logger.error("could not read or write schedules", { cause });
-      return storeUnavailable("The schedules of this machine cannot be read or written. Try again.", cause);
+      this.#deps.logger.error("could not read, write or apply schedules", { cause });
+      return storeUnavailable("The schedules of this machine cannot be read, written or applied. Try again.", cause);
     });
   }
 }

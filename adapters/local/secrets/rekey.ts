@@ -73,8 +73,8 @@ const reencryptPrivateKeys = (rows: CertificateRows, before: SecretCipher | unde
 
 /**
  * Encrypts the secrets and private keys of a data folder under a new key. Throws a `DataFolderError` of kind `in_use`
- * if a server uses the folder, or of kind `secrets_key` if the current key is missing or wrong, or its file cannot be
- * replaced.
+ * if a server uses the folder, of kind `damaged` if a secret cannot be decrypted, or of kind `secrets_key` if the
+ * current key is missing or wrong, or its file cannot be replaced.
  */
 export const rekeySecrets = (options: RekeyOptions): RekeySummary => {
   const dataDir = resolve(options.dataDir);

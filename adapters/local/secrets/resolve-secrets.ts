@@ -7,7 +7,7 @@ import { DataFolderError } from "../data-folder/data-folder-error.ts";
 import type { SecretRows } from "../state/secrets.ts";
 import type { PrivateKeyId, SecretCipher } from "./secret-cipher.ts";
 
-/** Linux permits 2 MiB for arguments and environment together, unless the stack limit is low. */
+/** By default, Linux permits 2 MiB for arguments and environment together: a quarter of the stack limit. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Values by the name of their variable. */
@@ -36,8 +36,8 @@ export class SecretResolver {
   }
 
   /**
-   * Returns the values of the versions that the template pins. Fails if the key cannot be read, or if a version is
-   * missing or damaged.
+   * Returns the values of the versions that the template pins. Fails if the key cannot be read, if a version is
+   * missing or damaged, or if the values are too large.
    */
   resolve({ owner, secrets }: Pick<ServiceTemplate, "owner" | "secrets">): Result<SecretValues, DeployFailure> {
     if (secrets === undefined) return ok({});
@@ -58,7 +58,7 @@ export class SecretResolver {
     return bytes > MAX_BYTES ? err(unavailable(tooLarge)) : ok(Object.fromEntries(values));
   }
 
-  /** Decrypts the private key of a certificate. Returns undefined if the secrets key is missing or wrong. */
+  /** Decrypts the private key of a certificate. Returns undefined if that fails. */
   openPrivateKey(id: PrivateKeyId, sealed: Uint8Array): string | undefined {
     return this.#currentCipher()?.openPrivateKey(id, sealed);
   }

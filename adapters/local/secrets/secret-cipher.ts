@@ -1,7 +1,7 @@
 /**
  * Encrypts the values of secrets and the private keys of certificates with AES-256-GCM. Authenticates the account, name
- * and version of a secret, and the owner of a private key, so one ciphertext cannot replace another. Each purpose has
- * its own key, derived with HKDF.
+ * and version of a secret, and the host or authority of a private key, so one ciphertext cannot replace another. Each
+ * purpose has its own key, derived with HKDF.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

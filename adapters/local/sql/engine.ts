@@ -1,4 +1,7 @@
-/** The local SqlEngine. Each account has a process, and a database that is derived from the account's log file. */
+/**
+ * The local SqlEngine. Runs the SQL of each account in a separate process, on a database that is derived from the
+ * account's log file.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";

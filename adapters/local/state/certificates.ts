@@ -105,7 +105,7 @@ const selected = (columns: Readonly<Record<string, string>>): string =>
 
 const SELECTED = selected(COLUMNS);
 
-/** Returns a certificate that was never ordered. */
+/** Returns the row of a host for which no certificate was ordered. */
 const emptyRow = (host: DomainName): CertificateRow => ({
   host,
   ...noCertificate,
@@ -131,7 +131,7 @@ export class CertificateRows {
     this.#db = db;
   }
 
-  /** Returns every certificate that was issued, sorted by host. Some may have expired. */
+  /** Returns the certificate of each host that has one, sorted by host. Some may have expired. */
   served(): ServedCertificate[] {
     const issued =
       "SELECT host, chain, key FROM certificates WHERE chain IS NOT NULL AND key IS NOT NULL ORDER BY host";

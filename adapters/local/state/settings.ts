@@ -1,4 +1,4 @@
-/** Stores the local provider's own settings: ports, keys and scope. */
+/** Stores the local provider's own settings, such as its ports, its keys and its scope. */
 import type { DatabaseSync } from "node:sqlite";
 import { insert, selectAll, selectFirst } from "./sql.ts";
 

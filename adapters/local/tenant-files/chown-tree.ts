@@ -1,6 +1,6 @@
 /**
- * Changes the owner of a folder and everything in it. Services may change the content during the walk, so the walk uses
- * open handles and does not follow symbolic links. Files outside the folder keep their owner.
+ * Changes the owner of a folder and of the files and folders in it. Services may change the content during the walk, so
+ * the walk uses open handles and does not follow symbolic links. Files outside the folder keep their owner.
  */
 import { closeSync, constants, fchownSync, fstatSync, lchownSync, openSync, readdirSync } from "node:fs";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";

@@ -16,7 +16,10 @@ export interface CertificateSource {
    * same object until the certificate changes.
    */
   find(host: string): Certificate | undefined;
-  /** The certificate for hosts that `find` does not know but that it covers, and for clients that send no host name. */
+  /**
+   * The certificate for hosts that it contains and `find` does not know, for services without a certificate, and for
+   * clients that send no host name.
+   */
   readonly fallback: Certificate | undefined;
 }
 
@@ -94,7 +97,7 @@ export class Certificates {
     this.#fallback = undefined;
   }
 
-  /** Returns true if a client can get a valid certificate for the host. */
+  /** Returns true if a usable certificate contains the host. It may have expired. */
   covers(name: string): boolean {
     const host = hostOf(name);
     if (host === undefined) return false;

@@ -1,4 +1,4 @@
-/** The HTTP port: answers validations by certificate authorities, and redirects all other requests to HTTPS. */
+/** The HTTP port: answers validations by certificate authorities, and redirects other requests to HTTPS. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { httpsOrigin, plainHost } from "../ingress/domain.ts";
 import { NO_CERTIFICATE, sendErrorResponse } from "../ingress/error-responses.ts";
@@ -9,7 +9,7 @@ const CHALLENGE = "/.well-known/acme-challenge/";
 export interface HttpPortDeps {
   /** Returns the key authorization of a validation, or undefined if no validation is pending. */
   readonly answerTo: (host: string, token: string) => string | undefined;
-  /** Returns true if a client can get a valid certificate for the host. */
+  /** Returns true if the TLS port has a certificate for the host. */
   readonly hasCertificate: (host: string) => boolean;
   /** The port of HTTPS. */
   readonly tlsPort: () => number;

@@ -11,8 +11,8 @@ const HANDSHAKE_MS = 10_000;
 
 /**
  * How long a server encrypts session tickets with the same key, which OpenSSL creates for each server. The key can
- * decrypt recorded sessions of TLS 1.2, so it must not live as long as the process. A client with a ticket of an earlier
- * key, or of another engine, makes a full handshake.
+ * decrypt recorded sessions of TLS 1.2, so it must not live as long as the process. A client with a ticket of an
+ * earlier key, or of another engine, makes a full handshake.
  */
 const TICKET_KEY_MS = 12 * 3_600_000;
 
@@ -69,7 +69,7 @@ export class TlsAcceptor {
     this.#rotation = setInterval(() => this.#certificates.clear(), TICKET_KEY_MS).unref();
   }
 
-  /** Returns true if a client can get a valid certificate for the host. */
+  /** Returns true if a usable certificate contains the host. It may have expired. */
   covers(host: string): boolean {
     return this.#certificates.covers(host);
   }

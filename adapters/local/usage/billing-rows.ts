@@ -1,4 +1,4 @@
-/** Reads metered usage as rows of the SQL table `billing`, one row per deployment, SKU and UTC day. */
+/** Reads metered usage as rows of the SQL table `billing`, one row per deployment, SKU, currency and UTC day. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { decimalText } from "../../../core/domain/usage/decimal.ts";
 import { periodOfDay } from "../../../core/domain/usage/month.ts";
@@ -50,7 +50,7 @@ export class BillingRows {
     this.#file = file;
   }
 
-  /** Returns all rows of the account, ordered by day, deployment and SKU. */
+  /** Returns all rows of the account, ordered by day, deployment, SKU and currency. */
   ofAccount(account: AccountId): BillingRow[] {
     return this.since(account, "");
   }

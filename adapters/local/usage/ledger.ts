@@ -1,4 +1,4 @@
-/** Writes increments of usage in batches. Each batch counts exactly once, even if a write fails. */
+/** Writes increments of usage in batches. No batch counts twice, even if a write fails. */
 import type { DatabaseSync } from "node:sqlite";
 import { decimalText, plus, times, zero } from "../../../core/domain/usage/decimal.ts";
 import type { Logger } from "../../../core/ports/system.ts";

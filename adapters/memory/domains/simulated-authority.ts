@@ -1,4 +1,4 @@
-/** A simulated certificate authority: it validates hosts by a callback, and signs real certificates with its own root. */
+/** A simulated certificate authority. It validates hosts by a callback, and signs certificates with its own root. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Period } from "../../../core/domain/domains/renewal.ts";
 import { plusMillis } from "../../../core/domain/wire/instant.ts";
@@ -50,7 +50,7 @@ export interface SimulatedAuthority extends CertificateAuthority {
   readonly root: string;
   /** The signed certificates, oldest first. */
   readonly issued: readonly SimulatedCertificate[];
-  /** The number of new orders, including failed ones. Authorities limit this number. */
+  /** The number of orders that the authority has accepted, including failed ones. Authorities limit this number. */
   readonly orders: number;
   /** Sets whether the authority responds. It responds by default. */
   respond(isResponding: boolean): void;

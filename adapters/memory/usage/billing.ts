@@ -1,4 +1,4 @@
-/** In-memory subscriptions. Accounts are on the free plan until a test changes it. */
+/** In-memory subscriptions. Every account has the free subscription until a test changes it. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freeSubscription, type Subscription } from "../../../core/domain/usage/subscription.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -7,7 +7,7 @@ import { errAsync, okAsync } from "../../../core/result.ts";
 
 /** The `Billing` of the memory provider, with its test controls. */
 export interface MemoryBilling extends Billing {
-  /** Puts an account on a plan. */
+  /** Sets the subscription of an account. */
   subscribe(account: AccountId, subscription: Omit<Subscription, "provider">): void;
   /** Simulates an outage (`true`) or its end (`false`). */
   down(is: boolean): void;

@@ -1,6 +1,6 @@
 /**
- * Digests of account names, for the names and labels of cloud resources. Resources must not contain the account names
- * themselves, which may be email addresses.
+ * Digests of account names, for the names of files and for the names and labels of cloud resources. Resources must not
+ * contain the account names themselves, which may be email addresses.
  */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -1,6 +1,6 @@
 /**
- * API keys on top of any store of key records. The store contains only hashes of the keys. Comparing two hashes takes
- * constant time.
+ * API keys on top of any store of key records. The store contains a hash and the prefix of each key. Comparing two
+ * hashes takes constant time.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AccountId, Principal } from "../../../core/domain/accounts/account.ts";

@@ -1,4 +1,4 @@
-/** A stored API key: its hash and metadata, without the secret. */
+/** A stored API key: its hash, its prefix and metadata, without the rest of the key. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 

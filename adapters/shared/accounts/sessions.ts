@@ -36,7 +36,7 @@ export interface SessionDeps {
 
 const ENDED = unauthenticated("The session has ended. Sign in to the console again.");
 const INVALID_LINK = forbidden(
-  "The link is not valid: it was used, or it is older than a minute. Run 'portside console' for a new one.",
+  "The link is not valid: it was used, it has expired, or its key was revoked. Run 'portside console' for a new one.",
 );
 
 const digest = (secret: string): string => hash("sha256", secret, "hex");

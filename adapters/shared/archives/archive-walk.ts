@@ -7,7 +7,10 @@ import { type ArchiveLimits, KiB, MiB } from "../../../core/domain/accounts/limi
 import { ArchiveContents } from "../../../core/domain/deploy/archive.ts";
 import { TarDamage, type TarEntry, TarReader, type TarVisitor } from "./tar/reader.ts";
 
-/** Maximum unpacked bytes of headers and padding. An archive with more is a decompression bomb. */
+/**
+ * Maximum unpacked bytes of headers and padding: a base, and an amount for each entry. An archive with more is a
+ * decompression bomb.
+ */
 const OVERHEAD_BYTES = 32 * MiB;
 const ENTRY_OVERHEAD_BYTES = 8 * KiB;
 /** Maximum bytes after the end marker. Common tools pad an archive to a multiple of 10 KiB. */

@@ -9,7 +9,7 @@ type Answer<T> = Result<T, Unavailable>;
 
 export interface CachedCallsOptions<K, T> {
   readonly clock: Pick<Clock, "now">;
-  /** Two equal keys must give the same text. */
+  /** Must return the same text for equal keys, and different texts for different keys. */
   readonly textOf: (key: K) => string;
   /** Returns a result for each key, in the same order. Receives no abort signal, because other callers may wait too. */
   readonly read: (keys: readonly K[]) => ResultAsync<readonly T[], Unavailable>;

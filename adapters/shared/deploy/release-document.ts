@@ -1,6 +1,5 @@
 /**
- * Converts releases to JSON documents and back. Pure; `parse(render(release))`
- * returns the release.
+ * Converts releases to JSON documents and back. Pure. `parse(render(release))` returns the release.
  */
 import { z } from "zod";
 import { authorKinds, type Release } from "../../../core/domain/deploy/releases/release.ts";
@@ -24,7 +23,7 @@ export type ReleaseDocument = z.output<typeof documentSchema>;
 export const renderRelease = ({ template, ...release }: Release): ReleaseDocument =>
   documentSchema.parse({ ...release, service: renderService(template) });
 
-/** Parses a document. Returns undefined if Portside did not write it. */
+/** Parses a document. Returns undefined if this version of Portside cannot read it. */
 export const parseRelease = (raw: unknown): Release | undefined => {
   const parsed = documentSchema.safeParse(raw);
   if (!parsed.success) return undefined;

@@ -66,7 +66,7 @@ export const renderService = (template: ServiceTemplate): ServiceDocument => {
   });
 };
 
-/** Parses a document. Returns undefined if Portside did not write it. */
+/** Parses a document. Returns undefined if this version of Portside cannot read it. */
 export const parseService = (raw: unknown): ServiceTemplate | undefined => {
   const parsed = serviceDocumentSchema.safeParse(raw);
   if (!parsed.success) return undefined;

@@ -1,10 +1,11 @@
 /**
  * Reads DNS records from the authoritative servers of a name. A recursive resolver finds these servers; the records
- * themselves never come from its cache.
+ * themselves do not come from its cache, unless the option `server` names a resolver that does not know the servers.
  *
  * The owner of a domain chooses its servers, and must not be able to use Portside to scan a private network or to flood
- * other servers. Therefore, queries go to public addresses only, each lookup has limits on time and queries, and each
- * registered domain has a limit on lookups. Part of that limit is reserved for certificate orders.
+ * other servers. Therefore, queries to these servers go only to public addresses, unless `permitsPrivate` is set. Each
+ * lookup has limits on time and queries, and each registered domain has a limit on lookups. Part of that limit is
+ * reserved for certificate orders.
  */
 import type { CaaRecord } from "node:dns";
 import { promises as dns } from "node:dns";
@@ -58,7 +59,7 @@ export interface AuthoritativeDnsOptions {
   readonly clock: Clock;
 }
 
-/** Thrown if the servers do not respond, or the lookup reaches a limit. */
+/** Thrown if a lookup reaches a limit, or finds no server with a public address. */
 class LookupError extends Error {}
 
 /** True if the servers report that there are no such records. */
@@ -236,7 +237,7 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
         unavailable(
           cause instanceof LookupError
             ? `The DNS lookup of '${name}' failed: it ${cause.message}.`
-            : `The DNS servers of '${name}' did not respond.`,
+            : `The DNS servers of '${name}' did not respond, or responded with an error.`,
         ),
       );
     },

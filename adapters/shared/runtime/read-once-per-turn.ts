@@ -1,4 +1,4 @@
-/** Batches calls in the same turn of the event loop into one read. */
+/** Batches calls with the same key in the same turn of the event loop into one read. */
 
 /**
  * The read starts after the last call of the turn, so callers do not receive a value that is older than their call.

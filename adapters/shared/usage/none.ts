@@ -1,4 +1,4 @@
-/** Billing without a provider: every account has the free plan. */
+/** Billing without a payment system: every account has the free subscription. */
 import { freeSubscription } from "../../../core/domain/usage/subscription.ts";
 import type { Billing } from "../../../core/ports/billing.ts";
 import { okAsync } from "../../../core/result.ts";

@@ -1,5 +1,6 @@
 /**
- * Serves signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, PUT, and CORS preflights.
+ * Serves signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, PUT of objects and parts, POST to complete an
+ * upload in parts, and CORS preflights.
  * https://www.rfc-editor.org/rfc/rfc9110
  * https://fetch.spec.whatwg.org/#http-cors-protocol
  */
@@ -190,7 +191,7 @@ const receive = async (
   if (req.headers["content-range"] !== undefined)
     return answer(res, 400, "Partial uploads are not supported. Send the whole object, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
-  // Send 100 only after the checks, so that the client does not send a body that would be rejected.
+  // Send 100 only now, so that the client does not send a body that the checks above would reject.
   if (awaitsContinue(req)) res.writeContinue();
   const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
   const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });

@@ -8,7 +8,10 @@ import { signUrl } from "./signed-url.ts";
 const MAX_PART_BYTES = 5 * GiB;
 const MAX_PARTS = 10_000;
 
-/** The limits of Portside's own storage, which are those of S3, except that one PUT may have any size. */
+/**
+ * The limits of Portside's own storage, which are those of S3, except that one PUT may have any size and that a part
+ * needs only 1 MiB instead of 5 MiB.
+ */
 export const storageParts: Pick<UploadsInParts, "above" | "maxBytes" | "bounds"> = {
   above: Number.POSITIVE_INFINITY,
   maxBytes: MAX_PARTS * MAX_PART_BYTES,

@@ -1,6 +1,6 @@
 /**
  * Reads subscriptions from Stripe. The metadata field `portside_account` of a Stripe customer contains the account. The
- * system that sells the plans must set this field when it creates the customer.
+ * system that sells the subscriptions must set this field when it creates the customer.
  */
 import type Stripe from "stripe";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -37,8 +37,8 @@ export const subscriptionsOf = async (stripe: Stripe, customer: string): Promise
   (await stripe.subscriptions.list({ customer, status: "all", limit: PAGE })).data;
 
 /**
- * Returns the name of the plan. If the plan has no name, returns the name of its product. If the subscription has no
- * items, returns its id.
+ * Returns the value of the field `plan`: the name of the first price, or else the name of its product. If the
+ * subscription has no items, returns its id.
  */
 const planName = async (stripe: Stripe, found: Stripe.Subscription): Promise<string> => {
   const [item] = found.items.data;

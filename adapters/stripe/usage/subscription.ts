@@ -13,8 +13,8 @@ export const statusOf = (word: string): SubscriptionStatus =>
   subscriptionStatuses.find((known) => known === word) ?? "incomplete";
 
 /**
- * Returns the price per interval in minor units, or null if it is not a fixed integer: for tiered or metered prices,
- * and for fractions of a minor unit.
+ * Returns the price per interval in minor units, or null if it is not a fixed integer: for tiered, metered or packaged
+ * prices, and for fractions of a minor unit.
  */
 const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   let sum = 0;
@@ -26,17 +26,17 @@ const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   return Number.isSafeInteger(sum) ? sum : null;
 };
 
-/** Returns the name of the plan: the lookup key of the price, or else its nickname. */
+/** Returns the value of the field `plan`: the lookup key of the price, or else its nickname; undefined without both. */
 export const planOf = ({ price }: Stripe.SubscriptionItem): string | undefined =>
   price.lookup_key ?? price.nickname ?? undefined;
 
-/** Returns the id of the price's product. If the price has no name, the plan has the name of its product. */
+/** Returns the id of the price's product. If `planOf` returns undefined, the field `plan` is the product's name. */
 export const productOf = ({ price }: Stripe.SubscriptionItem): string =>
   typeof price.product === "string" ? price.product : price.product.id;
 
 const time = (seconds: number): string => timestampOf(instantOfSeconds(seconds));
 
-/** @param plan the name to use if the subscription's first price has no name */
+/** @param plan the value of the field `plan` if `planOf` returns undefined for the first price */
 export const subscriptionOf = (found: Stripe.Subscription, plan: string): Subscription => {
   const items = found.items.data;
   const [first] = items;

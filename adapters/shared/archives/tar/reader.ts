@@ -1,6 +1,7 @@
 /**
- * Reads a tar stream in pieces of any size and reports its entries and their content. Every reader of a source archive
- * uses this class, so a source is unpacked exactly as it was checked.
+ * Reads a tar stream in pieces of any size and reports its entries and their content. The check and the unpacking of a
+ * source archive use this class, so a source is unpacked exactly as it was checked. Only `build-context.ts` copies
+ * the entries of a checked archive with the library `tar`.
  */
 import { isUtf8 } from "node:buffer";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";

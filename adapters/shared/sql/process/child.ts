@@ -40,8 +40,8 @@ export class ProcessEnded extends Error {
 }
 
 /**
- * Runs a command under limits. On Linux, the kernel also ends the process with its parent: during a statement, the
- * process cannot notice that the server was killed. https://man7.org/linux/man-pages/man1/setpriv.1.html
+ * Runs a command under limits. If `setpriv` is installed, the kernel also ends the process with its parent: during a
+ * statement, the process cannot notice that the server was killed. https://man7.org/linux/man-pages/man1/setpriv.1.html
  */
 const limited = (argv: readonly string[]): [string, string[]] => {
   const limits = `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null`;
@@ -86,8 +86,9 @@ export class SqlChild {
     // is parsed once.
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
-    // The process does not inherit the control plane's environment, which contains secrets. With TZ, the engine counts
-    // days in UTC. The cache's parent folder must exist, because Node would create a folder that other users can read.
+    // Of the control plane's environment, which contains secrets, the process inherits only PATH. With TZ, the engine
+    // counts days in UTC. The cache's parent folder must exist, because Node would create a folder that other users can
+    // read.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {

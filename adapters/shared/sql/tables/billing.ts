@@ -1,7 +1,7 @@
 /** The rows of the table `billing`, and their source. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 
-/** The usage of one SKU on one day. Numbers are decimal text, so that sums are exact. */
+/** The usage of one SKU in one period, such as a day. Numbers are decimal text, so that sums are exact. */
 export interface BillingRow {
   /** RFC 3339. */
   readonly usage_start_time: string;

@@ -96,7 +96,7 @@ export class LogSync {
     }
   }
 
-  /** Deletes services that the log no longer contains. */
+  /** Deletes the entries of services that the log no longer contains. */
   async #forget(services: readonly string[]): Promise<void> {
     const kept = new Set(services);
     for (const service of [...this.#last.keys()].filter((one) => !kept.has(one))) {

@@ -19,7 +19,10 @@ export interface ReadPosition {
   readonly ord: number;
 }
 
-/** Reads the current log, which may have newer entries than the database and may have deleted older ones. */
+/**
+ * Reads the current log. The log may contain new entries that the database does not contain yet, and may no longer
+ * contain old entries that the database still contains.
+ */
 export interface LogReader extends Disposable {
   services(): readonly string[];
   /** Returns the position of the service's oldest entry. Earlier entries were deleted. */

@@ -174,6 +174,16 @@ test("a refused row does not lose the others of its batch", () => {
   expect(pages.newest(scope, 10).entries.map(({ text }) => text)).toEqual(["1", "2"]);
 });
 
+test("rejects appended entries that the file loses", async () => {
+  vi.spyOn(LogFile.prototype, "write").mockImplementationOnce(() => {
+    throw new Error("database or disk is full");
+  });
+  expect((await logs.append([line("lost")]))._unsafeUnwrapErr().kind).toBe("unavailable");
+  vi.spyOn(LogFile.prototype, "write").mockImplementationOnce(() => [new Error("the row is invalid")]);
+  expect((await logs.append([line("refused")]))._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect((await logs.append([line("kept")])).isOk()).toBe(true);
+});
+
 test("loses and reports a batch if the file cannot be written, and writes the next one", async () => {
   const write = vi.spyOn(LogFile.prototype, "write").mockImplementationOnce(() => {
     throw new Error("database or disk is full");

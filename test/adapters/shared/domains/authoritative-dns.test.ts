@@ -104,10 +104,10 @@ test("reads long TXT records, many records and truncated responses", async () =>
 
 test("fails if the servers fail, and if the recursive resolver does not respond", async () => {
   authoritative.behavior = () => "failing";
-  expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond.`);
+  expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond, or responded with an error.`);
   authoritative.behavior = () => "normal";
   recursive.behavior = () => "silent";
-  expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond.`);
+  expect(await failureOf(NAME)).toBe(`The DNS servers of '${NAME}' did not respond, or responded with an error.`);
 });
 
 test("asks the operator's resolver for names without a known zone", async () => {
