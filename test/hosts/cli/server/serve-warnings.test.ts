@@ -38,5 +38,5 @@ test("warns if --tls-cert does not contain the domain, at which the TLS port wou
 
 test("advises a firewall if the API is reachable with and without TLS", () => {
   const [warning] = warningsOf({ host: "0.0.0.0" }, "https://NAME.a.example", undefined, "https://a.example");
-  expect(warning).toContain("0.0.0.0:8080 without TLS. Let the firewall");
+  expect(warning).toContain("0.0.0.0:8080 without TLS. Open only --tls-port");
 });
