@@ -30,8 +30,8 @@ import {
 const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> => client.plan(requestOf(deployable));
 
 /**
- * Rejects a deploy without `portside.json` if it would reset settings of the deployment. A deploy is a complete
- * declaration, so it would reset every setting that differs from the default.
+ * Rejects a deploy without `portside.json` if it would reset settings of the deployment: a deploy is a complete
+ * declaration, so an omitted setting gets its default, with few exceptions.
  */
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
   const resets = resetsOf(changes);

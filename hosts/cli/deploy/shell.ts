@@ -49,7 +49,7 @@ export const command: Command = {
   notes: [
     "Run this command on the server's machine. The shell has the instance's files, processes and environment.",
     "When the instance stops, it loses changes outside its volumes. Programs in the instance can control your terminal.",
-    "Cloud Run does not support shells. On ECS, use 'aws ecs execute-command' if it is enabled.",
+    "On Cloud Run, use 'gcloud beta run services ssh'. On ECS, use 'aws ecs execute-command' if it is enabled.",
   ],
   run: async (input, io) => {
     const name = input.positionals[0] as string;

@@ -38,8 +38,8 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["cost -m", "cost hello -s 7d -b user", "cost --since 2026-11-01 --until 2026-11-08 --by day"],
   notes: [
-    "Adds up the usage lines in the services' logs, and shows the platform's charges for running the services.",
-    "Without NAME, includes all current deployments.",
+    "Adds up the usage lines in the services' logs, and shows the provider's charges for running the services.",
+    "Without NAME, includes the usage lines of all current deployments, and all charges.",
   ],
   run: async (input, io) => {
     const now = Date.now();

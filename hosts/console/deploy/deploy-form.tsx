@@ -38,7 +38,10 @@ type Plan = Awaited<ReturnType<typeof client.plan>>;
 type DeployRequest = Parameters<typeof client.deploy>[0];
 type Issue = ApiError["issues"][number];
 
-/** The API never returns the values of variables, so a deploy of an existing deployment keeps them. */
+/**
+ * The form of an existing deployment has no variables, because the API never returns their values. A deploy that omits
+ * `env` keeps them.
+ */
 const shownGroups = (current: Details | undefined) =>
   groups.filter(([, names]) => current === undefined || !names.includes("env"));
 
