@@ -15,8 +15,8 @@ export class PortsideError extends Error {
 }
 
 /**
- * Thrown if the server does not respond, the connection breaks, the response is not JSON, or a storage service reports a
- * temporary error. A retry may succeed.
+ * Thrown if the server does not respond, the connection breaks, the response is not JSON, or a storage service reports
+ * a temporary error. A retry may succeed.
  */
 export class ConnectionError extends PortsideError {
   constructor(message: string, code: "no_response" | "stream_lost" = "no_response", cause?: unknown) {

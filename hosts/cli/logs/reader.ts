@@ -60,8 +60,8 @@ export class LogReader {
   }
 
   /**
-   * Returns a page. The platform may wait for an entry. If the platform is unavailable or the deployment does not exist,
-   * returns undefined, and reports the problem once. Also returns undefined after Ctrl-C.
+   * Returns a page. The platform may wait for an entry. If the platform is unavailable or the deployment does not
+   * exist, returns undefined, and reports the problem once. Also returns undefined after Ctrl-C.
    */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {

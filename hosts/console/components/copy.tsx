@@ -11,7 +11,7 @@ const copy = async (text: string, label: string): Promise<void> => {
     await navigator.clipboard.writeText(text);
     announcement.value = `Copied: ${label}`;
   } catch {
-    // A page on plain HTTP has no clipboard, and browsers may deny access to it. The prompt lets the user copy the text.
+    // A page on plain HTTP has no clipboard, and a browser may deny access. The prompt lets the user copy the text.
     globalThis.prompt(`Copy the ${label}:`, text);
   }
 };

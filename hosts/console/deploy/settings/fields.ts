@@ -136,8 +136,8 @@ const requestValue = (value: unknown): unknown =>
 
 /**
  * Returns the fields of a request, except the name and the source. Omits an absent schedule and empty fields: the API
- * then uses the default or, for `min_instances`, the current value. An absent health check or idle mode is `null`, which
- * removes the current one.
+ * then uses the default or, for `min_instances`, the current value. An absent health check or idle mode is `null`,
+ * which removes the current one.
  */
 export const fieldsOf = (values: Values): Values =>
   Object.fromEntries(
