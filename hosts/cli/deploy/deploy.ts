@@ -87,6 +87,9 @@ export const command: Command = {
   },
   positionals: { min: 0, max: 1 },
   examples: ["deploy hello", "deploy hello --env GREETING=hi --plan"],
-  notes: ["Flags take precedence over portside.json. Files that match .gitignore or .portsideignore are not deployed."],
+  notes: [
+    "Flags take precedence over portside.json. A deploy omits node_modules, .git, .env files, and files that match",
+    ".gitignore or .portsideignore.",
+  ],
   run,
 };
