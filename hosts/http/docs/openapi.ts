@@ -256,7 +256,12 @@ export const openApiDocument = ({ prefix = "", health = false, console = true }:
       securitySchemes: {
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
         bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-        sessionCookie: { type: "apiKey", in: "cookie", name: "portside_session" },
+        sessionCookie: {
+          type: "apiKey",
+          in: "cookie",
+          name: "portside_session",
+          description: "Over HTTPS, the name is `__Host-portside_session`.",
+        },
         sessionToken: { type: "apiKey", in: "header", name: "X-Portside-Console" },
       },
     },
