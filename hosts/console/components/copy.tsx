@@ -12,7 +12,7 @@ const copy = async (text: string, label: string): Promise<void> => {
     announcement.value = `Copied: ${label}`;
   } catch {
     // A page on plain HTTP has no clipboard, and a browser may deny access. The prompt lets the user copy the text.
-    globalThis.prompt(`Copy the ${label}:`, text);
+    globalThis.prompt(`Copy: ${label}`, text);
   }
 };
 
