@@ -8,6 +8,7 @@ import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { printJson, UsageError } from "../terminal/io.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
 import { addUsageOf } from "./add-usage.ts";
 import { readInfrastructure } from "./cost-infrastructure.ts";
 import { readPeriod } from "./period.ts";
@@ -55,7 +56,7 @@ export const command: Command = {
     using spinner = new Spinner(io);
     let [unreadable, lines] = [0, 0];
     for (const name of names) {
-      spinner.begin(`Reading the log of ${name} (${lines} usage lines so far)`);
+      spinner.begin(`Reading the log of ${name} (${pluralize(lines, "usage line")} so far)`);
       unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
         lines += count;
       });
