@@ -54,7 +54,7 @@ export const commandsPage = async (): Promise<string> => {
 ${GENERATED}
 
 This page lists every command, with the text of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`, in
-\`PORTSIDE_URL\`, or from \`portside login\`, in this order. The default is port 8787 of this machine. They use the key in
+\`PORTSIDE_URL\`, or from \`portside login\`, in this order. The default is port 8787 on this machine. They use the key in
 \`PORTSIDE_API_KEY\` or from \`portside login\`. The exit code is 0 after success, 1 after a failure, 2 after a
 usage error, and 130 after Ctrl-C.
 

@@ -37,7 +37,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.
 const fromRepository =
   process.env["npm_lifecycle_event"] === "portside" && process.env["npm_package_name"] === "portside";
 
-// Streams are opened lazily: opening all three takes longer than a short command.
+// The other streams are opened lazily: opening all three takes longer than a short command.
 let stdin: typeof process.stdin | undefined;
 const { runProgram } = await import("./program.ts");
 process.exitCode = await runProgram(process.argv.slice(2), {

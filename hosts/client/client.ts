@@ -69,7 +69,7 @@ type FollowRequest = Omit<NonNullable<Parameters<Methods["readLogs"]>[0]>, "unti
  */
 export interface Client extends Methods {
   /**
-   * Yields the entries of a log as they arrive, each once. Retries with backoff while the platform does not respond.
+   * Yields the entries of a log as they arrive, each once. Retries temporary errors with backoff.
    * Without `since`, begins with the newest entries. `limit` is the number of entries per request.
    */
   followLogs(request: FollowRequest, options?: RequestOptions): AsyncGenerator<LogPage["logs"][number]>;

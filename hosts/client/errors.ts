@@ -2,7 +2,7 @@
 import type { ErrorKind } from "../../core/errors.ts";
 import { statusOfKind } from "../http/error-response.ts";
 
-/** The kind of the platform's error; `no_response` or `stream_lost` if the connection failed. */
+/** The kind of the platform's error; `no_response` or `stream_lost` for a `ConnectionError`. */
 export type ErrorCode = ErrorKind | "no_response" | "stream_lost";
 
 /** A method of the client throws this error if its request fails, and the signal's reason if its signal aborts. */
@@ -14,7 +14,10 @@ export class PortsideError extends Error {
   }
 }
 
-/** Thrown if the server does not respond, the connection breaks, or the response is not JSON. A retry may succeed. */
+/**
+ * Thrown if the server does not respond, the connection breaks, the response is not JSON, or a storage service reports
+ * a temporary error. A retry may succeed.
+ */
 export class ConnectionError extends PortsideError {
   constructor(message: string, code: "no_response" | "stream_lost" = "no_response", cause?: unknown) {
     super(code, message, cause);
@@ -35,7 +38,7 @@ export class ApiError extends PortsideError {
   readonly status: number;
   /** The problems of an invalid request. */
   readonly issues: readonly FieldIssue[];
-  /** The next step, if the status determines one. The message contains it too. */
+  /** The next step that the client added to the message; undefined if it added none. */
   readonly nextStep: string | undefined;
   /** Seconds to wait before a retry, from Retry-After. */
   readonly retryAfter: number | undefined;

@@ -1,7 +1,7 @@
 /** A deploy's form with a known length, so that memory use does not depend on the size of the source. */
 import type { SendInit } from "./transport.ts";
 
-/** The source of a deploy as a tar.gz. A stream needs Node; a browser sends a `Blob`. */
+/** The source of a deploy as a tar.gz. A stream needs Node; a browser sends a `Blob` or bytes. */
 export type Source =
   | Blob
   | Uint8Array<ArrayBuffer>

@@ -300,8 +300,8 @@ export const dataDirProblem = (folder: string): string | undefined => {
     const file = fileIn(folder);
     if (file === undefined) return undefined;
     return file === folder
-      ? `--data-dir ${folder} is a file, not a folder. Choose a folder.`
-      : `--data-dir ${folder} cannot be a folder: ${file} is a file. Choose another folder.`;
+      ? `The data folder ${folder} is a file. Choose a folder with --data-dir.`
+      : `The data folder ${folder} cannot be created, because ${file} is a file. Choose another folder with --data-dir.`;
   } catch {
     // The path cannot be inspected. Opening the folder later reports the cause.
     return undefined;

@@ -56,7 +56,7 @@ export const crossSiteError = (
 };
 
 /**
- * Returns an error if a request with a session does not come from a page of the session's own origin. A page always
+ * Returns an error if a request with a session does not come from a page of the application's origins. A page always
  * sends one of the two headers, so a request without them is rejected too.
  */
 export const sessionSourceError = (

@@ -47,7 +47,8 @@ export interface PortsideOptions {
    * Further origins of the application's pages, such as `https://app.example.com`. Required if a proxy changes the
    * scheme or the host. A request that `caller` authenticates fails with 403 if its `Origin` is not in this list and
    * differs from the origin of the request's URL. It also fails if its `Sec-Fetch-Site` is neither `same-origin` nor
-   * `none`. Portside does not check requests that it authenticates by key or token.
+   * `none`. Portside checks requests with a session of the console and sign-ins too, but not requests that it
+   * authenticates by key or token.
    *
    * The first origin is also that of the console in sign-in links. A page with an `https` origin of this list may sign
    * in to the console, even if the proxy forwards its requests without TLS.

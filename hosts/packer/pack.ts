@@ -108,7 +108,7 @@ export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T>
 }
 
 export interface PackProgress {
-  /** The number of files that are packed. */
+  /** The number of files packed so far. */
   readonly done: number;
   /** The number of files of the source. */
   readonly total: number;

@@ -103,7 +103,7 @@ test("ends another session, and returns the focus after a dialog", async () => {
   await other.page.getByRole("heading", { name: "Sign in to Portside" }).waitFor();
 });
 
-test("shows the limits with their use, the subscription and the capabilities", async () => {
+test("shows the quotas with their use, the subscription and the capabilities", async () => {
   await using opened = await open("#/account");
   const { page } = opened;
   await page.getByRole("meter", { name: "Deployments" }).waitFor();

@@ -31,7 +31,7 @@ test("lists deployments with their release and traffic, and searches them", asyn
   const row = page.getByRole("row", { name: /shop-api/ });
   await row.getByRole("cell", { name: "Ready" }).waitFor();
   await row.getByRole("cell", { name: "3", exact: true }).waitFor();
-  await row.getByRole("img", { name: /requests and .* errors in the last hour/ }).waitFor();
+  await row.getByRole("img", { name: /requests? and .* errors? in the last hour/ }).waitFor();
   await page.getByRole("searchbox", { name: "Search deployments" }).fill("image");
   await row.waitFor({ state: "hidden" });
   expect(page.url()).toMatch(/#\/\?q=image$/);

@@ -42,12 +42,10 @@ export const deploymentSchema = z
     function_name: z.string().meta({ description: "The same as `name`." }),
     url: z.string().meta({ description: "Empty while the first build runs." }),
     region: z.string().meta({ description: "The region of the provider." }),
-    status: z
-      .enum(["READY", "DEPLOYING", "FAILED"])
-      .meta({
-        description:
-          "READY: a revision serves. DEPLOYING: a rollout or the first build runs. FAILED: no revision can serve.",
-      }),
+    status: z.enum(["READY", "DEPLOYING", "FAILED"]).meta({
+      description:
+        "READY: a revision serves. DEPLOYING: a rollout or the first build runs. FAILED: no revision can serve.",
+    }),
     revision: z.string().nullable().meta({ description: "The revision that serves; null if none does." }),
     created_at: time,
     updated_at: time,

@@ -11,7 +11,7 @@ export const deployReasons = {
   image_not_found: "The image to run does not exist.",
   exited: "The service exited with code 0 instead of listening.",
   crashed: "The service exited with a code other than 0, or a signal ended it.",
-  out_of_memory: "The service exceeded its declared memory and was killed.",
+  out_of_memory: "The service exceeded its declared memory and ended.",
   did_not_listen:
     "The service did not listen on PORT before the deadline, or it listened on a different port or address.",
   unhealthy: "The service listened, but its health check did not pass before the deadline.",

@@ -6,7 +6,7 @@ import type { CustomDomain, DomainStatus } from "./domain.ts";
 export type CheckOutcome =
   /** The problems of the records; empty if the records are correct. */
   | { readonly kind: "found"; readonly problems: readonly string[] }
-  /** The DNS servers of the domain did not respond. */
+  /** The DNS servers of the domain did not respond, or responded with an error. */
   | { readonly kind: "no_response" };
 
 const afterProblems = (status: DomainStatus): DomainStatus => (status === "pending" ? "pending" : "failing");
@@ -27,7 +27,11 @@ export const afterCheck = <D extends CustomDomain>(stored: D, outcome: CheckOutc
   const { domain, name, status } = stored;
   if (isEarlier(checkedAt, stored.checkedAt)) return stored;
   if (outcome.kind === "no_response")
-    return { ...stored, checkedAt, detail: `The DNS servers of '${domain}' did not respond. Check the domain again.` };
+    return {
+      ...stored,
+      checkedAt,
+      detail: `The DNS servers of '${domain}' did not respond, or responded with an error. Check the domain again.`,
+    };
   return outcome.problems.length === 0
     ? { ...stored, checkedAt, status: "active", detail: `Requests to '${domain}' reach '${name}'.` }
     : { ...stored, checkedAt, status: afterProblems(status), detail: outcome.problems.join(" ") };

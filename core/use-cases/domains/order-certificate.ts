@@ -64,7 +64,8 @@ const refusal = (message: string, retryAfterMs?: number | null): Refusal => ({
 
 /** Returns why the records of the host do not permit an order. */
 const recordsRefusal = (host: DomainName, outcome: CheckOutcome): Refusal | undefined => {
-  if (outcome.kind === "no_response") return refusal(`The DNS servers of '${host}' did not respond.`);
+  if (outcome.kind === "no_response")
+    return refusal(`The DNS servers of '${host}' did not respond, or responded with an error.`);
   return outcome.problems.length === 0 ? undefined : refusal(outcome.problems.join(" "));
 };
 

@@ -11,7 +11,8 @@ export const command: Command = {
   choices: ["usage"],
   examples: ["account usage"],
   notes: [
-    "Each replica counts its own rates and concurrent calls. The output shows the counts of the responding replica.",
+    "Each replica counts requests and concurrent calls separately. The output shows the counts of the responding",
+    "replica.",
   ],
   run: async (input, io) => {
     const [word = ""] = input.positionals;

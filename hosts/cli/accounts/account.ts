@@ -21,7 +21,7 @@ const readSavedAccount = (env: NodeJS.ProcessEnv): Partial<Account> => {
   try {
     return JSON.parse(readFileSync(configPath(env), "utf8")) as Partial<Account>;
   } catch {
-    // This user has not logged in.
+    // This user has not logged in, or the file is not readable.
     return {};
   }
 };

@@ -30,8 +30,8 @@ import {
 const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> => client.plan(requestOf(deployable));
 
 /**
- * Rejects a deploy without `portside.json` if it would reset settings of the deployment. A deploy is a complete
- * declaration, so it would reset every setting that differs from the default.
+ * Rejects a deploy without `portside.json` if it would reset settings of the deployment: a deploy is a complete
+ * declaration, so an omitted setting gets its default, with few exceptions.
  */
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
   const resets = resetsOf(changes);
@@ -87,6 +87,9 @@ export const command: Command = {
   },
   positionals: { min: 0, max: 1 },
   examples: ["deploy hello", "deploy hello --env GREETING=hi --plan"],
-  notes: ["Flags take precedence over portside.json. Files that match .gitignore or .portsideignore are not deployed."],
+  notes: [
+    "Flags take precedence over portside.json. A deploy omits node_modules, .git, .env files, and files that match",
+    ".gitignore or .portsideignore.",
+  ],
   run,
 };

@@ -32,7 +32,7 @@ export const resetLines = (name: string, folder: string, resets: readonly Change
     ...resets.map(resetLine),
     ...(declared.length === resets.length
       ? []
-      : ["--env and --env-file replace the whole environment. Set every variable."]),
+      : ["--env, --env-file and --secret replace the whole environment. Set every variable."]),
     ...(declared.length === 0
       ? []
       : [

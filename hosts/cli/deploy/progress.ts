@@ -1,4 +1,7 @@
-/** Shows progress of work that takes longer than a second: an animated line on a terminal, nothing in a pipe. */
+/**
+ * Shows progress of work that takes longer than a second: an animated line on a terminal, nothing in a pipe. Also
+ * prints the records of deploys.
+ */
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { canDraw, paint } from "../terminal/colour.ts";
 import { indentLines, plainText } from "../terminal/control-characters.ts";

@@ -150,7 +150,8 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["run hello --port 3000"],
   notes: [
-    "Needs no server and no API key. Stores its data in DIR/.portside. When it stops, it deletes this data, except the volumes.",
+    "Needs no server and no API key. Stores its data in DIR/.portside. When it stops, it keeps the volumes and the state,",
+    "which contains the names of the volumes, and deletes the other data.",
   ],
   run,
 };

@@ -11,7 +11,7 @@ import { CommandError, type Io, say } from "../terminal/io.ts";
 const noInstanceError = (name: string, { services, isDeployed }: ExecTargets): CommandError => {
   if (services.includes(name))
     return new CommandError(`No permission to enter '${name}'. Run the command as the platform's user, or with sudo.`);
-  if (isDeployed !== false) return new CommandError(`'${name}' is scaled to zero. Call its URL first.`);
+  if (isDeployed !== false) return new CommandError(`No instance of '${name}' is running. Call its URL to start one.`);
   const others = services.length === 0 ? "" : ` Running deployments: ${services.join(", ")}.`;
   return new CommandError(`The deployment '${name}' does not exist on this machine.${others}`);
 };
@@ -49,7 +49,7 @@ export const command: Command = {
   notes: [
     "Run this command on the server's machine. The shell has the instance's files, processes and environment.",
     "When the instance stops, it loses changes outside its volumes. Programs in the instance can control your terminal.",
-    "Cloud Run does not support shells. On ECS, use 'aws ecs execute-command' if it is enabled.",
+    "On Cloud Run, use 'gcloud beta run services ssh'. On ECS, use 'aws ecs execute-command' if it is enabled.",
   ],
   run: async (input, io) => {
     const name = input.positionals[0] as string;

@@ -23,7 +23,7 @@ export const command: Command = {
   notes: [
     "First stop the server that uses the data folder. Certificates stay valid.",
     "Exits with 1 if a key was not replaced. Then run the command again.",
-    "A backup from before the rekey contains the previous keys, which the authorities reject.",
+    "A backup from before a replacement contains the previous keys, which the authorities reject.",
   ],
   run: async (input, io) => {
     const discard = input.flag("discard");

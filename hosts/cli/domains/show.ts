@@ -33,8 +33,8 @@ const MAX_PAUSE_MS = 30_000;
 
 /**
  * Checks the domain until it is active. Prints each new detail. Throws if the signal aborts, or if the first check
- * fails. Later checks continue after a temporary error, because DNS changes and certificates can take hours, and a server may restart
- * meanwhile.
+ * fails. Later checks continue after a temporary error, because DNS changes and certificates can take hours, and a
+ * server may restart meanwhile.
  */
 export const waitUntilActive = async (
   io: Io,

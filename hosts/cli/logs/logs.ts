@@ -22,7 +22,7 @@ export const command: Command = {
   options: {
     ...clientOptions,
     follow: flag("Follow new entries until Ctrl-C", "f"),
-    query: option("FILTER", "Show only entries that match, such as 'severity>=ERROR'", { short: "q" }),
+    query: option("FILTER", "Show only entries that match FILTER, for example 'severity>=ERROR'", { short: "q" }),
     since: option("TIME", "Show entries since TIME: an age (30m, 1h30m, 7d), a date or a date-time", {
       short: "s",
     }),
@@ -35,7 +35,8 @@ export const command: Command = {
   examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'", "logs hello -r --until 2026-01-31T09:00Z"],
   notes: [
     "Filters use the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
-    "Times are in UTC. To continue from an entry, pass its time to -s in quotes. The exit code after Ctrl-C is 130.",
+    "Printed times, and dates without a time, are in UTC. To continue from an entry, pass its time to -s in quotes.",
+    "The exit code after Ctrl-C is 130.",
   ],
   run: async (input, io) => {
     const count = readCount(input.text("lines"));

@@ -60,8 +60,8 @@ export class LogReader {
   }
 
   /**
-   * Returns a page. The platform may wait for an entry. After a temporary error, returns undefined, and reports the
-   * error once.
+   * Returns a page. The platform may wait for an entry. If the platform is unavailable or the deployment does not
+   * exist, returns undefined, and reports the problem once. Also returns undefined after Ctrl-C.
    */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {
@@ -102,7 +102,7 @@ export class LogReader {
   }
 
   #reportSilence(): void {
-    if (!this.#silent) say(this.#io, "The platform does not respond. Retrying…");
+    if (!this.#silent) say(this.#io, "The platform is unavailable. Retrying…");
     this.#silent = true;
   }
 

@@ -15,7 +15,7 @@ const millisOf = (text: string): number | undefined => {
   }, 0);
 };
 
-/** Adds the `T` between date and time and the seconds that RFC 3339 requires. */
+/** Completes a date or a date-time to the form of RFC 3339. A date becomes its midnight in UTC. */
 const wholeDateTime = (text: string): string =>
   /^\d{4}-\d\d-\d\d$/.test(text)
     ? `${text}T00:00:00Z`

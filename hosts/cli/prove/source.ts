@@ -6,7 +6,7 @@ import type { Packed } from "../deploy/pack.ts";
 /** Where the service mounts the run's volume. */
 export const MOUNT_PATH = "/mnt/portside-prove";
 
-/** The header of the run's random token. The service is public, so it answers only requests with the token. */
+/** The header that carries the run's random token. The public service answers only requests with the token. */
 export const TOKEN_HEADER = "x-prove-token";
 
 export const EXIT_CODE = 3;

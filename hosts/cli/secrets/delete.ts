@@ -13,7 +13,7 @@ export const command: Command = {
   },
   positionals: { min: 2, max: 2 },
   examples: ["secret delete STRIPE_KEY", "secret delete STRIPE_KEY --version 2"],
-  notes: ["A deleted value cannot be restored. A secret that a deployment uses cannot be deleted."],
+  notes: ["A deleted value cannot be restored. A secret or version that a deployment uses cannot be deleted."],
   run: async (input, io) => {
     const [, name = ""] = input.positionals;
     // The platform validates the value.

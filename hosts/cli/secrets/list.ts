@@ -12,7 +12,7 @@ export const command: Command = {
   options: clientOptions,
   positionals: { min: 1, max: 1 },
   examples: ["secret list", "secret list --json"],
-  notes: ["Shows names, versions and uses. No command shows a value."],
+  notes: ["Shows names, versions and uses. The platform never returns a value."],
   run: async (input, io) => {
     const secrets = await clientFor(input, io).listSecrets();
     return printList(input, io, secrets, {

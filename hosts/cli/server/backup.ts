@@ -20,7 +20,8 @@ export const command: Command = {
   notes: [
     "The server may run during the backup. FILE has mode 0600 and appears only when the backup is complete.",
     "FILE contains the services' environment variables and the content of volumes. Treat it as a secret.",
-    "FILE contains the secrets in encrypted form, without the key (secrets.key in the data folder). Back up the key separately.",
+    "FILE contains the secrets in encrypted form. It contains their key (secrets.key in the data folder) only with",
+    "--with-secrets-key. Otherwise, back up the key separately.",
   ],
   run: async (input, io) => {
     const result = await transfer(input, io, backUp);

@@ -1,4 +1,4 @@
-/** `portside doctor`: checks the provider's requirements and shows the command that fixes each problem. */
+/** `portside doctor`: checks the provider's requirements, shows how to fix problems, and repairs a data folder. */
 
 import type { Finding } from "../../../core/domain/wire/check.ts";
 import { diagnosable, diagnose, findQuarantine, repair } from "../../composition/doctor.ts";

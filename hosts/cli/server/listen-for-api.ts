@@ -24,7 +24,7 @@ export const httpsUrlOf = ({ domain }: Pick<ServeSettings, "domain">, port: numb
 
 export type Listen = (host: string, port: number) => Promise<Listening>;
 
-/** Listens on the API's address. Port 0 reuses the port of the last start, or picks a free one. */
+/** Listens on the API's address. Port 0 reuses the port of the last start if possible, otherwise picks a free one. */
 export const listenForApi = async (
   listen: Listen,
   { host, port }: Pick<ServeSettings, "host" | "port">,

@@ -5,7 +5,7 @@
 
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 30_000;
-/** A process that was ready for this long restarts without delay. */
+/** A process that was ready for longer than this restarts without delay. */
 const STABLE_MS = 1000;
 
 /**

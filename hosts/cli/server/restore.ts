@@ -19,7 +19,8 @@ export const command: Command = {
   examples: ["restore nightly.tar.gz --data-dir restored", "restore --force nightly.tar.gz"],
   notes: [
     "Stop the server that uses the data folder first. Restore checks FILE before it replaces anything.",
-    "Run the command as the server's user or as root. If root runs it, the files get the owner of the replaced folder.",
+    "Run the command as the server's user or as root. If root runs it, the files get the owner of the replaced folder. If",
+    "that owner is root, or there was no folder, the files of accounts keep their owners, and all others belong to root.",
   ],
   run: async (input, io) => {
     const total = statSync(resolve(io.cwd, input.positionals[0] as string), { throwIfNoEntry: false })?.size;

@@ -49,7 +49,7 @@ const start = async (settings: ServeSettings, isSupervised: boolean): Promise<Se
   return (await import("./serving.ts")).startServing(settings);
 };
 
-/** Resolves at the first Ctrl-C or SIGTERM. */
+/** Resolves when the signal aborts, for example at the first Ctrl-C. */
 export const waitForStop = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

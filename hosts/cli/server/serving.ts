@@ -16,7 +16,7 @@ import { httpsUrlOf, type Listen, listenForApi, urlOf } from "./listen-for-api.t
 import { resumeRedeploys } from "./resume-redeploys.ts";
 import { listenForDecrypted } from "./tls-bridge.ts";
 
-/** How long a draining server answers with `Connection: close` before it closes idle connections itself. */
+/** How long a draining server answers with `Connection: close` before a stop may close its idle connections. */
 const CLOSE_MS = 1000;
 
 /** Facts about a running platform, which the command prints. */
@@ -38,7 +38,7 @@ export interface Serving extends ServingFacts {
   readonly httpsApi: string | undefined;
   /** Resolves when a new process has taken over. This process must then call `stop` and exit. */
   readonly replaced?: Promise<void>;
-  /** Stops deploys, then the API, then services. */
+  /** Stops deploys, then the API, then the services of a local provider. */
   stop(): Promise<void>;
 }
 
@@ -71,8 +71,8 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
 
 /**
  * Opens a platform and the server of its API.
- * @param accept starts accepting connections, and returns the API's port. It calls `endSoon` for each connection that the
- * server must ask the client to close.
+ * @param accept starts accepting connections, and returns the API's port. It calls `endSoon` for each connection that
+ * the server must ask the client to close.
  */
 const open = async (
   settings: ServeSettings,
@@ -135,7 +135,7 @@ const open = async (
   };
 };
 
-/** Returns a function that serves a connection which another server has accepted. A stop waits for these connections. */
+/** Returns a function that serves a connection that another server has accepted. A stop waits for these connections. */
 const passTo = (app: Server): ((socket: Socket) => void) => {
   const connections = new Set<Socket>();
   app.addHook("preClose", async () => {

@@ -115,7 +115,7 @@ export const supervise = async (args: readonly string[], io: Io): Promise<number
     }
     failures = countFailures(failures, readyMs);
     const { createPino } = await import("../../composition/logger.ts");
-    createPino(logLevel).warn({ how }, "the engine ended; restarting it");
+    createPino(logLevel).warn({ how }, "the platform ended; restarting it");
     // A later start must reject a state that was damaged in the meantime.
     childArgs = childArgs.filter((word) => word !== "--accept-state");
     await sleep(restartDelay(failures), undefined, { signal: stop }).catch(() => undefined);

@@ -6,7 +6,10 @@
 /** Select Graphic Rendition: colours and weights. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
 export const SGR = /\u001b\[[0-9;:]*m/g;
-/** C0 (except tab and newline), DEL, C1, and bidirectional controls: https://www.unicode.org/reports/tr9/ */
+/**
+ * C0 (except tab and newline), DEL, C1, the line and paragraph separators, and bidirectional controls:
+ * https://www.unicode.org/reports/tr9/
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 

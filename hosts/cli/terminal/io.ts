@@ -35,7 +35,7 @@ export class UsageError extends Error {}
 /** The command failed for a reason that the message explains: exit code 1. */
 export class CommandError extends Error {}
 
-/** The user declined: exit code 1. */
+/** The user declined, or pressed Ctrl-C at a prompt: exit code 1. */
 export class Cancelled extends CommandError {
   constructor() {
     super("Cancelled.");

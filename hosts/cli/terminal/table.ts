@@ -1,4 +1,4 @@
-/** Prints rows as a table on a terminal, and as tab-separated plain text in a pipe. */
+/** Prints rows as a table on a terminal. In a pipe, prints tab-separated text without the head. */
 import { wantsColour } from "./colour.ts";
 import { type Io, print } from "./io.ts";
 

@@ -1,4 +1,4 @@
-/** The platform's charges for running services, if it provides them. */
+/** The provider's charges for running services, if the platform reports them. */
 import {
   type Amounts,
   amountsOf,

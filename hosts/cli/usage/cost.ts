@@ -8,6 +8,7 @@ import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { printJson, UsageError } from "../terminal/io.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
 import { addUsageOf } from "./add-usage.ts";
 import { readInfrastructure } from "./cost-infrastructure.ts";
 import { readPeriod } from "./period.ts";
@@ -38,8 +39,8 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["cost -m", "cost hello -s 7d -b user", "cost --since 2026-11-01 --until 2026-11-08 --by day"],
   notes: [
-    "Adds up the usage lines in the services' logs, and shows the platform's charges for running the services.",
-    "Without NAME, includes all current deployments.",
+    "Adds up the usage lines in the services' logs, and shows the provider's charges for running the services.",
+    "Without NAME, includes the usage lines of all current deployments, and all charges.",
   ],
   run: async (input, io) => {
     const now = Date.now();
@@ -55,7 +56,7 @@ export const command: Command = {
     using spinner = new Spinner(io);
     let [unreadable, lines] = [0, 0];
     for (const name of names) {
-      spinner.begin(`Reading the log of ${name} (${lines} usage lines so far)`);
+      spinner.begin(`Reading the log of ${name} (${pluralize(lines, "usage line")} so far)`);
       unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
         lines += count;
       });

@@ -78,7 +78,7 @@ export const costJson = (report: CostReport): unknown => {
   };
 };
 
-/** Returns the groups. If the report is grouped by deployment, adds the deployments that have only platform costs. */
+/** Returns the groups. If the report is grouped by deployment, adds the deployments that have only provider charges. */
 const rowsOf = (report: CostReport): (readonly [Group, UsageSum])[] => {
   const { by, infrastructure } = report;
   const groups = groupsOf(report);

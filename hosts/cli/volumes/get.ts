@@ -95,7 +95,7 @@ export const command: Command = {
     "DEST is a file, a folder, or - for standard output. It defaults to the last part of PATH in the current folder.",
     "A PATH that ends with '/' is a folder and does not need -r.",
     "An interrupted download resumes from DEST.part unless the object has changed.",
-    "The download of a folder skips unchanged files.",
+    "The download of a folder skips files that have the size and the modification time of their object.",
   ],
   run: async (input, io) => {
     const [, volume = "", path = "", dest] = input.positionals;

@@ -113,7 +113,8 @@ export const command: Command = {
   positionals: { min: 3, max: 4 },
   examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],
   notes: [
-    "SOURCE is a file, a folder with -r, or - for standard input. PATH defaults to the name of SOURCE.",
+    "SOURCE is a file, a folder with -r, or - for standard input. PATH defaults to the name of SOURCE; standard input",
+    "requires it.",
     "If PATH ends with '/', the file keeps its name in that folder. With -r, PATH is the target folder; '/' is the root of the volume.",
     "If the upload of a file above 64 MiB is interrupted, run the command again within 24 hours to continue.",
   ],

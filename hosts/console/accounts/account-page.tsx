@@ -81,15 +81,15 @@ const Quotas = () => {
   return (
     <section class="card" aria-labelledby="quotas-title">
       <div class="title">
-        <h2 id="quotas-title">Limits</h2>
+        <h2 id="quotas-title">Quotas</h2>
         <CopyCommands request={{ method: "GET", path: "/v1/account/usage" }} cli={cliOf("account", "usage")} />
       </div>
-      <Loaded resource={usage} waiting="Loading the limits…">
+      <Loaded resource={usage} waiting="Loading the quotas…">
         {(loaded) => (
-          <Table caption="Limits" columns={["Limit", "Used", "Share"]}>
+          <Table caption="Quotas" columns={["Quota", "Used", "Share"]}>
             {(Object.entries(loaded) as [keyof Usage, Usage[keyof Usage]][]).map(([name, { used, limit }]) => (
               <tr key={name}>
-                {/* A newer server may have more limits. */}
+                {/* A newer server may have more quotas. */}
                 <th scope="row">{quotaNames[name] ?? name}</th>
                 <td data-label="Used">
                   {used.toLocaleString("en")} of {limit.toLocaleString("en")}

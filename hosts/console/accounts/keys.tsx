@@ -23,7 +23,7 @@ const Created = ({ created, close }: { readonly created: NewKey; readonly close:
       }}
     >
       <h2 id="new-key-title">The new key</h2>
-      <p>Copy the key now. The platform stores only a hash, so it cannot show the key again.</p>
+      <p>Copy the key now. The platform stores a hash instead of the key, so it cannot show the key again.</p>
       <Command text={created.key} />
       <div class="buttons">
         <button type="submit" class="primary">

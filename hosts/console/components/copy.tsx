@@ -11,8 +11,8 @@ const copy = async (text: string, label: string): Promise<void> => {
     await navigator.clipboard.writeText(text);
     announcement.value = `Copied: ${label}`;
   } catch {
-    // A page on plain HTTP has no clipboard. The prompt lets the user copy the text.
-    globalThis.prompt(`Copy the ${label}:`, text);
+    // A page on plain HTTP has no clipboard, and a browser may deny access. The prompt lets the user copy the text.
+    globalThis.prompt(`Copy: ${label}`, text);
   }
 };
 
@@ -36,7 +36,7 @@ export const CopyCommands = ({ request, cli }: CopyCommandsProps) => (
   </span>
 );
 
-/** A command in an empty state, with a button that copies it. */
+/** A command or a key, with a button that copies it. */
 export const Command = ({ text }: { readonly text: string }) => (
   <div class="command">
     <code>{text}</code>

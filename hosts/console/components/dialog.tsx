@@ -49,7 +49,7 @@ interface ConfirmProps {
   readonly danger?: boolean;
   readonly disabled?: boolean;
   readonly children: ComponentChildren;
-  /** Runs the action. The dialog shows its error, and stays open. */
+  /** Runs the action. If it fails, the dialog shows the error and stays open. */
   readonly run: () => Promise<void>;
   readonly close: () => void;
 }

@@ -97,7 +97,7 @@ export const Delayed = ({ children }: { readonly children: ComponentChildren }) 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Shows an error of the API, with a button that retries. */
+/** Shows an error and, if `retry` is set, a button that retries. */
 export const Problem = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => (
   <div class="problem" role="alert">
     <p>{messageOf(error)}</p>

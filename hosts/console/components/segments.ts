@@ -1,6 +1,6 @@
 /**
- * Splits text that a service wrote into segments for display: ANSI colours become class names, and control characters
- * become visible. The console renders every segment as text.
+ * Splits text that a service wrote into segments for display: ANSI text colours become class names, other escape
+ * sequences disappear, and control characters become visible. The console renders every segment as text.
  */
 
 export interface Segment {

@@ -1,10 +1,10 @@
-/** The commands that repeat an action of the page. */
+/** Builds the shell commands for an action in the console. */
 
 /** Quotes a word for a POSIX shell if it needs quotes. */
 export const quote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** A request of the API. */
+/** An API request. */
 export interface ApiRequest {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -32,5 +32,5 @@ export const curlOf = (apiUrl: string, { method, path, query = {}, json, form, f
   return words.join(" ");
 };
 
-/** Returns a command of `portside`. */
+/** Returns a `portside` command. */
 export const cliOf = (...words: readonly string[]): string => ["portside", ...words].map(quote).join(" ");

@@ -8,7 +8,7 @@ import { ApiError } from "../../client/index.ts";
 import { deploySource, isLargeSource, type PackedSource, SOURCE_VOLUME } from "../../client/storage/deploy-source.ts";
 import { CopyButton, CopyCommands } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
-import { formatBytes } from "../components/format.ts";
+import { formatBytes, formatCounted } from "../components/format.ts";
 import { Problem } from "../components/resource.tsx";
 import { cliOf } from "../components/shell-words.ts";
 import { holdPage } from "../shell/hold-page.ts";
@@ -38,7 +38,10 @@ type Plan = Awaited<ReturnType<typeof client.plan>>;
 type DeployRequest = Parameters<typeof client.deploy>[0];
 type Issue = ApiError["issues"][number];
 
-/** The API never returns the values of variables, so a deploy of an existing deployment keeps them. */
+/**
+ * The form of an existing deployment has no variables, because the API never returns their values. A deploy that omits
+ * `env` keeps them.
+ */
 const shownGroups = (current: Details | undefined) =>
   groups.filter(([, names]) => current === undefined || !names.includes("env"));
 
@@ -61,7 +64,7 @@ interface SendOptions {
 const send = async (source: ChosenSource, request: DeployRequest, { report, signal }: SendOptions) => {
   const archive = await archiveOfSource(source, ({ done, total }) => {
     signal.throwIfAborted();
-    report(`Packing ${done} of ${total} files…`);
+    report(`Packing ${done} of ${formatCounted(total, "file", "files")}…`);
   });
   const size = formatBytes(archive.size);
   const isLarge = isLargeSource(archive.size);

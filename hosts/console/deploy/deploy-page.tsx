@@ -48,7 +48,7 @@ const useRecords = (id: string) => {
           batch.push(record);
         }
       } catch (problem) {
-        // The server keeps the records of a deploy for an hour; the list has its outcome for longer.
+        // The server keeps the records of a deploy for up to an hour; the list has its outcome for longer.
         if (!controller.signal.aborted && !(isStatus(problem, 404) && row.value !== undefined)) error.value = problem;
       }
     };

@@ -55,13 +55,14 @@ const Traffic = ({ name, series }: { readonly name: string; readonly series: Ser
   const requests = sumSeries(own.map(({ points }) => points));
   const errors = sumSeries(own.filter(({ metric }) => metric === "requests_5xx").map(({ points }) => points));
   const [total, failed] = [totalOf(requests), totalOf(errors)];
-  const label = `${formatCount(total)} requests and ${formatCount(failed)} errors in the last hour`;
+  const errorText = `${formatCount(failed)} ${failed === 1 ? "error" : "errors"}`;
+  const label = `${formatCount(total)} ${total === 1 ? "request" : "requests"} and ${errorText} in the last hour`;
   return (
     <span class="traffic" title={label}>
       <Sparkline points={requests} label={label} />
       <span>
         {formatCount(total)}
-        {failed > 0 && <strong class="bad-text"> {formatCount(failed)} errors</strong>}
+        {failed > 0 && <strong class="bad-text"> {errorText}</strong>}
       </span>
     </span>
   );

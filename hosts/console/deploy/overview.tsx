@@ -1,4 +1,4 @@
-/** The state of a deployment: instances, settings, schedule, mounts, variables and charts. */
+/** The state of a deployment: charts, instances, last deploy, settings, schedule, mounts, variables and secrets. */
 import type { ComponentChildren } from "preact";
 import { formatBytes } from "../components/format.ts";
 import { Loaded, useResource } from "../components/resource.tsx";

@@ -54,7 +54,7 @@ export const useLog = (request: LogRequest) => {
   const version = useSignal(0);
   const error = useSignal<unknown>(undefined);
   const isLoaded = useSignal(false);
-  /** Where older entries end; null at the start of the log. */
+  /** The end of the next page of older entries; null before the first page, and if there are no older entries. */
   const older = useRef<string | null>(null);
   const list = useRef(new EntryList());
   const isReading = useRef(false);

@@ -123,7 +123,10 @@ const takeLink = (): string | undefined => {
   return link;
 };
 
-/** Returns whether the embedding application has signed the user in. Sends no request token, so a session of the console has no effect. */
+/**
+ * Returns whether the embedding application has signed the user in. Sends no request token, so a session of the console
+ * has no effect.
+ */
 const hasApplicationSession = (): Promise<boolean> =>
   fetch(`${apiUrl}/v1/capabilities`, { signal: AbortSignal.timeout(CHECK_MS) }).then(
     ({ ok }) => ok,

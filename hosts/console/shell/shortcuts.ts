@@ -67,7 +67,7 @@ const focusSearch = (): boolean => {
   return field != null;
 };
 
-/** Returns whether a dialog is open. A panel is open while its code loads. */
+/** Returns whether a dialog is open. A panel counts as open while its code loads. */
 const hasDialog = (): boolean => openPanel.value !== undefined || document.querySelector("dialog[open]") !== null;
 
 const openPage = (key: string): boolean => {

@@ -58,8 +58,8 @@ const numberOf = (value: unknown): number | null => {
 };
 
 /**
- * Returns the points of a chart, in ascending order. Times are in seconds. A column of other values has one position per
- * row. Omits rows whose x is null.
+ * Returns the points of a chart. If x has times or numbers, the points are in ascending order, times are in seconds,
+ * and rows without an x are omitted. For other values of x, each row has its own position.
  */
 export const pointsOf = ({ rows }: SqlResult, x: ResultColumn, y: ResultColumn): Points => {
   if (!isTime(x) && !isNumeric(x))

@@ -28,7 +28,7 @@ export interface CostColumn {
 
 const decimalOf = (text: string | undefined): Decimal => parseDecimal(text ?? "0") ?? zero;
 
-/** Returns the column of the models, and one column for each currency of the platform's charges. */
+/** Returns the column of the models, and one column for each currency of the provider's charges. */
 export const costColumns = (total: CostSum): readonly CostColumn[] => [
   { label: "Models, USD", amountOf: ({ cost }) => decimalOf(cost) },
   ...(total.infrastructure ?? []).map(({ currency }) => ({

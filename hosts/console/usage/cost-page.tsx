@@ -121,7 +121,7 @@ const Notes = ({ report, isOver }: { readonly report: Report; readonly isOver: b
     total.unpriced > 0 &&
       `${total.unpriced} ${total.unpriced === 1 ? "turn" : "turns"} reported no cost. The sums include the tokens, but no cost for them.`,
     unreadable > 0 && `Omitted ${unreadable} invalid usage ${unreadable === 1 ? "line" : "lines"}.`,
-    total.infrastructure === null && "The platform does not report its own charges.",
+    total.infrastructure === null && "The platform does not report the provider's charges.",
   ].filter((note) => note !== false);
   if (notes.length === 0) return null;
   return (
@@ -174,7 +174,7 @@ const Empty = () => (
   <section class="empty">
     <h2>No costs in this month</h2>
     <p>
-      The page adds up the usage lines that services write to their logs, and the platform's charges. A usage line is
+      The page adds up the usage lines that services write to their logs, and the provider's charges. A usage line is
       JSON:
     </p>
     <Command text={'{"level":"usage","model":"my-model","user_id":"ada","input":1200,"output":300,"cost":0.0125}'} />
@@ -183,7 +183,7 @@ const Empty = () => (
 
 const Costs = ({ report, isOver }: { readonly report: Report; readonly isOver: boolean }) => {
   const columns = costColumns(report.total);
-  // The platform does not charge by user, chat or model.
+  // The charges are not grouped by user, chat or model.
   const shown = report.by === "day" || report.by === "deployment" ? columns : columns.slice(0, 1);
   const isEmpty = report.total.turns === 0 && columns.every((column) => column.amountOf(report.total).digits === 0n);
   return (

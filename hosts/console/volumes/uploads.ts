@@ -6,7 +6,7 @@ import { account, apiUrl, client, isSignedIn } from "../shell/session.ts";
 import { fileSource } from "./send-file.ts";
 import { isSameFile, UnfinishedUploads } from "./unfinished.ts";
 
-/** Files above this size are sent in parts, so that an upload can pause and resume. A part has at least 16 MiB. */
+/** Larger files are sent in parts, so that an upload can pause and resume. Only the last part may be smaller. */
 const RESUMABLE_BYTES = 16 * 1024 * 1024;
 const CONCURRENCY = 3;
 

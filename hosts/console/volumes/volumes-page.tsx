@@ -39,7 +39,7 @@ const Create = ({ close }: { readonly close: () => void }) => {
         value={name}
         onInput={({ currentTarget }) => setName(currentTarget.value.trim())}
       />
-      <p class="help">1 to 40 lowercase letters, digits and hyphens.</p>
+      <p class="help">1 to 40 lowercase letters, digits and hyphens, without a hyphen at the start or the end.</p>
       <CopyCommands
         request={{ method: "POST", path: "/v1/volume/create", json: { name } }}
         cli={cliOf("volume", "create", name)}

@@ -27,8 +27,8 @@ export const accountEndpoints = [
     operation: "getAccountUsage",
     summary: "Get the quotas of your account, each with its use.",
     description:
-      "A count may exceed a limit that the operator lowered. Rates and concurrent calls are those of the server that " +
-      "responds, because each replica counts its own.",
+      "A count may exceed a limit that the operator lowered. Each replica counts requests and concurrent calls " +
+      "separately, so these counts are those of the server that responds.",
     response: accountUsageSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getAccountUsage(principal, options),
   }),

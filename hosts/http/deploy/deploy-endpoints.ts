@@ -47,8 +47,8 @@ export const deployEndpoints = [
     operation: "cancelDeploy",
     summary: "Cancel a running deploy.",
     description:
-      "The deploy ends with the reason `interrupted`. The request has no effect after the traffic has moved to the new " +
-      "revision.",
+      "The deploy ends with the reason `interrupted`. Fails with 409 if the deploy ends differently, for example because " +
+      "the traffic has already moved to the new revision.",
     fields: cancelFields,
     response: detailSchema,
     run: (controlPlane, principal, request) => controlPlane.cancelDeploy(principal, request),
@@ -61,7 +61,7 @@ export const deployEndpoints = [
     summary: "Stream a deploy's records, starting at any record.",
     description:
       "Returns the records whose `seq` is greater than `after`, then new records as they occur. The server that ran a " +
-      "deploy stores its records for one hour after its end.",
+      "deploy stores its records for up to one hour after its end.",
     fields: resumeFields,
     response: deployEventSchema,
   },

@@ -18,7 +18,7 @@ export const releaseEndpoints = [
     operation: "listReleases",
     summary: "List the releases of a deployment, newest first.",
     description:
-      "A release is the record of a deploy or a rollback that received traffic. The platform keeps the images of the " +
+      "A release is the record of a rollout that received traffic. The platform keeps the images of the " +
       "latest releases; an older release is `pruned`. Deleting the deployment deletes its releases.",
     fields: releasesFields,
     response: releasePageSchema,
@@ -36,9 +36,10 @@ export const releaseEndpoints = [
     operation: "rollback",
     summary: "Restore an earlier release, and stream the rollout's records.",
     description:
-      "Rolls out the image of the release with its resources, variables, mounts and schedule, under the current " +
-      "quotas and policies. Builds nothing, and does not change the data of volumes. The result is a new release. The " +
-      "records are those of a deploy without `BUILDING`. A deploy that is building ends with the reason `superseded`.",
+      "Rolls out the image of the release with its whole declaration, such as resources, variables, mounts, schedule " +
+      "and health check, under the current quotas and policies. Builds nothing, and does not change the data of " +
+      "volumes. The result is a new release. The records are those of a deploy without `BUILDING`. A deploy that is " +
+      "building ends with the reason `superseded`.",
     fields: rollbackFields,
     response: deployEventSchema,
     start: (controlPlane, principal, request) => controlPlane.rollback(principal, request),

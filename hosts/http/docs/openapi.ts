@@ -11,8 +11,8 @@ const API_VERSION = "1.0.0";
 
 const ABOUT = `Deploy services from source, keep their files in volumes, and read their logs.
 
-Every call under \`/v1\` needs a credential: an API key in \`X-API-Key\`, or a token in \`Authorization: Bearer\`. A call can access
-only the resources of its account. Responses may gain fields within this version, so clients must ignore unknown fields.`;
+Every call under \`/v1\` except the sign-in to the console needs a credential: an API key in \`X-API-Key\`, a token in
+\`Authorization: Bearer\`, or a session of the console. A call can access only the resources of its account. Responses may gain fields within this version, so clients must ignore unknown fields.`;
 
 /** Uses a schema's output type, because zod cannot describe the input of a preprocessed field. */
 const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.BaseSchema) => void = () => {}): Json => {
@@ -84,7 +84,7 @@ const errorResponses = (endpoint: Endpoint): Json => {
   const { method, fields } = endpoint;
   return {
     "401": problem("Missing or invalid credential.", "Detail", "WWW-Authenticate"),
-    "403": problem("The account does not own the resource.", "Detail"),
+    "403": problem("The account does not own the resource, or the credential does not permit the request.", "Detail"),
     ...(method === "POST" || Object.keys(fields).length > 0
       ? { "404": problem("The resource does not exist.", "Detail") }
       : {}),
@@ -98,7 +98,11 @@ const errorResponses = (endpoint: Endpoint): Json => {
       ? { "413": problem("The body is larger than 1 MiB.", "Detail") }
       : {}),
     "422": problem("The request is invalid. The response lists every issue.", "ValidationError"),
-    "429": problem("The account exceeds its rate limit. See Retry-After.", "Detail", "Retry-After"),
+    "429": problem(
+      "The request exceeds a rate limit or a limit on concurrent calls. See Retry-After.",
+      "Detail",
+      "Retry-After",
+    ),
     "500": problem("An internal error. The response contains the request id.", "Detail"),
     "501": problem("The platform's provider does not support the feature.", "Detail"),
     "503": problem("A backing service is unavailable. See Retry-After.", "Detail", "Retry-After"),
@@ -252,7 +256,12 @@ export const openApiDocument = ({ prefix = "", health = false, console = true }:
       securitySchemes: {
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
         bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-        sessionCookie: { type: "apiKey", in: "cookie", name: "portside_session" },
+        sessionCookie: {
+          type: "apiKey",
+          in: "cookie",
+          name: "portside_session",
+          description: "Over HTTPS, the name is `__Host-portside_session`.",
+        },
         sessionToken: { type: "apiKey", in: "header", name: "X-Portside-Console" },
       },
     },

@@ -29,8 +29,8 @@ export const domainEndpoints = [
     operation: "checkDomain",
     summary: "Check the DNS records of a domain.",
     description:
-      "Reads the records at the authoritative DNS servers. The status becomes `active` if all are correct. " +
-      "Otherwise, `detail` states each problem.",
+      "Reads the records at the authoritative DNS servers. The status becomes `active` if all are correct and, if the " +
+      "platform orders certificates, the domain has a valid one. Otherwise, `detail` states each problem.",
     fields: domainFields,
     response: domainSchema,
     run: (controlPlane, principal, request, options) => controlPlane.checkDomain(principal, request, options),

@@ -22,8 +22,9 @@ export const logEndpoints = [
     summary: "Read the log of a deployment.",
     description:
       "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. In descending order, " +
-      "pass it as the next `until`. Without `since`, a page has the newest entries. With `wait`, the response waits " +
-      "until an entry matches. New entries may take a few seconds to appear.",
+      "pass it as the next `until`. Without `since`, a page has the newest entries, unless `query` has a lower bound " +
+      "for the time. With `wait`, the platform waits up to that many seconds for a matching entry. New entries may " +
+      "take a few seconds to appear.",
     fields: logsFields,
     response: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 
 /**
- * Returns the headers of a response on a connection. Without encryption, browsers ignore the header.
+ * Returns the header for an encrypted connection. Otherwise returns no header, because browsers would ignore it.
  * @param seconds how long browsers must use HTTPS for the host; 0 for no header
  */
 export const hstsHeaders = (connection: Socket, seconds: number): Readonly<Record<string, string>> =>

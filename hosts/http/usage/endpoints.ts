@@ -10,7 +10,7 @@ export const usageEndpoints = [
     summary: "Add up your costs in a period, by day, deployment, user, chat or model.",
     description:
       "The cost of models comes from the usage lines in the logs of your deployments. Deleted deployments count if the " +
-      "platform charged for them in the period. A report counts as a running SQL query of your account.",
+      "provider charged for them in the period. A report counts as a running SQL query of your account.",
     fields: costFields,
     response: costReportSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getCost(principal, request, options),

@@ -107,7 +107,7 @@ describe("a usage error has exit code 2 and suggests the closest word", () => {
     [["list", "--url", "nowhere"], "is not a URL"],
     [["deploy", "--env", "NOVALUE", "."], "does not have the form NAME=VALUE"],
     [["serve", "--port", "abc"], "--port must be a number from 0 to 65535, not 'abc'."],
-    [["serve", "--data-dir", "/dev/null"], "--data-dir /dev/null is a file, not a folder. Choose a folder."],
+    [["serve", "--data-dir", "/dev/null"], "The data folder /dev/null is a file. Choose a folder with --data-dir."],
     [["serve", "--jwt-issuer", "https://issuer.example"], "require each other"],
     [["init", "Bad Name!"], "is not a valid deployment name"],
     [["init", "fine", "--template", "cobol"], "node or python"],

@@ -100,9 +100,9 @@ describe("the data folder", () => {
 });
 
 test("a file at the path of the data folder, or of its parent, is a problem", () => {
-  expect(dataDirProblem("/dev/null")).toBe("--data-dir /dev/null is a file, not a folder. Choose a folder.");
+  expect(dataDirProblem("/dev/null")).toBe("The data folder /dev/null is a file. Choose a folder with --data-dir.");
   expect(dataDirProblem("/dev/null/x")).toBe(
-    "--data-dir /dev/null/x cannot be a folder: /dev/null is a file. Choose another folder.",
+    "The data folder /dev/null/x cannot be created, because /dev/null is a file. Choose another folder with --data-dir.",
   );
   for (const path of ["/", "/nonexistent/x"]) expect(dataDirProblem(path)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 /**
- * If several errors apply, the server returns the first of: 401, 429, 415, 413, 422, 403, 404, 409, 501, 503 (contract
+ * If several errors apply, the server returns the first of: 401, 429, 415, 413, 422, 501, 403, 404, 409, 503 (contract
  * section 3).
  */
 import { describe, expect, test } from "vitest";

@@ -9,8 +9,8 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["attach k3zq0b9fw2m7c1t8x5ya"],
   notes: [
-    "Prints all records of a deploy that is running or ended within the last hour. 'portside deploys' lists the IDs. Ctrl-C",
-    "detaches, and the deploy continues.",
+    "Prints all records of a running deploy, or of one that ended recently (the server keeps them for up to an hour).",
+    "'portside deploys' lists the IDs. Ctrl-C detaches, and the deploy continues.",
   ],
   run: async (input, io) => {
     const [id = ""] = input.positionals;

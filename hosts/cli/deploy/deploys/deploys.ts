@@ -29,7 +29,7 @@ export const command: Command = {
     // The platform validates the value.
     const limit = input.text("limit") as number | undefined;
     const { deploys, partial } = await clientFor(input, io).listDeploys({ name, limit });
-    if (partial) warn(io, "The search of the logs reached its time limit. Older deploys may be missing.");
+    if (partial) warn(io, "The search of the logs ended early. Older deploys may be missing.");
     return printList(input, io, deploys, {
       head: ["DEPLOY", "NAME", "STATUS", "BEGAN", "TOOK", "MESSAGE"],
       row: (one) => [

@@ -48,8 +48,8 @@ export const command: Command = {
   examples: ["env set hello GREETING=hi LOG_LEVEL=debug", "env unset hello GREETING", "env list hello"],
   notes: [
     "A change redeploys the serving release without a build. The next 'portside deploy' replaces the variables if",
-    "portside.json or a flag declares any. The list shows a digest of each value, because the platform never",
-    "returns values.",
+    "portside.json or a flag declares any. The list shows a digest of each value or its reference to a secret, because",
+    "the platform never returns values.",
   ],
   run: (input, io) => {
     const [word = "", name = "", ...variables] = input.positionals;

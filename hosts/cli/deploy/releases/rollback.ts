@@ -12,8 +12,8 @@ export const command: Command = {
   examples: ["rollback hello --plan", "rollback hello 3"],
   notes: [
     "RELEASE defaults to the release before the serving one. A serving rollback or restart counts as the release that",
-    "it repeats. A rollback restores the image, resources, variables, mounts and schedule. It does not change the data",
-    "of volumes.",
+    "it repeats. A rollback restores the image and the whole declaration, such as resources, variables, mounts, schedule",
+    "and health check. It does not change the data of volumes.",
   ],
   run: async (input, io) => {
     const [name = "", release] = input.positionals;

@@ -17,7 +17,8 @@ export const command: Command = {
   examples: ["upgrade", "upgrade --data-dir /var/lib/portside"],
   notes: [
     "Install the new version first. Then run this command as the server's user on the server's machine.",
-    "Services keep running during the upgrade. Requests to the API wait for about two seconds, and running deploys have up to 'drainSeconds' to finish.",
+    "Services keep running during the upgrade. Requests to the API wait for about two seconds. Running deploys may take",
+    "up to the server's --drain-seconds to finish, and are then interrupted.",
     "If the new version does not start, the running version continues.",
   ],
   run: async (input, io) => {

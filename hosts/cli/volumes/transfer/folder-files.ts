@@ -71,7 +71,12 @@ class Walk {
   async #entry(path: string, entry: Dirent): Promise<void> {
     const real = await realpath(join(this.#root, path)).catch(() => undefined);
     if (real === undefined)
-      return this.#reject(path, entry.isSymbolicLink() ? "is a broken link" : "has a name that is not valid UTF-8");
+      return this.#reject(
+        path,
+        entry.isSymbolicLink()
+          ? "is a broken link"
+          : "cannot be found, for example because its name is not valid UTF-8",
+      );
     if (isOutside(this.#root, real)) return this.#reject(path, "is a link to a path outside the folder");
     const target = await stat(real);
     if (target.isDirectory()) return this.folder(path, real);

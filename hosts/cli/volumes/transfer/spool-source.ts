@@ -84,7 +84,7 @@ export const spoolSource = async (
     if (signal.aborted || isExplained(error)) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOSPC" || code === "EDQUOT") throw full();
-    throw new CommandError(`Cannot read '${name}': ${message}. Nothing was uploaded.`);
+    throw new CommandError(`Cannot copy '${name}' to disk: ${message}. Nothing was uploaded.`);
   }
   return { source: openedSource(name, handle, size), [Symbol.asyncDispose]: () => handle.close() };
 };

@@ -16,7 +16,7 @@ export class StdoutSink implements Sink {
   async begin(etag: string | undefined): Promise<void> {
     if (this.at > 0)
       throw new CommandError(
-        "The object changed during the download, so the output is incomplete. Run the command again.",
+        "The download was interrupted and could not resume, because the object changed or has no ETag. The output is incomplete. Run the command again.",
       );
     this.etag = etag;
   }

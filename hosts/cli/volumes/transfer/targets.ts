@@ -48,7 +48,7 @@ const isDownloaded = ({ object, path }: Target): boolean | undefined => {
   return stats.isFile() && stats.size === object.size && Math.floor(stats.mtimeMs / 1000) === updated;
 };
 
-/** Returns the targets to download. Throws if a file with different content exists, unless `force` is set. */
+/** Returns the targets to download. Throws if one exists with a different size or time, unless `force` is set. */
 export const missingTargets = (targets: readonly Target[], force: boolean): readonly Target[] => {
   const states = targets.map((target) => ({ target, downloaded: isDownloaded(target) }));
   const missing = states.filter(({ downloaded }) => downloaded !== true).map(({ target }) => target);
@@ -57,5 +57,7 @@ export const missingTargets = (targets: readonly Target[], force: boolean): read
   if (first === undefined) return missing;
   const others =
     conflicts.length > 1 ? ` and ${pluralize(conflicts.length - 1, "other file")} already exist` : " already exists";
-  throw new CommandError(`'${first.path}'${others} with different content. Pass --force to replace existing files.`);
+  throw new CommandError(
+    `'${first.path}'${others} with a different size or modification time. Pass --force to replace existing files.`,
+  );
 };

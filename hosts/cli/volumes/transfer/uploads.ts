@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
+import { formatFileError } from "../../../composition/file-error.ts";
 import { type Io, UsageError } from "../../terminal/io.ts";
 import { fileSource, folderFiles } from "./folder-files.ts";
 import { prefixOf } from "./objects.ts";
@@ -44,8 +45,9 @@ export const planUploads = async (
 ): Promise<UploadPlan> => {
   if (given === "-") return { prefix: undefined, uploads: [fromInput(io, wanted)] };
   const path = resolve(io.cwd, given);
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) throw new UsageError(`The file '${given}' does not exist.`);
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(formatFileError(given, error));
+  });
   if (found.isDirectory() && !recursive) throw new UsageError(`'${given}' is a folder. Upload it with -r.`);
   if (found.isDirectory()) return fromFolder(path, wanted);
   // Pipes and devices have no known size.

@@ -135,8 +135,9 @@ const requestValue = (value: unknown): unknown =>
     : withoutEmpty(value);
 
 /**
- * Returns the fields of a request, except the name and the source. Omits an absent schedule and empty fields, so that
- * the API uses the defaults. An absent health check or idle mode is `null`, which removes the current one.
+ * Returns the fields of a request, except the name and the source. Omits an absent schedule and empty fields: the API
+ * then uses the default or, for `min_instances`, the current value. An absent health check or idle mode is `null`,
+ * which removes the current one.
  */
 export const fieldsOf = (values: Values): Values =>
   Object.fromEntries(

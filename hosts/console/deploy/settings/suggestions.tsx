@@ -2,7 +2,7 @@
 import { useResource } from "../../components/resource.tsx";
 import { client } from "../../shell/session.ts";
 
-/** A platform without secrets or volumes has no suggestions. */
+/** If the platform cannot list the names, for example because it has no secrets, there are no suggestions. */
 const namesOf =
   (list: (typeof client)["listSecrets"] | (typeof client)["listVolumes"]) => async (signal: AbortSignal) => {
     const found = await list({ signal }).catch(() => []);

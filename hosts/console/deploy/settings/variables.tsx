@@ -1,4 +1,7 @@
-/** Changes some variables of a deployment. The API never returns their values, so the other variables keep theirs. */
+/**
+ * Changes some variables of a deployment. The form cannot show current values, because the API never returns them. It
+ * sends only the changes.
+ */
 
 import { properties } from "virtual:deploy-schema";
 import { useSignal } from "@preact/signals";

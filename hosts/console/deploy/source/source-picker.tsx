@@ -117,9 +117,9 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
         />
       </DropZone>
       <p class="help">
-        A deploy omits <code>node_modules</code>, <code>.git</code>, <code>.env</code> files, and files that match{" "}
-        <code>.gitignore</code> or <code>.portsideignore</code>. A <code>portside.json</code> in the folder fills in the
-        settings.
+        A deploy of a folder omits <code>node_modules</code>, <code>.git</code>, <code>.env</code> files, and files that
+        match <code>.gitignore</code> or <code>.portsideignore</code>. A <code>portside.json</code> in the folder fills
+        in the settings. A tar.gz is sent unchanged.
       </p>
     </section>
   );

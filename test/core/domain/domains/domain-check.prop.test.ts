@@ -46,7 +46,9 @@ describe("a domain", () => {
 
   test("has a detail that says when its servers did not respond, and how to continue", () => {
     const { detail } = afterCheck(created, { kind: "no_response" }, time(1));
-    expect(detail).toBe("The DNS servers of 'app.example.com' did not respond. Check the domain again.");
+    expect(detail).toBe(
+      "The DNS servers of 'app.example.com' did not respond, or responded with an error. Check the domain again.",
+    );
   });
 
   test("keeps the outcome of the check that began last", () => {

@@ -241,7 +241,7 @@ test("follows across a restart of the server, and prints every entry once", asyn
   stop.abort();
   const { code, stderr } = await following;
   expect(code).toBe(130);
-  expect(stderr).toContain("The platform does not respond. Retrying…");
+  expect(stderr).toContain("The platform is unavailable. Retrying…");
   const counts = shown
     .trim()
     .split("\n")

@@ -44,7 +44,7 @@ test("reports a body that breaks or is not JSON once, and continues", async () =
   expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
   expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
   expect(await reader.pageIfAny(undefined, 1)).toMatchObject({ cursor: "c1" });
-  expect(stderr()).toBe("The platform does not respond. Retrying…\n");
+  expect(stderr()).toBe("The platform is unavailable. Retrying…\n");
 });
 
 test("reads pages without `wait` if the platform does not know the field", async () => {

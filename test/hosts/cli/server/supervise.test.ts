@@ -47,7 +47,7 @@ const supervise = async (
     ...served,
     pid,
     nextReady: async () => JSON.parse(((await once(output, "line")) as [string])[0]),
-    restarts: () => errors.filter((line) => line.includes("the engine ended")).map((line) => JSON.parse(line)),
+    restarts: () => errors.filter((line) => line.includes("the platform ended")).map((line) => JSON.parse(line)),
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, "exit");
@@ -254,7 +254,7 @@ test("a first start that fails ends with the engine's exit code and its only mes
   const inUse = await start("--port", String(port));
   expect(inUse).toMatchObject({ code: 1, stdout: "" });
   expect(inUse.stderr.match(/^error: .*/gm)).toEqual([expect.stringContaining(`Port ${port} (API) is in use.`)]);
-  expect(inUse.stderr).not.toContain("the engine ended");
+  expect(inUse.stderr).not.toContain("the platform ended");
   expect(await start("--porr", "1")).toEqual({
     code: 2,
     stdout: "",
@@ -263,7 +263,7 @@ test("a first start that fails ends with the engine's exit code and its only mes
   await using _ = await supervise(folder.path);
   const locked = await start("--port", "0");
   expect(locked).toMatchObject({ code: 1, stdout: "" });
-  expect(locked.stderr).not.toContain("the engine ended");
+  expect(locked.stderr).not.toContain("the platform ended");
 });
 
 test("a process that a signal ends before it is ready is reported", async () => {

@@ -50,7 +50,8 @@ describe("one file", () => {
   });
 
   test.each([
-    ["nothing.txt", [], "The file 'nothing.txt' does not exist."],
+    ["nothing.txt", [], "'nothing.txt' does not exist."],
+    ["a/inner", [], "'a/inner' cannot be opened: a part of its path is a file, not a folder."],
     [".", [], "is a folder. Upload it with -r"],
     ["a", ["/abs"], "must be relative: remove the leading '/'"],
     ["a", ["x/../y"], "must not have '.' or '..' as a part"],

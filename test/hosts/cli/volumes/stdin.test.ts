@@ -163,7 +163,9 @@ describe("a spooled source", () => {
       throw new Error("the other end went");
     });
     const kept = spoolSource(broken, { signal, onSpooled: () => undefined });
-    await expect(kept).rejects.toThrow("Cannot read 'standard input': the other end went. Nothing was uploaded.");
+    await expect(kept).rejects.toThrow(
+      "Cannot copy 'standard input' to disk: the other end went. Nothing was uploaded.",
+    );
   });
 });
 
