@@ -1,4 +1,4 @@
-/** Reports of an account's costs: the model costs in the logs, and the platform's charges for infrastructure. */
+/** Reports of an account's costs: the model costs in the logs, and the provider's charges for infrastructure. */
 import { z } from "zod";
 import { type Instant, instantOfMillis, parseInstant, timestampOf } from "../wire/instant.ts";
 import { type Decimal, decimalText, parseDecimal, plus, zero } from "./decimal.ts";
@@ -121,7 +121,7 @@ const sumShape = {
     .nullable()
     .meta({
       description:
-        "The platform's charges, one for each currency, in whole UTC days. Null if the platform does not report charges, " +
+        "The provider's charges, one for each currency, in whole UTC days. Null if the provider does not report charges, " +
         "and in groups by `user`, `chat` and `model`.",
     }),
 };
@@ -171,7 +171,7 @@ export interface Costs extends CostSource {
   readonly period: Period;
   readonly by: CostKey;
   readonly sums: UsageSums;
-  /** The charges of the whole period. Null if the platform does not report charges. */
+  /** The charges of the whole period. Null if the provider does not report charges. */
   readonly charges: readonly Charge[] | null;
   readonly partial: boolean;
   readonly unreadable: number;

@@ -1,4 +1,4 @@
-/** Adds up an account's costs: the model costs in the usage lines, and the platform's charges. */
+/** Adds up an account's costs: the model costs in the usage lines, and the provider's charges. */
 import { costLimits, sqlLimits } from "../../domain/accounts/limits.ts";
 import { deploymentOf } from "../../domain/deploy/deployment.ts";
 import { before, type LogPosition } from "../../domain/logs/cursor.ts";
@@ -63,7 +63,7 @@ const failureOf = (failure: SqlFailure | Unavailable): ControlPlaneError => {
   }
 };
 
-/** Returns the platform's charges in the period. The statement does not come from the client, so it needs no check. */
+/** Returns the provider's charges in the period. The statement does not come from the client, so it needs no check. */
 const readCharges = ({ context, principal, options }: Caller, period: Period, key: ChargeKey) =>
   safeTry<readonly Charge[], ControlPlaneError>(async function* () {
     const { sql } = context.ports.provider;
