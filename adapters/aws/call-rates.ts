@@ -1,5 +1,5 @@
 /**
- * Keeps the calls of rollouts below AWS's rate limits, which apply to an account and region. Each call waits for its
+ * Keeps the calls of rollouts below AWS's rate limits, which apply per account and region. Each call waits for its
  * turn, in order of arrival. AWS rejects calls above a limit, and the retries of rejected calls would delay each other.
  */
 import { millisOf } from "../../core/domain/wire/instant.ts";

@@ -146,7 +146,8 @@ interface CleanUpPolicy {
 }
 
 /**
- * True if the policy keeps every image with a tag that begins with `keep-`. An image must match the whole condition.
+ * True if the policy keeps every image with a tag that begins with `keep-`. A policy applies only to images that match
+ * all parts of its condition.
  */
 const keepsReleases = ({ action, condition }: CleanUpPolicy): boolean => {
   if (action !== "KEEP" || condition === undefined) return false;

@@ -41,7 +41,7 @@ export interface LocalDeps {
   /** Called when the engine of `engineSocket` has ended, before the interrupted calls to the engine fail. */
   readonly onEngineEnd?: (() => void) | undefined;
   /**
-   * Receives each connection to the TLS port for the domain itself, after the handshake. An HTTP server can serve it:
+   * Receives each connection to the TLS port for the host `domain`, after the handshake. An HTTP server can serve it:
    * `server.emit("connection", socket)`. If undefined, the port does not serve the domain itself.
    */
   readonly onApiConnection?: ((socket: TLSSocket) => void) | undefined;

@@ -1,8 +1,7 @@
-/** A clock that moves only on `advance`, so that tests can simulate hours in milliseconds. */
 import { type Instant, parseInstant, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
 
-/** A clock for tests. Time changes only in `advance`. */
+/** A clock that moves only on `advance`, so that tests can simulate hours in milliseconds. */
 export interface ManualClock extends Clock {
   /** Moves time forward by `millis` milliseconds and wakes sleepers in the order of their deadlines. */
   advance(millis: number): Promise<void>;
@@ -13,7 +12,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Runs all pending callbacks, so that a woken task can start its next sleep. */
+/** Lets pending callbacks of promises run, so that a woken task can start its next sleep. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Creates a clock that starts at `start`, an RFC 3339 time. */

@@ -53,7 +53,7 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
   const prefixes = new SharedPrefixes(clock);
 
   const logLoss = (fields: Readonly<Record<string, unknown>>): void =>
-    logger.error("CloudWatch Logs rejected log entries; they are lost", fields);
+    logger.error("log entries for CloudWatch Logs were lost", fields);
 
   const noGroup = (error: unknown): Unavailable => {
     logger.error("the log group does not exist in CloudWatch Logs; check logGroup", { error });

@@ -82,8 +82,7 @@ const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown>
 
 /**
  * Adds Portside's CORS rule to a bucket if its rules are insufficient, and keeps the rules of operators. The rules do
- * not matter in the trash. S3 has no conditional write of CORS rules, so a concurrent change by an operator may be
- * lost.
+ * not matter in the trash. S3 cannot write CORS rules conditionally, so a concurrent change by an operator may be lost.
  */
 const updateCors = ({ api, records }: VolumeCall, { id }: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {

@@ -1,6 +1,6 @@
 /**
- * The interface that a cloud implements for volumes: it stores their records, and works on their buckets. The other
- * files of this folder decide the order of the steps.
+ * The interface that a cloud implements for volumes: their records and their buckets. The other files of this folder
+ * decide the order of the steps.
  */
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Instant, Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -62,7 +62,7 @@ export interface ObjectPageQuery {
   readonly token: string | undefined;
 }
 
-/** The part of a request that does not exist in the cloud. */
+/** What the cloud did not find: the volume or the object. */
 export type Missing = "no_volume" | "no_object";
 
 /** The objects of an account's volumes. */

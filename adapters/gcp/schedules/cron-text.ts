@@ -1,6 +1,6 @@
 /**
- * Formats a cron expression in the syntax that Cloud Scheduler documents: months and weekdays as numbers or capitals,
- * and no range that ends on Sunday as 7. https://cloud.google.com/scheduler/docs/configuring/cron-job-schedules
+ * Formats a cron expression in the syntax that Cloud Scheduler documents: months and weekdays as numbers or upper-case
+ * names, and no range that ends on Sunday as 7. https://cloud.google.com/scheduler/docs/configuring/cron-job-schedules
  */
 import { parseCron } from "../../../core/domain/schedules/schedule.ts";
 

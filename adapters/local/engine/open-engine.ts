@@ -59,7 +59,7 @@ export interface EngineOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve it. */
+  /** Receives each connection to the TLS port for the host `domain`. If undefined, the port does not serve it. */
   readonly onApiConnection?: ((socket: TLSSocket) => void) | undefined;
 }
 

@@ -55,7 +55,7 @@ export interface EngineDeps {
   readonly environment?: NodeJS.ProcessEnv;
   /** Replaces this engine with a new process. By default, the engine cannot be replaced. */
   readonly upgrade?: Upgrade;
-  /** Receives each connection to the TLS port for the domain itself. If undefined, the port does not serve it. */
+  /** Receives each connection to the TLS port for the host `domain`. If undefined, the port does not serve it. */
   readonly onApiConnection?: (socket: TLSSocket) => void;
 }
 

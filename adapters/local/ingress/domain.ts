@@ -1,5 +1,6 @@
 /**
- * The domain that contains the services' host names. Clients reach it through a proxy or directly on the shared port.
+ * The domain that contains the services' host names. Clients reach it through a proxy, or directly on the shared port
+ * or the TLS port.
  */
 
 export type Scheme = "http" | "https";
@@ -7,7 +8,7 @@ export type Scheme = "http" | "https";
 export interface Domain {
   /** Lower case, without a port. */
   readonly name: string;
-  /** The scheme and port of the proxy's URLs; undefined if clients reach the shared port directly. */
+  /** The scheme and port of the proxy's URLs; undefined without a proxy. */
   readonly proxy: { readonly scheme: Scheme; readonly port: string } | undefined;
 }
 

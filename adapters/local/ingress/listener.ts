@@ -29,7 +29,7 @@ export interface Handlers {
   /** Whether an upgrade request goes to `upgrade` instead of `request`. */
   mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
-  /** @param connection the client's connection, because Node does not expose its TLS socket */
+  /** @param connection the client's connection; Node does not expose the TLS socket of an HTTP/2 stream */
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Socket): void;
   /** Takes over a connection after its TLS handshake. If it returns false, the port serves the connection itself. */
   take?(socket: TLSSocket): boolean;
@@ -174,8 +174,8 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections and closes idle HTTP/1.1 connections. All others stay open, even after their requests,
-   * until `close` or until the client closes them.
+   * Stops accepting connections and closes idle HTTP/1.1 connections. The others stay open until
+   * `close`, until the client closes them, or until their keep-alive timeout.
    */
   stop(): void {
     this.#stopAccepting();

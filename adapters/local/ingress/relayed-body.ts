@@ -10,7 +10,7 @@ export class RelayedBody extends Readable {
   constructor(req: IncomingMessage) {
     super();
     this.#req = req;
-    // Without a handler, an error before the first reader would crash the process.
+    // Without a handler, an error before a reader handles it would crash the process.
     this.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => {
       if (!this.destroyed && !this.push(chunk)) req.pause();

@@ -62,7 +62,7 @@ export interface InstanceSpec {
 
 /** The resources that `launchService` creates for an instance, in addition to its processes. */
 export interface InstanceParts {
-  /** The last lines of output, oldest first, with the values of secrets. Grows while the instance runs. */
+  /** The last lines of output, oldest first, with the values of secrets. Changes while the instance runs. */
   readonly tail: readonly string[];
   /** Removes the values of secrets from text that leaves the service's own log. */
   readonly redactor: Redactor;

@@ -1,2 +1,2 @@
-/** The error of a requested fire that exceeds the limit of the schedule (`mayRequestFire`). */
+/** Thrown if a client requests a fire while too many requested fires of the schedule are pending (`mayRequestFire`). */
 export class TooManyFires extends Error {}

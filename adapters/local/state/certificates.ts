@@ -42,12 +42,12 @@ export interface CertificateRow {
   readonly nextAuthority: string | null;
   /** The consecutive failed attempts. */
   readonly failures: number;
-  /** The number of failed attempts that asked an authority. */
+  /** The number of failed attempts that sent a request to an authority. */
   readonly orderFailures: number;
   /** The reason for the last failure. */
   readonly reason: string | null;
   readonly nextAttemptAt: Timestamp | null;
-  /** The authority permits no earlier attempt. */
+  /** The time before which the authority permits no attempt. */
   readonly authorityRetryAt: Timestamp | null;
 }
 

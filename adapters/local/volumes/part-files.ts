@@ -13,7 +13,7 @@ import type { ListedPart } from "../../shared/volumes/object-bytes.ts";
 import { isPathMissing } from "../tenant-files/folder.ts";
 import { CHUNK_BYTES, etagOf } from "./object-file.ts";
 
-/** The start in seconds, a unique part, a digest of the object, and the volume's id. */
+/** The start in seconds, a unique string, a digest of the object, and the volume's id. */
 const NAME = /^(\d{1,12})-[A-Za-z0-9]+-([0-9a-f]{32})-([\w-]+)$/;
 /** The suffix of the folder of a deleted upload. */
 const REMOVED = ".removed";
@@ -93,7 +93,7 @@ export class PartFiles {
   }
 
   /**
-   * Deletes an upload. First renames its folder, so that the upload does not exist even if a part cannot be deleted.
+   * Deletes an upload. First renames its folder, so that the upload no longer exists even if a part cannot be deleted.
    * The next sweep then deletes the rest.
    */
   async remove(id: string): Promise<void> {

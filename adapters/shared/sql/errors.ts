@@ -15,7 +15,7 @@ const typeNames: readonly (readonly [RegExp, string])[] = [
   [/\bDuckDB\b/gi, "the engine"],
 ];
 
-/** Matches the prefixes of errors in the statement itself. The engine has no error codes. */
+/** Matches the prefixes of errors in the statement itself. DuckDB has no error codes. */
 const ofText = /^(?:Binder|Parser|Catalog|Syntax) Error: /;
 
 const plain = (message: string): string => {

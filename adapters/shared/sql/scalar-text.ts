@@ -9,7 +9,7 @@ const numberOf = (text: string, isExact: (value: number) => boolean): SqlValue =
 /** Removes trailing zeros: 1.500000000 is 1.5. */
 export const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 
-/** @param momentOf parses the engine's format of a TIMESTAMP */
+/** @param momentOf parses DuckDB's format of a TIMESTAMP */
 export const scalarReader =
   (momentOf: (text: string) => SqlValue) =>
   (type: string, text: string): SqlValue => {

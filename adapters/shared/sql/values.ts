@@ -1,4 +1,4 @@
-/** Converts the engine's values and types to those of a SQL result. */
+/** Converts DuckDB's values and types to those of a SQL result. */
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
@@ -30,7 +30,7 @@ const integers = [
   "UBIGINT",
 ];
 
-/** GoogleSQL's names for the engine's types. Other types become STRING, except JSON, lists and structs. */
+/** GoogleSQL's names for DuckDB's types. Other types become STRING, except JSON, lists and structs. */
 const names: Readonly<Record<string, string>> = {
   ...Object.fromEntries(integers.map((name) => [name, "INT64"])),
   BOOLEAN: "BOOL",

@@ -26,7 +26,7 @@ export const deployListSchema = z
   .object({
     deploys: z.array(deployRowSchema),
     partial: z.boolean().meta({
-      description: "True if the search of the logs ended early, at its time limit. Deploys may be missing.",
+      description: "True if the search of the logs reached its time limit or failed. Deploys may be missing.",
     }),
   })
   .readonly();
@@ -88,8 +88,8 @@ export const rowsOfEntries = (name: string, entries: readonly LogEntry[]): reado
 
 /**
  * Completes the row of a deploy that has no end in the log, for example because its server stopped or the entry is not
- * visible yet. For the deployment's last deploy, the platform stores the end. Any other deploy counts as interrupted if
- * it began too long ago.
+ * visible yet. For the deployment's last deploy, the platform stores the end. A deploy without a stored end counts as
+ * interrupted if it began too long ago.
  *
  * @param last the last deploy of the deployment, as the platform stores it
  * @param abandonedMs the milliseconds after which a deploy without an end counts as interrupted

@@ -32,7 +32,7 @@ export interface HostCertificate {
   readonly renewal: RenewalPlan | null;
   /** The consecutive failed attempts. */
   readonly failures: number;
-  /** Those of the failed attempts that asked an authority. */
+  /** Those of the failed attempts that sent a request to an authority. */
   readonly orderFailures: number;
   /** Why there was no order, or why the last one failed; null after a success. */
   readonly reason: string | null;
@@ -53,7 +53,7 @@ export interface AttemptFailure {
   readonly message: string;
   /** The milliseconds after which the authority permits another order; null if it requires no delay. */
   readonly retryAfterMs: number | null;
-  /** False if the platform found the problem before it asked an authority. */
+  /** False if the platform found the problem before it sent a request to an authority. */
   readonly isOrder: boolean;
 }
 
@@ -152,8 +152,8 @@ export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: bool
 
 /**
  * Returns the state of a host that is not a custom domain after a start of the server. No account can check such a
- * host, so a start ends the pause. Only failures that asked an authority still count, up to `STARTED_FAILURES`: a
- * server that restarts repeatedly must not repeat its orders.
+ * host, so a start ends the pause. Only failures after a request to an authority still count, up to `STARTED_FAILURES`:
+ * a server that restarts repeatedly must not repeat its orders.
  */
 export const afterStart = (certificate: HostCertificate): AttemptState =>
   countingFailures(certificate, Math.min(certificate.orderFailures, STARTED_FAILURES));

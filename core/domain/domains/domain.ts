@@ -37,7 +37,7 @@ const DNS_EXAMPLE = "203.0.113.10";
 const recordSchema = z.object({
   type: z.enum(["TXT", "A", "AAAA", "CNAME", "ALIAS"]).meta({
     description:
-      "The type of the record. Your DNS provider may call `ALIAS`, the type at a zone's apex, by a different name.",
+      "The type of the record. `ALIAS` is the type at a zone's apex; your DNS provider may use a different name for it.",
   }),
   name: z.string().meta({ description: "The full name of the record.", examples: ["app.example.com"] }),
   value: z.string().meta({ description: "The value of the record.", examples: [DNS_EXAMPLE] }),

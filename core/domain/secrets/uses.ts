@@ -58,7 +58,7 @@ export const secretDeletionProblem = (
 /**
  * Returns the versions of a secret that may be deleted: all but the newest `secretLimits.versionsKept` and those in
  * use.
- * @param pinned the versions that deployments and the releases with an image use
+ * @param pinned the versions in use: by deployments, or by releases whose image still exists
  */
 export const prunableVersions = ({ versions }: StoredSecret, pinned: ReadonlySet<number>): readonly number[] =>
   versions

@@ -79,8 +79,8 @@ export const releaseDiffFields = {
 export const rollbackFields = {
   name: anyName("The deployment."),
   release: optionalRelease(
-    "The release to restore; defaults to the release before the serving one. A serving rollback or restart counts as " +
-      "the release that it repeats.",
+    "The release to restore; defaults to the release before the serving one. If the serving release is a rollback or " +
+      "a restart, the release that it repeated counts instead.",
   ),
   message: messageField.optional(),
 } as const;

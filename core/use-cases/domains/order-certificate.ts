@@ -54,7 +54,7 @@ interface Attempt {
   readonly reservation: Reservation;
 }
 
-/** @param retryAfterMs undefined if the platform found the problem before it asked an authority */
+/** @param retryAfterMs undefined if the platform found the problem before it sent a request to an authority */
 const refusal = (message: string, retryAfterMs?: number | null): Refusal => ({
   kind: "refused",
   message,

@@ -27,7 +27,7 @@ const storeOf = ({ context }: Caller): Result<SecretStore, ControlPlaneError> =>
     : ok(secrets);
 };
 
-/** Returns the versions of a secret that deployments and the releases with an image use. */
+/** Returns the versions of a secret that are in use: by deployments, or by releases whose image still exists. */
 const versionsInUse = (caller: Caller, name: SecretName, services: readonly Service[]) =>
   safeTry<ReadonlySet<number>, ControlPlaneError>(async function* () {
     const { releases } = caller.context.ports.provider.services;

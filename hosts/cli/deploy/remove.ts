@@ -8,7 +8,7 @@ export const command: Command = {
   options: { ...clientOptions, ...yesOption },
   positionals: { min: 1, max: 1 },
   examples: ["remove hello"],
-  notes: ["Volumes remain. The log remains until its retention time ends."],
+  notes: ["Volumes remain. The log remains until its retention period ends."],
   run: async (input, io) => {
     const [name = ""] = input.positionals;
     const client = clientFor(input, io);

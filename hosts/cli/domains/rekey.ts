@@ -22,7 +22,7 @@ export const command: Command = {
   examples: ["domain rekey --data-dir /var/lib/portside"],
   notes: [
     "First stop the server that uses the data folder. Certificates stay valid.",
-    "Exits with 1 if a key was not replaced. Then run the command again.",
+    "Exits with 1 if a key was not replaced. In that case, run the command again.",
     "A backup from before a replacement contains the previous keys, which the authorities reject.",
   ],
   run: async (input, io) => {

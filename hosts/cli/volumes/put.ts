@@ -116,7 +116,7 @@ export const command: Command = {
     "SOURCE is a file, a folder with -r, or - for standard input. PATH defaults to the name of SOURCE; standard input",
     "requires it.",
     "If PATH ends with '/', the file keeps its name in that folder. With -r, PATH is the target folder; '/' is the root of the volume.",
-    "If the upload of a file above 64 MiB is interrupted, run the command again within 24 hours to continue.",
+    "If the upload of a file larger than 64 MiB is interrupted, run the command again within 24 hours to continue.",
   ],
   run: async (input, io) => {
     const [, volume = "", given = "", wanted] = input.positionals;

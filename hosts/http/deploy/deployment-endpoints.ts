@@ -31,7 +31,7 @@ export const deploymentEndpoints = [
     summary: "Read a deployment with its instances, its last deploy and its schedule.",
     description:
       "In addition to the fields of the list, returns the serving release, the instances with their states, the " +
-      "outcome of the last deploy in words, and the next runs of the schedule.",
+      "message of the last deploy, and the next runs of the schedule.",
     fields: getDeploymentFields,
     response: deploymentDetailsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.getDeployment(principal, request, options),
@@ -53,7 +53,7 @@ export const deploymentEndpoints = [
     summary: "Delete a deployment. Its volumes and logs remain.",
     description:
       "Cancels running deploys, removes the schedule and stops the service. Volumes keep their data. The log can be " +
-      "read until its retention time ends.",
+      "read until its retention period ends.",
     fields: deleteFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),

@@ -36,7 +36,7 @@ export const readReleases = (
       found.map((release) => ({
         ...release,
         hasImage: !absent.has(release.template.image),
-        // The deployment's cron token is the key: every deploy keeps the token, and no response contains it.
+        // The key of the digests is the cron token: every deploy keeps the token, and no response contains it.
         envDigests: envDigestsOf(release.template, attempted.cronToken),
       })),
     );

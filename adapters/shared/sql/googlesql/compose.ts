@@ -7,7 +7,7 @@ import { InvalidStatement } from "./parser.ts";
 import { readStatement } from "./translate.ts";
 
 /**
- * Moves the statement's text down by exactly one line, so that positions in the engine's errors can be converted.
+ * Moves the statement's text down by exactly one line, so that positions in DuckDB's errors can be converted.
  *
  * @param tables queries without line breaks, by table name
  */

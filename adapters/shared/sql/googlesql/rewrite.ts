@@ -57,7 +57,7 @@ const quantiles = ([value, count]: readonly Json[]): Json => {
   return call("quantile_disc", [value as Json, list]);
 };
 
-/** Selects the macro by whether the expression has a group, because the engine's function needs the group's number. */
+/** Selects the macro by whether the expression has a group, because DuckDB's function needs the group's number. */
 const extractedMatch = (name: string, [value, pattern, ...more]: readonly Json[]): Json => {
   const literal = nodeOf(pattern);
   if (literal?.kind !== "literal" || more.length > 0)
@@ -149,7 +149,7 @@ const rewriteNode = (kind: string, body: JsonObject): Json | undefined => {
   }
 };
 
-/** Returns a tree that the engine runs with GoogleSQL's semantics. */
+/** Returns a tree that DuckDB runs with GoogleSQL's semantics. */
 export const rewrite = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(rewrite);
   if (!isObject(value)) return value;

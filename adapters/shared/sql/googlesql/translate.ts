@@ -1,4 +1,4 @@
-/** Translates GoogleSQL to the engine's SQL: rewrites the syntax tree, and then generates the engine's dialect. */
+/** Translates GoogleSQL to DuckDB's SQL: rewrites the syntax tree, and then generates DuckDB's dialect. */
 import { plainLiterals } from "../../../../core/domain/sql/literals.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { rejectJsonComparisons } from "./json-comparisons.ts";

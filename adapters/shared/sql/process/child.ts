@@ -86,7 +86,7 @@ export class SqlChild {
     // is parsed once.
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
-    // Of the control plane's environment, which contains secrets, the process inherits only PATH. With TZ, the engine
+    // Of the control plane's environment, which contains secrets, the process inherits only PATH. With TZ, DuckDB
     // counts days in UTC. The cache's parent folder must exist, because Node would create a folder that other users can
     // read.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};

@@ -1,4 +1,4 @@
-/** Checks whether this installation supports SQL. The engine and its parser are optional packages. */
+/** Checks whether this installation supports SQL. DuckDB and its parser are optional packages. */
 import { type Feature, missing, offered } from "../../../../core/domain/wire/capabilities.ts";
 import { type FindPackage, packagesProblem } from "../../runtime/optional-package.ts";
 import { packagedScript, scriptMissing } from "../../runtime/packaged-script.ts";

@@ -16,7 +16,7 @@ export interface Receiver {
   rows(rows: readonly (readonly SqlValue[])[]): void;
 }
 
-/** Returns the engine's SQL for a statement. Throws `InvalidStatement`. */
+/** Returns DuckDB's SQL for a statement. Throws `InvalidStatement`. */
 const checkedSql = async (connection: DuckDBConnection, statement: string): Promise<string> => {
   const [problem] = statementProblems(describeStatement(statement));
   if (problem !== undefined) throw new InvalidStatement(problem.message);
@@ -49,7 +49,7 @@ const stream = async (
   }
 };
 
-/** Runs a statement. Throws `ParserTrapped`, or the engine's error if the database is broken. */
+/** Runs a statement. Throws `ParserTrapped`, or DuckDB's error if the database is broken. */
 export const runStatement = async (
   connection: DuckDBConnection,
   statement: string,

@@ -11,9 +11,9 @@ export const command: Command = {
   positionals: { min: 1, max: 2 },
   examples: ["rollback hello --plan", "rollback hello 3"],
   notes: [
-    "RELEASE defaults to the release before the serving one. A serving rollback or restart counts as the release that",
-    "it repeats. A rollback restores the image and the whole declaration, such as resources, variables, mounts, schedule",
-    "and health check. It does not change the data of volumes.",
+    "RELEASE defaults to the release before the serving one. If the serving release is a rollback or a restart, the",
+    "release that it repeated counts instead. A rollback restores the image and the whole declaration, such as resources,",
+    "variables, mounts, schedule and health check. It does not change the data of volumes.",
   ],
   run: async (input, io) => {
     const [name = "", release] = input.positionals;

@@ -1,4 +1,4 @@
-/** Chooses the source of a deploy: by drop, or by a button. */
+/** Lets the user choose the source of a deploy: by drag and drop, or with a button. */
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { DropZone } from "../../components/drop/drop-zone.tsx";
@@ -60,7 +60,7 @@ export const SourcePicker = ({ chosen, choose, example }: PickerProps) => {
     if (found !== undefined) choose(found);
   };
   useEffect(() => {
-    // Preact does not know the attribute.
+    // Preact's types lack the attribute.
     folder.current?.setAttribute("webkitdirectory", "");
     const items = dropped.value;
     dropped.value = undefined;
