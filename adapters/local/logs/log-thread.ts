@@ -73,6 +73,12 @@ const countLines = (lines: Uint8Array): number => {
   return Math.max(1, count);
 };
 
+/**
+ * How long items wait for others, because each message between threads is expensive. The thread writes its entries to
+ * files only every 200 ms, so this delay hardly matters.
+ */
+const SEND_MS = 5;
+
 /** The delay before a new thread replaces a failed one. */
 const RESTART_MS = 1000;
 
@@ -181,7 +187,7 @@ export class LogThread implements EngineLogs {
   #queue(item: LogItem, { entries, chars }: Amount): Promise<void> | undefined {
     // Instances may continue after the engine has closed its log.
     if (this.#closed) return undefined;
-    if (this.#items.length === 0) setImmediate(() => this.#send());
+    if (this.#items.length === 0) setTimeout(() => this.#send(), SEND_MS);
     this.#items.push(item);
     this.#size = { entries: this.#size.entries + entries, chars: this.#size.chars + chars };
     this.#backlog.add(chars, entries);
