@@ -135,7 +135,9 @@ export const createServer = async ({
     pluginTimeout: 0,
     serverFactory: (handler) => listeners.create(handler),
     routerOptions: { ignoreTrailingSlash: false },
-    frameworkErrors: (_error, request, reply) => void sendNotFound(request, reply),
+    // Fastify runs no hooks for a URL that it cannot parse.
+    frameworkErrors: (_error, request, reply) =>
+      void sendNotFound(request, reply.headers(hstsHeaders(request.raw.socket, hstsSeconds))),
     clientErrorHandler: (error, socket) => sendParseError(error, socket, hstsSeconds),
   });
   // Before the hook that refuses requests during a stop.

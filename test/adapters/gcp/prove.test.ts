@@ -18,14 +18,14 @@ const adverse: typeof gcp = {
 };
 
 test.each([
-  ["noneAdverse", () => openCloud(gcp), []],
+  ["without adverse behaviour", () => openCloud(gcp), []],
   [
-    "adverse",
+    "with every adverse behaviour",
     () => openCloud(adverse, "real", { ...runtimeDeps(), clock: createFastClock(20) }),
     [expect.stringMatching(/^sql: skipped/)],
   ],
 ] as const)(
-  "a cloud that is %s: every step passes, and only the trash and the log remain",
+  "a cloud %s: every step passes, and only the trash and the log remain",
   { timeout: 300_000 },
   async (_, open, skipped) => {
     const { ports, close } = await open();

@@ -182,6 +182,6 @@ test("reports a machine without Python", async () => {
   await using platform = await startLocal({ runner: "process" }, {}, { environment });
   const last = (await platform.deploy(sourceOf({ "main.py": "" }))).at(-1);
   expect(last).toMatchObject({ status: "ERROR", reason: "no_builder" });
-  expect(last?.message).toContain("needs python3, which is not installed");
+  expect(last?.message).toContain("needs python3, which is missing or does not run");
   expect(platform.controlPlane.capabilities().builders.python.supported).toBe(false);
 });

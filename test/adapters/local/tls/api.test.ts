@@ -146,15 +146,18 @@ test("only connections for the domain reach the API, and HTTP is redirected to i
   expect([redirect.status, redirect.headers["location"]]).toEqual([308, `${one.url}/console/`]);
 });
 
-test("the response to invalid HTTP has the header of HSTS", async () => {
+test("the responses to invalid HTTP and to an invalid URL have the header of HSTS", async () => {
   using folder = folderWith();
   await using one = await start(folder.path, DOMAIN, [DOMAIN]);
   const { port, ca } = one.target;
-  const socket = connectTls({ host: "127.0.0.1", port, ca, servername: DOMAIN });
-  socket.write("not HTTP\r\n\r\n");
-  const received = await text(socket);
-  expect(received).toMatch(/^HTTP\/1\.1 400 /);
-  expect(received).toContain("\r\nstrict-transport-security: max-age=60\r\n");
+  const send = async (head: string) => {
+    const socket = connectTls({ host: "127.0.0.1", port, ca, servername: DOMAIN });
+    socket.write(`${head}\r\n\r\n`);
+    return text(socket);
+  };
+  const answers = [await send("not HTTP"), await send(`GET /% HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close`)];
+  expect(answers.map((answer) => answer.split(" ")[1])).toEqual(["400", "404"]);
+  for (const answer of answers) expect(answer).toContain("\r\nstrict-transport-security: max-age=60\r\n");
 });
 
 test("without a server, the API responds 503 over TLS, and then serves again", async () => {
