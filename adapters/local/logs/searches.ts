@@ -17,6 +17,12 @@ const IDLE_MS = 30_000;
  */
 const BLOCKING_MS = 100;
 
+/** The message of Tinypool's error, which has no code, for a task whose thread was terminated. */
+const TERMINATED = "Terminating worker thread";
+
+/** How often a search may lose its thread to a cancelled search. */
+const MAX_TRIES = 5;
+
 const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
 
 /** The work of a thread: the name of the script's function, and the same function for a bundle. */
@@ -29,6 +35,7 @@ export class Searches {
   readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #script: URL | null;
   #threads: Tinypool | undefined;
+  #closed = false;
 
   /** @param worker the thread's script; null in a bundle, where searches run in the caller's thread */
   constructor(worker: URL | null = script) {
@@ -49,10 +56,11 @@ export class Searches {
 
   /** Whether every page of the file can be read. */
   async isWhole(path: string): Promise<boolean> {
-    return this.#script === null ? isWhole(path) : this.#pool(this.#script).run(path, { name: "isWhole" });
+    return this.#script === null ? isWhole(path) : this.#runScript(this.#script, "isWhole", path, undefined);
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#threads?.destroy();
   }
 
@@ -69,10 +77,24 @@ export class Searches {
     wanted: W,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    if (this.#script !== null)
-      return this.#pool(this.#script).run(wanted, { name, ...(signal === undefined ? {} : { signal }) });
+    if (this.#script !== null) return this.#runScript(this.#script, name, wanted, signal);
     const { query } = wanted;
     return here({ ...wanted, query: { ...query, timeoutMs: Math.min(query.timeoutMs, BLOCKING_MS) } });
+  }
+
+  /**
+   * Runs a function of the script in a thread. Repeats it if the thread ends because of another search: Tinypool may
+   * give a waiting task to the thread of a cancelled one, which it is about to terminate.
+   */
+  async #runScript<T>(worker: URL, name: string, wanted: unknown, signal: AbortSignal | undefined): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#pool(worker).run(wanted, { name, ...(signal === undefined ? {} : { signal }) });
+      } catch (error) {
+        const isTerminated = error instanceof Error && error.message === TERMINATED;
+        if (!isTerminated || this.#closed || signal?.aborted === true || tries === MAX_TRIES) throw error;
+      }
+    }
   }
 
   #pool(worker: URL): Tinypool {

@@ -208,3 +208,19 @@ test("in a bundle, without a thread, searches run in this process and yield", as
   expect(await searches.isWhole(search.path)).toBe(true);
   await searches.close();
 });
+
+test("the end of a cancelled search ends no other search", async () => {
+  expect((await logs.append([line("one")])).isOk()).toBe(true);
+  const search = (signal?: AbortSignal) =>
+    logs.newest(scope, { ...every(), filter: matching("one") }, signal === undefined ? {} : { signal });
+  for (let round = 0; round < 100; round++) {
+    const cancelled = new AbortController();
+    const first = search(cancelled.signal);
+    // Cancels the search before, during or right after its work in the thread.
+    const until = performance.now() + (round % 20) / 4;
+    while (performance.now() < until) await new Promise(setImmediate);
+    cancelled.abort();
+    expect((await search())._unsafeUnwrap().entries).toHaveLength(1);
+    await first;
+  }
+});
