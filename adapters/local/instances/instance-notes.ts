@@ -39,10 +39,11 @@ export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger)
   return forget;
 };
 
-/** Returns undefined if the instance has ended after the listing. */
+/** Returns undefined if the instance has ended after the listing, or if the server has not written its note yet. */
 const readNote = (path: string): InstanceNote | undefined => {
   try {
-    return noteSchema.parse(JSON.parse(readFileSync(path, "utf8")));
+    const text = readFileSync(path, "utf8");
+    return text === "" ? undefined : noteSchema.parse(JSON.parse(text));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

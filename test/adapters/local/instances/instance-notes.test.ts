@@ -1,5 +1,5 @@
 /** The notes of running instances in the data folder. */
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -14,10 +14,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const logger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-test("lists the other instances if one ends during the listing", () => {
+test("lists the other instances if one starts or ends during the listing", () => {
   const note = { service: "app", job: "scope.engine.one" };
   const forget = noteInstance(folder, note, logger);
   symlinkSync(join(folder, "ended"), join(folder, "engine.two.instance"));
+  writeFileSync(join(folder, "engine.three.instance"), "");
   expect(readInstanceNotes(folder)).toEqual([note]);
   forget();
   expect(readInstanceNotes(folder)).toEqual([]);
