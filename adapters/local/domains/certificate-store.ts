@@ -1,7 +1,12 @@
 /** The local CertificateStore. The state stores the certificates, with encrypted private keys. */
 import { X509Certificate } from "node:crypto";
 import { type AccountId, accountOf } from "../../../core/domain/accounts/account.ts";
-import type { AttemptState, HostCertificate, RenewalPlan } from "../../../core/domain/domains/certificate.ts";
+import {
+  type AttemptState,
+  type HostCertificate,
+  noFailures,
+  type RenewalPlan,
+} from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
 import {
@@ -56,15 +61,6 @@ const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
 const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 
 const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
-
-/** The values of a host's failure columns after a successful order. */
-const noFailures = {
-  failures: 0,
-  orderFailures: 0,
-  reason: null,
-  nextAttemptAt: null,
-  authorityRetryAt: null,
-} as const;
 
 interface StoredPlan {
   /** Null if the authority suggests no window. */

@@ -1,6 +1,7 @@
 /** Stores certificates, challenges, orders, and accounts at certificate authorities. Private keys are encrypted. */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { noFailures } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type CertificateOrder, orderLimits } from "../../../core/domain/domains/order-budget.ts";
 import {
@@ -110,11 +111,7 @@ const emptyRow = (host: DomainName): CertificateRow => ({
   host,
   ...noCertificate,
   ...noNext,
-  failures: 0,
-  orderFailures: 0,
-  reason: null,
-  nextAttemptAt: null,
-  authorityRetryAt: null,
+  ...noFailures,
 });
 
 interface OrderRow {

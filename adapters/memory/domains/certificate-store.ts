@@ -1,6 +1,6 @@
 /** Stores certificates, their keys and the state of their orders in memory. */
 import { X509Certificate } from "node:crypto";
-import { type HostCertificate, withoutCertificate } from "../../../core/domain/domains/certificate.ts";
+import { type HostCertificate, noFailures, withoutCertificate } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
 import { instantOfMillis } from "../../../core/domain/wire/instant.ts";
@@ -27,14 +27,6 @@ interface StoredCertificate {
   readonly presented: PresentedCertificate | null;
   readonly next: NextCertificate | null;
 }
-
-const noFailures = {
-  failures: 0,
-  orderFailures: 0,
-  reason: null,
-  nextAttemptAt: null,
-  authorityRetryAt: null,
-} as const;
 
 /**
  * Creates an empty store.

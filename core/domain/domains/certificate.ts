@@ -48,6 +48,15 @@ export type AttemptState = Pick<
   "failures" | "orderFailures" | "reason" | "nextAttemptAt" | "authorityRetryAt"
 >;
 
+/** The state before the first attempt, and after a successful one. */
+export const noFailures = {
+  failures: 0,
+  orderFailures: 0,
+  reason: null,
+  nextAttemptAt: null,
+  authorityRetryAt: null,
+} as const satisfies AttemptState;
+
 /** Why an attempt failed. */
 export interface AttemptFailure {
   readonly message: string;
@@ -63,11 +72,7 @@ export const withoutCertificate = (host: DomainName): HostCertificate => ({
   life: null,
   authority: null,
   renewal: null,
-  failures: 0,
-  orderFailures: 0,
-  reason: null,
-  nextAttemptAt: null,
-  authorityRetryAt: null,
+  ...noFailures,
 });
 
 /** Returns whether a host has a certificate that has not expired. */
@@ -160,9 +165,7 @@ export const afterStart = (certificate: HostCertificate): AttemptState =>
 
 /** Returns the state for a new owner of the domain, who is not responsible for earlier failures. */
 export const forNewOwner = ({ authorityRetryAt }: HostCertificate): AttemptState => ({
-  failures: 0,
-  orderFailures: 0,
-  reason: null,
+  ...noFailures,
   nextAttemptAt: authorityRetryAt,
   authorityRetryAt,
 });
