@@ -43,3 +43,10 @@ export const settingOptions: Options = {
   config: option("FILE", "Read settings from a JSON file (default: DATA_DIR/portside.config.json)"),
   ...Object.fromEntries(settingKeys.map((key) => [flagOf(key), optionFor(key)])),
 };
+
+/**
+ * Returns the options of `serve` that choose a data folder, and the named further ones, for a command that works on a
+ * data folder. Copies them, because the generator of commands.md omits the shared objects.
+ */
+export const dataFolderOptions = (...further: readonly string[]): Options =>
+  Object.fromEntries(["config", "data-dir", ...further].map((name) => [name, { ...(settingOptions[name] as Option) }]));

@@ -1,8 +1,8 @@
 /** `portside domain rekey` */
 import { rekeyAccounts } from "../../composition/domains.ts";
-import { flag, type Option } from "../arguments.ts";
+import { flag } from "../arguments.ts";
 import { type Command, jsonOption, yesOption } from "../command.ts";
-import { settingOptions, settingsFrom } from "../settings.ts";
+import { dataFolderOptions, settingsFrom } from "../settings.ts";
 import { cannotStart, confirm, print, printJson, say } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
 
@@ -11,11 +11,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     ...yesOption,
-    // Copies, because the generator of commands.md omits options that are identical to the shared objects.
-    config: { ...(settingOptions["config"] as Option) },
-    "data-dir": { ...(settingOptions["data-dir"] as Option) },
-    "secrets-key-file": { ...(settingOptions["secrets-key-file"] as Option) },
-    "acme-ca": { ...(settingOptions["acme-ca"] as Option) },
+    ...dataFolderOptions("secrets-key-file", "acme-ca"),
     discard: flag("Remove the accounts, so that the server registers new ones; use this if an authority rejects a key"),
   },
   positionals: { min: 1, max: 1 },

@@ -2,9 +2,9 @@
 import { isExplained } from "../../composition/backup.ts";
 import { rekey } from "../../composition/secrets.ts";
 import { SettingsError } from "../../composition/settings.ts";
-import { flag, type Option } from "../arguments.ts";
+import { flag } from "../arguments.ts";
 import { type Command, jsonOption, printResult, yesOption } from "../command.ts";
-import { settingOptions, settingsFrom } from "../settings.ts";
+import { dataFolderOptions, settingsFrom } from "../settings.ts";
 import { CommandError, confirm } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
@@ -14,10 +14,7 @@ export const command: Command = {
   options: {
     ...jsonOption,
     ...yesOption,
-    // Copied, because the generator of commands.md omits the shared option objects.
-    config: { ...(settingOptions["config"] as Option) },
-    "data-dir": { ...(settingOptions["data-dir"] as Option) },
-    "secrets-key-file": { ...(settingOptions["secrets-key-file"] as Option) },
+    ...dataFolderOptions("secrets-key-file"),
     discard: flag("Delete all secrets instead of encrypting them again; use this if the key is lost"),
   },
   positionals: { min: 1, max: 1 },

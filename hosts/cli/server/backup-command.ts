@@ -2,18 +2,16 @@
 import { resolve } from "node:path";
 import { isExplained, type Transfer } from "../../composition/backup.ts";
 import { type ServeSettings, SettingsError } from "../../composition/settings.ts";
-import type { Option, Options } from "../arguments.ts";
+import type { Options } from "../arguments.ts";
 import { type Input, jsonOption } from "../command.ts";
-import { settingOptions, settingsFrom } from "../settings.ts";
+import { dataFolderOptions, settingsFrom } from "../settings.ts";
 import { CommandError, type Io } from "../terminal/io.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
 import { ProgressBar } from "../volumes/transfer/progress-bar.ts";
 
 export const backupOptions: Options = {
   ...jsonOption,
-  // Copied, because the generator of commands.md omits the shared option objects.
-  config: { ...(settingOptions["config"] as Option) },
-  "data-dir": { ...(settingOptions["data-dir"] as Option) },
+  ...dataFolderOptions(),
 };
 
 /** The delay before the progress bar appears. */

@@ -1,8 +1,7 @@
 /** `portside upgrade` */
 import { UpgradeRefused, upgradeLocalEngine } from "../../../composition/request-upgrade.ts";
-import type { Option } from "../../arguments.ts";
 import { type Command, jsonOption, printResult } from "../../command.ts";
-import { settingOptions, settingsFrom } from "../../settings.ts";
+import { dataFolderOptions, settingsFrom } from "../../settings.ts";
 import { paint } from "../../terminal/colour.ts";
 import { CommandError, say } from "../../terminal/io.ts";
 
@@ -10,9 +9,7 @@ export const command: Command = {
   usage: "upgrade [options]",
   options: {
     ...jsonOption,
-    // Copied, because the generator of commands.md omits the shared option objects.
-    config: { ...(settingOptions["config"] as Option) },
-    "data-dir": { ...(settingOptions["data-dir"] as Option) },
+    ...dataFolderOptions(),
   },
   examples: ["upgrade", "upgrade --data-dir /var/lib/portside"],
   notes: [
