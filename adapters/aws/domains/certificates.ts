@@ -25,7 +25,7 @@ export interface Certificates {
    * Fails with `invalid` if a quota is exhausted.
    */
   request(domain: DomainName, id: string, retry?: RetryOptions): Called<string>;
-  /** Returns the ARN of the certificate that a request with the id got, however long ago; undefined if there is none. */
+  /** Returns the ARN of the certificate that was requested with the id at any time; undefined if there is none. */
   find(domain: DomainName, id: string, retry?: RetryOptions): Called<string | undefined>;
   /** Returns undefined if the certificate does not exist, or is so new that it is not visible yet. */
   describe(arn: string, domain: DomainName, retry?: RetryOptions): Called<Described | undefined>;

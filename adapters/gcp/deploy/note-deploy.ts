@@ -23,7 +23,7 @@ const says = (stored: DeployNote | null, { deployId, reason }: DeployOutcome): b
   stored !== null && stored.finishedAt !== null && stored.deployId === deployId && stored.reason === reason;
 
 /**
- * Returns the newer of two statuses: that of the deploy that runs in this process, and the one that Cloud Run stores.
+ * Returns the newer of two statuses: the one in the memory of this process, and the one that Cloud Run stores.
  */
 const newest = (running: DeployNote | undefined, stored: DeployNote | null): DeployNote | null =>
   running !== undefined && (stored === null || stored.at < running.at) ? running : stored;

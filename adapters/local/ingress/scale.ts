@@ -5,7 +5,7 @@ export interface PoolLoad {
   readonly waiting: number;
   /** Instances that are starting. */
   readonly starting: number;
-  /** Instances that run, including those that take no more requests. */
+  /** All running instances, including those that accept no more requests. */
   readonly ready: number;
   /** Concurrent requests per instance. */
   readonly concurrency: number;

@@ -42,7 +42,7 @@ export const handshakeSettings = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const satisfies SecureContextOptions;
 
-/** A server takes about 50 KiB, most of it in OpenSSL. The bound limits the memory of machines with many domains. */
+/** A server with an EC key takes about 30 KiB. The bound limits the memory of machines with many domains. */
 const MAX_SERVERS = 2000;
 
 /** A host name that a certificate can contain: https://www.rfc-editor.org/rfc/rfc6066#section-3 */
