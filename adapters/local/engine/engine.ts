@@ -226,20 +226,22 @@ export class LocalEngine implements Engine {
 
   async #applyServices(): Promise<void> {
     const { ingress, state } = this.#deps;
-    for (const change of changesTo(state.services(), this.#running)) {
-      if (change.kind === "remove") {
-        this.#drains.add(ingress.removeService(change.name), "a removed service did not drain");
-        this.#running.delete(change.name);
-        continue;
-      }
-      const { name, owner, createdAt } = change.wanted;
-      if (change.kind === "add") {
-        await ingress.addService(name);
-        this.#running.set(name, { owner, createdAt, revision: null });
-      } else {
-        this.#serve(createdAt, change.revision);
-        this.#running.set(name, { owner, createdAt, revision: change.revision.id });
-      }
+    const { removed, added, served } = changesTo(state.services(), this.#running);
+    for (const name of removed) {
+      this.#drains.add(ingress.removeService(name), "a removed service did not drain");
+      this.#running.delete(name);
+    }
+    for (const { name, owner, createdAt } of added) {
+      await ingress.addService(name);
+      this.#running.set(name, { owner, createdAt, revision: null });
+    }
+    // The spare ports come after the services' previous ports, which they could otherwise take. Instances start last,
+    // because an instance can reach only the ports that were open when its network was created.
+    await ingress.openSparePorts();
+    for (const { wanted, revision } of served) {
+      const { name, owner, createdAt } = wanted;
+      this.#serve(createdAt, revision);
+      this.#running.set(name, { owner, createdAt, revision: revision.id });
     }
   }
 

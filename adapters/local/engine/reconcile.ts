@@ -29,34 +29,39 @@ export interface Candidate {
   readonly revision: string;
 }
 
-export type Change =
-  | { readonly kind: "remove"; readonly name: DeploymentName }
-  | { readonly kind: "add"; readonly wanted: WantedService }
-  | { readonly kind: "serve"; readonly wanted: WantedService; readonly revision: Revision };
+/** The changes, in the order in which the engine must make them. */
+export interface Changes {
+  readonly removed: readonly DeploymentName[];
+  readonly added: readonly WantedService[];
+  /** The services that start to serve their stored revision. */
+  readonly served: readonly ServedService[];
+}
 
-const isSame = (wanted: WantedService, running: RunningService): boolean =>
-  wanted.owner === running.owner && wanted.createdAt === running.createdAt;
+export interface ServedService {
+  readonly wanted: WantedService;
+  readonly revision: Revision;
+}
+
+const isSame = (wanted: WantedService, running: RunningService | undefined): boolean =>
+  wanted.owner === running?.owner && wanted.createdAt === running.createdAt;
 
 /**
- * Returns the changes in the order in which to make them. A service that was deleted and created again is a different
- * service, although its revisions have the same ids. The engine removes the old one first.
+ * Compares the stored services with the running ones. A service that was deleted and created again is a different
+ * service, although its revisions have the same ids: it is removed, and added again.
  */
 export const changesTo = (
   wanted: readonly WantedService[],
   running: ReadonlyMap<DeploymentName, RunningService>,
-): readonly Change[] => {
-  const stored = new Map(wanted.map((one) => [one.name, one]));
-  const removed = [...running].flatMap(([name, one]): Change[] => {
-    const now = stored.get(name);
-    return now !== undefined && isSame(now, one) ? [] : [{ kind: "remove", name }];
-  });
-  const others = wanted.flatMap((one): Change[] => {
-    const before = running.get(one.name);
-    const isNew = before === undefined || !isSame(one, before);
-    const added: Change[] = isNew ? [{ kind: "add", wanted: one }] : [];
-    const { serving } = one;
-    if (serving === null || (!isNew && serving.id === before.revision)) return added;
-    return [...added, { kind: "serve", wanted: one, revision: serving }];
-  });
-  return [...removed, ...others];
+): Changes => {
+  const isRunning = (one: WantedService) => isSame(one, running.get(one.name));
+  const present = new Set(wanted.filter(isRunning).map(({ name }) => name));
+  return {
+    removed: [...running.keys()].filter((name) => !present.has(name)),
+    added: wanted.filter((one) => !isRunning(one)),
+    served: wanted.flatMap((one): ServedService[] => {
+      const { name, serving } = one;
+      const isServing = serving === null || (isRunning(one) && serving.id === running.get(name)?.revision);
+      return isServing ? [] : [{ wanted: one, revision: serving }];
+    }),
+  };
 };

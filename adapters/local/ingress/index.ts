@@ -183,7 +183,7 @@ export class Ingress {
     ].filter((port) => port !== undefined);
   }
 
-  /** Opens the ports that the ingress has not inherited. */
+  /** Opens the public ports that the ingress has not inherited. */
   async open(): Promise<void> {
     this.#shared ??= await this.#openShared();
     this.#storage ??= await this.#openStorage();
@@ -204,7 +204,13 @@ export class Ingress {
           this.#httpHandlers(tls),
         );
     }
-    if (this.#spare.length === 0) await this.#refill();
+  }
+
+  /** Opens ports for services created later, if none are left. */
+  async openSparePorts(): Promise<void> {
+    if (this.#spare.length > 0) return;
+    const { sparePorts } = this.#config;
+    this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openServicePort(0)));
   }
 
   /**
@@ -358,11 +364,6 @@ export class Ingress {
     return servicePort;
   }
 
-  async #refill(): Promise<void> {
-    const { sparePorts } = this.#config;
-    this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openServicePort(0)));
-  }
-
   /**
    * Returns the service's previous port, or any free port if another program has taken it. A service without a previous
    * port gets a spare port, to which the networks of running services already forward.
@@ -374,9 +375,7 @@ export class Ingress {
       return kept;
     }
     const spare = previous === undefined ? this.#spare.pop() : undefined;
-    if (spare === undefined) return this.#openServicePort(previous ?? 0);
-    if (this.#spare.length === 0) await this.#refill();
-    return spare;
+    return spare ?? this.#openServicePort(previous ?? 0);
   }
 
   /** Routes a service's new requests to a revision. `undefined` stops serving the service. */

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  type Change,
+  type Changes,
   changesTo,
   type RunningService,
   type WantedService,
@@ -33,17 +33,17 @@ const state = fc.uniqueArray(service, { selector: ({ name }) => name }).map((all
 
 type Running = Map<DeploymentName, RunningService>;
 
-const applied = (changes: readonly Change[], before: Running): Running => {
+const applied = ({ removed, added, served }: Changes, before: Running): Running => {
   const after = new Map(before);
-  for (const change of changes) {
-    if (change.kind === "remove") {
-      expect(after.delete(change.name)).toBe(true);
-      continue;
-    }
-    const { name, owner, createdAt } = change.wanted;
-    const revision = change.kind === "serve" ? change.revision.id : null;
-    expect(after.has(name)).toBe(change.kind === "serve");
-    after.set(name, { owner, createdAt, revision });
+  for (const name of removed) expect(after.delete(name)).toBe(true);
+  for (const { name, owner, createdAt } of added) {
+    expect(after.has(name)).toBe(false);
+    after.set(name, { owner, createdAt, revision: null });
+  }
+  for (const { wanted, revision } of served) {
+    const { name, owner, createdAt } = wanted;
+    expect(after.get(name)).toMatchObject({ owner, createdAt });
+    after.set(name, { owner, createdAt, revision: revision.id });
   }
   return after;
 };
@@ -60,17 +60,21 @@ test("the changes lead from any state to any other", () => {
         if (serving !== null) expect(now.get(name)?.revision).toBe(serving.id);
       }
       expect(now.size).toBe(second.length);
-      expect(changesTo(second, now)).toEqual([]);
+      expect(changesTo(second, now)).toEqual({ removed: [], added: [], served: [] });
     }),
     runs(500),
   );
 });
 
-test("a service that was deleted and created again is removed first, although its revision has the same id", () => {
+test("a service that was deleted and created again is removed and added, although its revision has the same id", () => {
   const [name] = names as [DeploymentName];
   const [owner] = owners as [AccountId];
   const serving = { id: `${name}-00001`, template: templateOf(name, owner, "image") };
   const wanted = { name, owner, createdAt: day(1), serving };
   const running = new Map([[name, { owner, createdAt: day(0), revision: serving.id }]]);
-  expect(changesTo([wanted], running).map(({ kind }) => kind)).toEqual(["remove", "add", "serve"]);
+  expect(changesTo([wanted], running)).toEqual({
+    removed: [name],
+    added: [wanted],
+    served: [{ wanted, revision: serving }],
+  });
 });

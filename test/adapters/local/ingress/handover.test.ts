@@ -325,6 +325,7 @@ test("an ingress opens the ports that it does not inherit", async () => {
   const next = ingressWith();
   await next.inherit(inherited);
   await next.open();
+  await next.openSparePorts();
   expect(next.port).toBe(old.port);
   expect(await next.addService("app")).toBe(old.portOf("app"));
   expect(next.storagePort).not.toBe(old.storagePort);
