@@ -4,7 +4,6 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { err, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
-import { waitUntilReachable } from "../../cloud/calls/wait-until-reachable.ts";
 import type { LastLines } from "../../cloud/deploy/last-lines.ts";
 import { streamRollout } from "../../cloud/deploy/rollout.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
@@ -68,7 +67,6 @@ export const createEcsPlatform = (
       logger,
       ...platformDeps,
       settleMillis: config.settleSeconds * 1000,
-      waitUntilReachable,
     }),
   );
   const [first] = byBalancer as [RolloutDeps, ...RolloutDeps[]];

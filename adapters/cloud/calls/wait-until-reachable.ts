@@ -21,14 +21,19 @@ const accepts = async ({ hostname, port, protocol }: URL): Promise<boolean> => {
 
 /**
  * Returns true as soon as a connection succeeds. Returns false after pauses of `millis` in total, or if the URL is not
- * valid. Retries, because a new host name may take a while to resolve.
+ * valid. Retries, because a new host name may take a while to resolve. After an abort, returns within 5 seconds.
  */
-export const waitUntilReachable = async (url: string, millis: number, clock: Clock): Promise<boolean> => {
+export const waitUntilReachable = async (
+  url: string,
+  millis: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<boolean> => {
   const parsed = URL.parse(url);
   if (parsed === null) return false;
   for (let waited = 0; ; waited += PAUSE_MS) {
     if (await accepts(parsed)) return true;
-    if (waited >= millis) return false;
-    await clock.sleep(PAUSE_MS);
+    if (waited >= millis || signal?.aborted === true) return false;
+    await clock.sleep(PAUSE_MS, signal);
   }
 };

@@ -25,7 +25,6 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, Retir
   readonly releasesKept: number;
   /** The index of the load balancer to which `balancer`, `scaling` and `location` refer. */
   readonly balancerIndex: number;
-  readonly waitUntilReachable: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
 
 export type ReportProgress = (message: string) => void;

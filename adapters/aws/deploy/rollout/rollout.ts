@@ -9,9 +9,11 @@
  * remove the dead writer's revision. If the rule already forwards to the revision, the revision stays and serves.
  * Otherwise, the next writer deletes the revision's target group, and no rule can forward to the revision afterwards.
  */
-import { isLost } from "../../../../core/domain/deploy/reason.ts";
+import { type DeployFailure, isLost } from "../../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";
+import { waitUntilReachable } from "../../../cloud/calls/wait-until-reachable.ts";
 import { failed, INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
+import { urlOf } from "../records/names.ts";
 import { failRollout, resolveUncertainWrite } from "./abandon.ts";
 import { awaitReady } from "./await-ready.ts";
 import { beginRollout } from "./begin-rollout.ts";
@@ -20,6 +22,23 @@ import { failureOfRule } from "./listener-rule.ts";
 import { moveTraffic } from "./move-traffic.ts";
 import { prepare } from "./prepare.ts";
 import { type ReportProgress, RolloutAttempt, type RolloutDeps } from "./rollout-attempt.ts";
+
+const REACH_TIMEOUT_MS = 30_000;
+
+/**
+ * Returns a failure if the deployment's URL does not accept connections. The load balancer accepts them even before it
+ * forwards requests to the deployment.
+ */
+const checkUrl = async ({ deps, request, signal }: RolloutAttempt): Promise<DeployFailure | undefined> => {
+  const url = urlOf(deps.location.shared, request.template.name);
+  const isReachable = await waitUntilReachable(url, REACH_TIMEOUT_MS, deps.clock, signal);
+  if (isReachable) return undefined;
+  if (signal.aborted) return INTERRUPTED;
+  return {
+    reason: "rollout_timeout",
+    message: `The revision is ready, but ${url} does not accept connections. The operator can check the DNS record of the domain and the load balancer's security group.`,
+  };
+};
 
 /** Throws only on a bug. */
 export const rollOut = async (
@@ -50,6 +69,8 @@ export const rollOut = async (
   if (ready.isErr()) return failRollout(attempt, record, ready.error);
 
   report("The revision is ready");
+  const unreachable = await checkUrl(attempt);
+  if (unreachable !== undefined) return failRollout(attempt, record, unreachable);
   const rejection = await mayServe?.();
   if (rejection !== undefined) return failRollout(attempt, record, rejection);
   const scaled = await deps.scaling.set(revision, group, template, attempt.left());

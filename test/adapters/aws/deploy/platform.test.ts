@@ -3,7 +3,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/cloud/deploy/labels.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
+import { testOrigin } from "../../../contracts/support.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { ecsRollouts, type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
@@ -212,6 +215,44 @@ test("a revision starts with as many instances as the previous one", async () =>
   run.ecs.scale(end?.kind === "ready" ? end.revision : "", 9);
   await run.rollOut(run.template("app", "acme", { maxInstances: 5 }), await run.expectedOf("app"));
   expect(run.ecs.services().map(({ desiredCount }) => desiredCount)).toEqual([5]);
+});
+
+/** A control plane whose domain has a record, but at whose port nothing listens. */
+const unreachable = () => {
+  const { shared } = run.config;
+  return run.replica({}, { ...run.config, shared: { ...shared, domain: shared.domain.replace(/:\d+$/, ":1") } });
+};
+
+test("a rollout fails before traffic moves if the deployment's URL does not accept connections", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const served = run.routed("app");
+  const failed = await run.endOf(run.template("app"), await run.expectedOf("app"), { by: unreachable() });
+  expect(failed).toMatchObject({
+    kind: "failed",
+    failure: { reason: "rollout_timeout", message: expect.stringContaining(":1 does not accept connections") },
+  });
+  expect(run.routed("app")).toBe(served);
+  ecsRollouts.onlyServing(run, ["app"]);
+});
+
+test("an abort ends the wait for the deployment's URL within 10 seconds", async () => {
+  const aborting = new AbortController();
+  const request = {
+    template: run.template("app"),
+    expected: "absent",
+    origin: testOrigin,
+    listenDeadlineMs: 60_000,
+  } as const;
+  let abortedAt = Number.NaN;
+  let last: RolloutEvent | undefined;
+  for await (const event of unreachable().rollout(request, { signal: aborting.signal })) {
+    last = event;
+    if (event.kind !== "progress" || event.message !== "The revision is ready") continue;
+    abortedAt = millisOf(run.clock.now());
+    aborting.abort();
+  }
+  expect(last).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
+  expect(millisOf(run.clock.now()) - abortedAt).toBeLessThan(10_000);
 });
 
 test("reports an exhausted rule quota of the load balancer", async () => {
