@@ -216,17 +216,23 @@ export class Ingress {
   /**
    * Prepares a listener for each port of another process. A listener accepts connections once `adopt` receives its
    * server. The caller must call this method before `open`, and may call it again with a newer list. The newer list
-   * must contain every service that still exists. Resolves when the ingress has removed the services that are missing
-   * from the newer list or have a different port in it.
+   * must contain every service that still exists. A service whose port has changed keeps its route. Resolves when the
+   * ingress has removed the services that are missing from the newer list.
    */
   async inherit(ports: readonly IngressPort[]): Promise<void> {
     const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));
-    const removed = [...this.#services.keys()].filter((service) => portsOf.get(service) !== this.portOf(service));
+    const removed = [...this.#services.keys()].filter((service) => !portsOf.has(service));
     const removals = removed.map((service) => this.removeService(service));
+    const moved = [...this.#services].filter(([service, { listener }]) => portsOf.get(service) !== listener.port);
+    const routes = new Map(moved.map(([service, { route }]) => [service, route]));
+    for (const [service, servicePort] of moved) {
+      this.#services.delete(service);
+      this.#free(servicePort)();
+    }
     const listed = new Set(ports.map(({ port }) => port));
     for (const [port, { listener }] of this.#kept)
       if (listener.servers.length === 0 && !listed.has(port)) this.#kept.delete(port);
-    for (const one of ports) this.#inherit(one);
+    for (const one of ports) this.#inherit(one, routes);
     await Promise.all(removals);
   }
 
@@ -323,10 +329,11 @@ export class Ingress {
     return servicePort;
   }
 
-  #inherit({ port, use }: IngressPort): void {
+  /** @param routes the routes of services whose port has changed */
+  #inherit({ port, use }: IngressPort, routes: ReadonlyMap<string, ServiceRoute | undefined>): void {
     if (use.kind === "shared") this.#shared ??= new Listener(this.#sharedHandlers(), port);
     else if (use.kind === "storage") this.#storage ??= new Listener(this.#storageHandlers(), port);
-    else if (use.kind === "service") this.#inheritService(port, use.service);
+    else if (use.kind === "service") this.#inheritService(port, use.service, routes.get(use.service));
     else if (use.kind === "tls" || use.kind === "http") this.#inheritPublic(port, use.kind);
     else {
       const servicePort = this.#takeReserved(port) ?? this.#prepareServicePort(port);
@@ -344,10 +351,10 @@ export class Ingress {
     else this.#unwanted.add(port);
   }
 
-  #inheritService(port: number, service: string): void {
+  #inheritService(port: number, service: string, route = new ServiceRoute(service)): void {
     if (this.portOf(service) === port) return;
     const servicePort = this.#takeReserved(port) ?? this.#prepareServicePort(port);
-    servicePort.route = new ServiceRoute(service);
+    servicePort.route = route;
     this.#services.set(service, servicePort);
   }
 
@@ -412,18 +419,29 @@ export class Ingress {
     this.#spare.unshift(oldest);
   }
 
+  /**
+   * Stops listening on the port of a removed service, or reserves the port. Returns a function that closes the
+   * connections that still have requests.
+   */
+  #free(servicePort: ServicePort): () => void {
+    const { listener } = servicePort;
+    // A port that has not been adopted yet may become the port of a new service with the same name.
+    const isInherited = listener.servers.length === 0;
+    if ((this.#config.sparePorts > 0 || isInherited) && !this.#closing) {
+      this.#keep(servicePort);
+      return listener.release();
+    }
+    listener.stop();
+    return () => listener.close();
+  }
+
   /** Removes a service. Its running requests may finish within the drain time. */
   async removeService(service: string): Promise<void> {
     const servicePort = this.#services.get(service);
     if (servicePort?.route === undefined) return;
     this.#services.delete(service);
     const { route } = servicePort;
-    // A port that has not been adopted yet may become the port of a new service with the same name.
-    const isInherited = servicePort.listener.servers.length === 0;
-    const keeps = (this.#config.sparePorts > 0 || isInherited) && !this.#closing;
-    const closeOthers = keeps ? servicePort.listener.release() : () => servicePort.listener.close();
-    if (keeps) this.#keep(servicePort);
-    else servicePort.listener.stop();
+    const closeOthers = this.#free(servicePort);
     route.switchTo(undefined, this.#config.drainMillis);
     await route.close(this.#config.drainMillis);
     closeOthers();
