@@ -34,7 +34,7 @@ export class HealthWatch {
 
   async #check(): Promise<void> {
     const { check, intervalMillis, failures, isPaused, onUnhealthy } = this.#config;
-    const begun = Date.now();
+    const begun = performance.now();
     const result = isPaused() ? undefined : await check(this.#stopped.signal);
     if (this.#stopped.signal.aborted) return;
     // A pause may make a check fail, so ignore the failure and restart the count at 0.
@@ -43,6 +43,6 @@ export class HealthWatch {
     if (failed && this.#failures >= failures) {
       this.stop();
       onUnhealthy(result.problem);
-    } else this.#timer = this.#later(Math.max(0, begun + intervalMillis - Date.now()));
+    } else this.#timer = this.#later(Math.max(0, begun + intervalMillis - performance.now()));
   }
 }

@@ -82,13 +82,13 @@ const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
 /** Consecutive failures of one kind. */
 interface Failures {
   readonly count: number;
-  /** When the last one occurred, in milliseconds since the epoch. */
+  /** When the last one occurred, by `performance.now()`, which changes of the machine's clock do not affect. */
   readonly at: number;
 }
 
 const NO_FAILURES: Failures = { count: 0, at: 0 };
 
-const addFailure = ({ count }: Failures): Failures => ({ count: count + 1, at: Date.now() });
+const addFailure = ({ count }: Failures): Failures => ({ count: count + 1, at: performance.now() });
 
 /**
  * Returns the milliseconds until the next start.
@@ -96,7 +96,7 @@ const addFailure = ({ count }: Failures): Failures => ({ count: count + 1, at: D
  */
 const pauseAfter = ({ count, at }: Failures, tolerated = 0): number => {
   const pause = BACKOFF_MS[Math.max(0, Math.min(count - tolerated, BACKOFF_MS.length - 1))] as number;
-  return Math.max(0, at + pause - Date.now());
+  return Math.max(0, at + pause - performance.now());
 };
 
 /** An instance that exits within this time may be in a crash loop. */
@@ -247,11 +247,11 @@ export class Pool {
     this.#closing.abort();
     for (const waiter of this.#queue.splice(0)) waiter.resolve({ kind: "retired" });
     await Promise.all(this.#starts);
-    const deadline = Date.now() + drainMillis;
+    const deadline = performance.now() + drainMillis;
     for (;;) {
       const now = Date.now();
       for (const pooled of this.#instances) if (!pooled.stopping && !isBusy(pooled, now)) void this.#stop(pooled);
-      if (now >= deadline || !this.#instances.some((pooled) => isBusy(pooled, now))) break;
+      if (performance.now() >= deadline || !this.#instances.some((pooled) => isBusy(pooled, now))) break;
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     }
     await Promise.all([...this.#instances].map((pooled) => this.#stop(pooled)));
@@ -438,13 +438,13 @@ export class Pool {
       return undefined;
     }
     this.#starting++;
-    const begun = Date.now();
+    const begun = performance.now();
     const start = this.#config.start(this.#closing.signal).then((outcome) => {
       this.#starting--;
       this.#starts.delete(start);
       if ("reason" in outcome) return this.#failed(outcome);
       this.#failedStarts = NO_FAILURES;
-      this.#config.onStarted(outcome, Date.now() - begun);
+      this.#config.onStarted(outcome, Math.round(performance.now() - begun));
       this.#join(new PooledInstance(outcome));
       if (!this.#retired) this.#serveQueue();
     });
@@ -497,8 +497,8 @@ export class Pool {
     // The instance counts until it has stopped, because a service may rely on having at most `maxInstances` instances.
     const hasRoom = this.size < this.#config.maxInstances;
     if (hasRoom) void this.#startOne();
-    const deadline = Date.now() + drainMillis;
-    while (isBusy(pooled, Date.now()) && Date.now() < deadline && !pooled.stopping)
+    const deadline = performance.now() + drainMillis;
+    while (isBusy(pooled, Date.now()) && performance.now() < deadline && !pooled.stopping)
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     await this.#stop(pooled);
     if (!hasRoom && !this.#retired && this.size === 0) void this.#startOne();
@@ -520,7 +520,7 @@ export class Pool {
     this.#config.releaseQuota();
     pooled.closeConnections();
     if (!pooled.stopping) {
-      const isQuick = Date.now() - pooled.joinedAt < QUICK_EXIT_MS;
+      const isQuick = performance.now() - pooled.joinedAt < QUICK_EXIT_MS;
       this.#quickExits = isQuick ? addFailure(this.#quickExits) : NO_FAILURES;
       this.#config.onCrashed(pooled.instance, exit);
     }

@@ -8,8 +8,8 @@ export const isUnreachable = (code: string | undefined): boolean => code === "EC
 
 export class PooledInstance {
   readonly instance: Instance;
-  /** When the instance joined its pool, in milliseconds since the epoch. */
-  readonly joinedAt = Date.now();
+  /** When the instance joined its pool, by `performance.now()`. */
+  readonly joinedAt = performance.now();
   active = 0;
   idleSince = Date.now();
   /** If true, the instance must be thawed before it gets a request. */

@@ -97,8 +97,8 @@ const trackListening = (deps: InstanceDeps, spec: InstanceSpec, instance: Instan
         elsewhereSince = undefined;
         return undefined;
       }
-      elsewhereSince ??= Date.now();
-      return Date.now() - elsewhereSince < deps.elsewhereMillis
+      elsewhereSince ??= performance.now();
+      return performance.now() - elsewhereSince < deps.elsewhereMillis
         ? undefined
         : failedToListen(`The service is up, but ${state.message}.`, instance.tail);
     },
@@ -114,7 +114,7 @@ const awaitListening = async (
   options: StartOptions,
 ): Promise<Outcome> => {
   const tracker = trackListening(deps, spec, instance, options);
-  const begun = Date.now();
+  const begun = performance.now();
   let ended: Exit | undefined;
   void instance.exited.then((exit) => {
     ended = exit;
@@ -128,12 +128,12 @@ const awaitListening = async (
       if (ended.lostPort === true || (open && ended.failure === undefined)) return { kind: "lost_port" };
       return { kind: "failed", failure: describeExit(ended, spec.template.memory, instance.tail) };
     }
-    if (open || Date.now() - polledAt >= POLL_MS) {
-      polledAt = Date.now();
+    if (open || performance.now() - polledAt >= POLL_MS) {
+      polledAt = performance.now();
       const outcome = await tracker.poll(open);
       if (outcome !== undefined) return outcome;
     }
-    const waited = Date.now() - begun;
+    const waited = performance.now() - begun;
     if (waited >= options.listenMillis)
       return failedToListen(
         `The service was not ready after ${options.listenMillis / 1000} s: ${tracker.problem}.`,
@@ -156,7 +156,7 @@ const awaitHealthy = async (
   void instance.exited.then((exit) => {
     ended = exit;
   });
-  const late = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
+  const late = AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())));
   let problem: string | undefined;
   for (;;) {
     const result = await instance.checkHealth(health, useHttp2, AbortSignal.any([signal, late]));
@@ -275,7 +275,7 @@ export const startInstance = async (
     const instance = await launchInstance(deps, spec, secrets.value, options);
     if ("reason" in instance) return instance;
     options.onLaunched?.(instance);
-    const deadline = Date.now() + options.listenMillis;
+    const deadline = performance.now() + options.listenMillis;
     const listening = await awaitListening(deps, spec, instance, options);
     const outcome = listening.kind === "ready" ? await awaitHealthy(spec, instance, options, deadline) : listening;
     if (outcome.kind === "ready") return instance;

@@ -152,3 +152,18 @@ test("a check that takes as long as the interval delays the next one only until 
   expect(begun.map((millis) => Math.round(millis / 100) * 100)).toEqual([1000, 2000, 3000]);
   expect(one.stopped).toBe(true);
 });
+
+test("checks at the interval even if the machine's clock is set back during a check", async () => {
+  let checks = 0;
+  const check = async (): Promise<HealthResult> => {
+    checks++;
+    vi.setSystemTime(Date.now() - 3_600_000);
+    return { healthy: true };
+  };
+  const health = { intervalMillis: 1000, failures: 3, drainMillis: 0, check, onUnhealthy: () => undefined };
+  const { acquire, up } = poolOf({ health });
+  void acquire();
+  await up();
+  await vi.advanceTimersByTimeAsync(3100);
+  expect(checks).toBe(3);
+});

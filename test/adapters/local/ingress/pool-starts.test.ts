@@ -36,6 +36,17 @@ describe("starts", () => {
     expect((await slotOf(later)).pooled.instance.id).toBe(instance.id);
   });
 
+  test("starts an instance after the pause even if the machine's clock was set back", async () => {
+    const { acquire, starting, fail } = poolOf();
+    const waiting = acquire();
+    await fail();
+    expect(await waiting).toMatchObject({ kind: "did_not_start" });
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await vi.advanceTimersByTimeAsync(1000);
+    void acquire();
+    expect(starting).toHaveLength(1);
+  });
+
   test("does not refuse requests that another starting instance will serve", async () => {
     const { acquire, starting, fail, up } = poolOf();
     const waiting = [acquire(), acquire()];

@@ -1,7 +1,7 @@
 /** Starts of instances, including starts that fail for reasons outside of the service. */
 import { existsSync, readdirSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Instance } from "../../../../adapters/local/instances/instance.ts";
 import type { Runner } from "../../../../adapters/local/sandbox/runner.ts";
 import { helloServer } from "../../../support/archives/archives.ts";
@@ -55,6 +55,18 @@ describe.each(runners)("%s", (kind) => {
     expect(instances.messages).toEqual([
       "Waiting for the health check: GET /healthz responded with status 503: no database",
     ]);
+  });
+
+  test("a start does not fail because the machine's clock is set forward", async () => {
+    await using bench = await createBench(setup);
+    const instances = createInstances(bench);
+    const changesAt = performance.now() + 250;
+    const realNow = Date.now;
+    const now = vi.spyOn(Date, "now");
+    now.mockImplementation(() => realNow() + (performance.now() < changesAt ? 0 : 3_600_000));
+    onTestFinished(() => now.mockRestore());
+    const slow = `setTimeout(() => { ${hello} }, 500);`;
+    await started(await instances.start(slow, { listenMillis: 30_000 })).stop();
   });
 
   test("reports a crash during the health check as a crash", async () => {
