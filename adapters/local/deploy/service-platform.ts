@@ -196,7 +196,10 @@ export class LocalPlatform implements ServicePlatform {
   async #apply(): Promise<void> {
     const { ports } = await this.#deps.engine.apply();
     this.#ports = ports;
-    this.#deps.settings.keepPorts(ports);
+    for (const moved of this.#deps.settings.keepPorts(ports))
+      this.#deps.logger.warn("a service has a new port, because another program uses its previous one", {
+        ...moved,
+      });
   }
 
   #urlOf(name: DeploymentName): string {

@@ -2,6 +2,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { insert, selectAll, selectFirst } from "./sql.ts";
 
+/** A service with a different port than before. */
+interface MovedService {
+  readonly name: string;
+  readonly previous: number;
+  readonly port: number;
+}
+
 export class SettingRows {
   readonly #db: DatabaseSync;
 
@@ -33,11 +40,20 @@ export class SettingRows {
     return this.get(name) as string;
   }
 
-  /** Stores the services' own ports, so that they stay the same after a restart. */
-  keepPorts(ports: Readonly<Record<string, number>>): void {
+  /**
+   * Stores the services' own ports, so that they stay the same after a restart. Returns the services whose stored port
+   * was a different one.
+   */
+  keepPorts(ports: Readonly<Record<string, number>>): readonly MovedService[] {
     const stored = selectAll<{ name: string; port: number }>(this.#db, "SELECT name, port FROM ports");
     const known = new Map(stored.map(({ name, port }) => [name, port]));
-    for (const [name, port] of Object.entries(ports))
-      if (known.get(name) !== port) insert(this.#db, "INSERT OR REPLACE INTO ports", { name, port });
+    const moved: MovedService[] = [];
+    for (const [name, port] of Object.entries(ports)) {
+      const previous = known.get(name);
+      if (previous === port) continue;
+      insert(this.#db, "INSERT OR REPLACE INTO ports", { name, port });
+      if (previous !== undefined) moved.push({ name, previous, port });
+    }
+    return moved;
   }
 }
