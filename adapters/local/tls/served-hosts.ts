@@ -1,7 +1,10 @@
 /** The custom domains, certificates and challenges of the state, as the listeners of the engine use them. */
+import { X509Certificate } from "node:crypto";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { createChallengeCertificate } from "../../shared/domains/challenge-certificate.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { ServedCertificate } from "../state/certificates.ts";
 import type { ServedHosts as StoredHosts } from "../state/stored-state.ts";
 import type { Certificate, CertificateSource } from "./certificates.ts";
@@ -16,12 +19,16 @@ export interface ServedHostsDeps {
 
 interface KnownCertificate extends Certificate {
   readonly sealed: Uint8Array;
+  /** In milliseconds since 1970; 0 if the chain is damaged. Read on first use. */
+  expiresAt?: number;
 }
 
 interface KnownChallenge extends Challenge {
   /** Created on first use. */
   certificate?: Certificate;
 }
+
+const leafOf = (chain: string): X509Certificate | undefined => tryOr(() => new X509Certificate(chain), undefined);
 
 const keyOf = ({ type, host, token }: Challenge): string => `${type} ${host} ${token}`;
 
@@ -63,8 +70,19 @@ export class ServedHosts implements CertificateSource {
     return this.#services.get(host);
   }
 
+  /** Prefers the operator's certificate to an expired one, which stays stored if the operator has turned ACME off. */
   find(host: string): Certificate | undefined {
-    return this.#certificates.get(host);
+    const own = this.#certificates.get(host);
+    return own !== undefined && this.#hasExpired(own) && this.#isInFallback(host) ? undefined : own;
+  }
+
+  #hasExpired(certificate: KnownCertificate): boolean {
+    certificate.expiresAt ??= leafOf(certificate.chain)?.validToDate.getTime() ?? 0;
+    return certificate.expiresAt <= millisOf(this.#deps.clock.now());
+  }
+
+  #isInFallback(host: string): boolean {
+    return this.fallback !== undefined && leafOf(this.fallback.chain)?.checkHost(host) !== undefined;
   }
 
   get fallback(): Certificate | undefined {

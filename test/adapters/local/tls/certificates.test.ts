@@ -1,4 +1,5 @@
 /** The TLS servers of certificates: one for each known host, and none for names that clients invent. */
+import { X509Certificate } from "node:crypto";
 import { createServer } from "node:tls";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -10,8 +11,10 @@ import {
   hostOf,
 } from "../../../../adapters/local/tls/certificates.ts";
 import { ServedHosts } from "../../../../adapters/local/tls/served-hosts.ts";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import { instantOfMillis, millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { recordingLogger, silentLogger } from "../../../support/logs/silent-logger.ts";
 import { createTestAuthority } from "../../../support/tls/test-authority.ts";
@@ -90,6 +93,28 @@ test("covers the hosts of its certificates and of the fallback", () => {
       certificates.covers(host),
     ),
   ).toEqual(["a.example", "one.apps.example"]);
+});
+
+test("presents the operator's certificate instead of an expired one that it covers", async () => {
+  const clock = createManualClock();
+  const issued = authority.issue("a.apps.example", "a.example");
+  const fallback = authority.issue("*.apps.example");
+  const hosts = new ServedHosts({ openKey: () => issued.privateKey, fallback: () => fallback, clock });
+  const key = Buffer.from("sealed");
+  const stored = ["a.apps.example", "a.example"].map((name) => ({
+    host: name as DomainName,
+    chain: issued.chain,
+    key,
+  }));
+  hosts.apply({ routes: [], certificates: stored, challenges: [] });
+  const certificates = certificatesOf(hosts);
+  const end = instantOfMillis(new X509Certificate(issued.chain).validToDate.getTime());
+  const isFallback = (host: string) => certificates.find(host) === certificates.find(undefined);
+  await clock.advance(millisOf(end) - millisOf(clock.now()) - 1);
+  expect(["a.apps.example", "a.example"].map(isFallback)).toEqual([false, false]);
+  await clock.advance(1);
+  expect(["a.apps.example", "a.example"].map(isFallback)).toEqual([true, false]);
+  expect(certificates.covers("a.example")).toBe(true);
 });
 
 test("keeps a stored certificate as the same object until it changes", () => {
