@@ -1,7 +1,9 @@
 /** The state of a host's certificate: when the next order is due, and what the owner of the domain sees. */
 import { type Instant, plusMillis, timestampOf } from "../wire/instant.ts";
+import { isFromFastClock } from "./clock-correction.ts";
 import type { CustomDomain, DomainStatus } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
+import { orderLimits } from "./order-budget.ts";
 import {
   CHECKED_FAILURES,
   MAX_AUTHORITY_DELAY_MS,
@@ -88,23 +90,34 @@ const later = (one: Instant, other: Instant | null): Instant => (other !== null 
 const isForeign = ({ authority }: HostCertificate, authorities: readonly string[]): boolean =>
   authority !== null && !authorities.includes(authority);
 
+/** The longest pause, in milliseconds: an authority or the budget of orders can require it. */
+const MAX_PAUSE_MS = Math.max(MAX_AUTHORITY_DELAY_MS, orderLimits.windowMs);
+
+const pauseEndOf = ({ nextAttemptAt }: HostCertificate, now: Instant): Instant | null =>
+  nextAttemptAt === null || isFromFastClock(nextAttemptAt, MAX_PAUSE_MS, now) ? null : nextAttemptAt;
+
 /**
  * Returns when the next order is due. A host without a valid certificate needs one immediately, and so does a host
  * whose certificate is not from a configured authority.
  * @param authorities the names of the configured authorities
  */
 export const orderDueAt = (certificate: HostCertificate, authorities: readonly string[], now: Instant): Instant => {
-  const { life, renewal, nextAttemptAt } = certificate;
-  if (life === null || now >= life.end || isForeign(certificate, authorities)) return later(now, nextAttemptAt);
+  const { life, renewal } = certificate;
+  const pauseEnd = pauseEndOf(certificate, now);
+  if (life === null || now >= life.end || isForeign(certificate, authorities)) return later(now, pauseEnd);
   const renewalAt = renewalTime(life, renewal?.window ?? undefined, renewal?.random ?? 0);
-  return later(later(renewalAt, renewableAt(life)), nextAttemptAt);
+  return later(later(renewalAt, renewableAt(life)), pauseEnd);
 };
 
+/** The bounds of the pause between two requests for advice, in milliseconds (RFC 9773, section 4.3.2). */
+const advicePause = { minMs: 60_000, maxMs: 24 * 60 * 60_000 } as const;
+
 /** Returns whether to ask the authority for advice about the renewal. */
-export const isAdviceDue = (certificate: HostCertificate, authorities: readonly string[], now: Instant): boolean =>
-  isValid(certificate, now) &&
-  !isForeign(certificate, authorities) &&
-  (certificate.renewal === null || certificate.renewal.askAgainAt <= now);
+export const isAdviceDue = (certificate: HostCertificate, authorities: readonly string[], now: Instant): boolean => {
+  if (!isValid(certificate, now) || isForeign(certificate, authorities)) return false;
+  const askAgainAt = certificate.renewal?.askAgainAt ?? now;
+  return askAgainAt <= now || isFromFastClock(askAgainAt, advicePause.maxMs, now);
+};
 
 /**
  * Returns the state after a failed attempt. The delay grows with the number of failures. It is at least the delay that
@@ -172,9 +185,6 @@ export const forNewOwner = ({ authorityRetryAt }: HostCertificate): AttemptState
 
 const isSame = (one: Period | null, other: Period | null): boolean =>
   one?.start === other?.start && one?.end === other?.end;
-
-/** The bounds of the pause between two requests for advice, in milliseconds (RFC 9773, section 4.3.2). */
-const advicePause = { minMs: 60_000, maxMs: 24 * 60 * 60_000 } as const;
 
 /** When to ask again if the authority gave no advice, in milliseconds. */
 const ADVICE_RETRY_MS = 6 * 60 * 60_000;

@@ -1,5 +1,6 @@
 /** The states of a domain: how a check changes them, and when another account may take over a domain. */
 import { parseInstant, type Timestamp } from "../wire/instant.ts";
+import { isFromFastClock } from "./clock-correction.ts";
 import type { CustomDomain, DomainStatus } from "./domain.ts";
 
 /** The outcome of a check. */
@@ -12,9 +13,9 @@ export type CheckOutcome =
 const afterProblems = (status: DomainStatus): DomainStatus => (status === "pending" ? "pending" : "failing");
 
 /** Compares instants, because the number of fraction digits of a timestamp varies. */
-const isEarlier = (time: Timestamp, other: Timestamp | null): boolean => {
-  const [one, two] = [parseInstant(time), other === null ? undefined : parseInstant(other)];
-  return one !== undefined && two !== undefined && one < two;
+const isOutdated = (beganAt: Timestamp, { checkedAt }: CustomDomain): boolean => {
+  const [began, latest] = [parseInstant(beganAt), checkedAt === null ? undefined : parseInstant(checkedAt)];
+  return began !== undefined && latest !== undefined && began < latest && !isFromFastClock(latest, 0, began);
 };
 
 /**
@@ -25,7 +26,7 @@ const isEarlier = (time: Timestamp, other: Timestamp | null): boolean => {
  */
 export const afterCheck = <D extends CustomDomain>(stored: D, outcome: CheckOutcome, checkedAt: Timestamp): D => {
   const { domain, name, status } = stored;
-  if (isEarlier(checkedAt, stored.checkedAt)) return stored;
+  if (isOutdated(checkedAt, stored)) return stored;
   if (outcome.kind === "no_response")
     return {
       ...stored,

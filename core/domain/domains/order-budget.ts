@@ -7,6 +7,7 @@
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
+import { isFromFastClock } from "./clock-correction.ts";
 import type { DomainName } from "./domain-name.ts";
 
 /** An order of a certificate. */
@@ -61,14 +62,17 @@ const freeAt = (
  * Returns undefined if the order is permitted at `order.at`. Otherwise, returns the earliest permitted time, assuming
  * that no other order begins before then. New orders never delay a renewal within the reserve.
  *
- * @param earlier the earlier orders, including failed ones, because authorities count them too
+ * @param earlier the earlier orders, including failed ones, because authorities count them too. Orders that a fast clock
+ *   dated to the future do not count, because they would count for too long.
  */
 export const orderPermittedAt = (
   order: CertificateOrder,
   earlier: readonly CertificateOrder[],
   limits: OrderLimits = orderLimits,
 ): Instant | undefined => {
-  const all = earlier.filter((one) => one.registeredDomain === order.registeredDomain);
+  const all = earlier.filter(
+    ({ registeredDomain, at }) => registeredDomain === order.registeredDomain && !isFromFastClock(at, 0, order.at),
+  );
   const total = freeAt(all, limits.orders, limits, order.at);
   if (order.kind === "renewal") return total;
   const created = all.filter(({ kind }) => kind === "new");

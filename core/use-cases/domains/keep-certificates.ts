@@ -8,6 +8,7 @@ import {
   orderDueAt,
   withoutCertificate,
 } from "../../domain/domains/certificate.ts";
+import { isFromFastClock } from "../../domain/domains/clock-correction.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
 import { type Instant, plusMillis } from "../../domain/wire/instant.ts";
 import type { ControlPlaneError } from "../../errors.ts";
@@ -89,7 +90,8 @@ class CertificateKeeper {
       async function* (this: CertificateKeeper) {
         const hosts = yield* await store.hosts();
         const known = new Map((yield* await store.list()).map((one) => [one.host, one]));
-        for (const [host, until] of this.#heldUntil) if (until <= this.#now) this.#heldUntil.delete(host);
+        for (const [host, until] of this.#heldUntil)
+          if (until <= this.#now || isFromFastClock(until, HOLD_MS, this.#now)) this.#heldUntil.delete(host);
         for (const wanted of hosts) {
           this.#startDue(wanted, known.get(wanted.host) ?? withoutCertificate(wanted.host));
           known.delete(wanted.host);

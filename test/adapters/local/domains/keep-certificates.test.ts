@@ -9,6 +9,7 @@ import { SecretCipher } from "../../../../adapters/local/secrets/secret-cipher.t
 import { CertificateRows } from "../../../../adapters/local/state/certificates.ts";
 import { openState, type StateDatabase } from "../../../../adapters/local/state/database.ts";
 import type { ServiceRows } from "../../../../adapters/local/state/services.ts";
+import { createManualClock, type ManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
@@ -19,6 +20,7 @@ import type { OrderFailed } from "../../../../core/ports/certificate-authority.t
 import type { DnsResolver } from "../../../../core/ports/domain-store.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../../core/result.ts";
+import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
 import { createFakeAuthority } from "../../../support/domains/fake-authority.ts";
 import { deployed, recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
@@ -61,7 +63,7 @@ const silence = (options: CallOptions = {}) =>
   );
 
 /** Starts a platform whose certificates are in the state, with the deployment `app`. */
-const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
+const start = async (count = 2, lookMs = 10_000, hostsBelow?: string, manual?: ManualClock) => {
   const rows = new CertificateRows(db);
   let applied = 0;
   let dnsMode: "works" | "slow" | "busy" = "works";
@@ -84,6 +86,7 @@ const start = async (count = 2, lookMs = 10_000, hostsBelow?: string) => {
   });
   const authorities: ReturnType<typeof createFakeAuthority>[] = [];
   const platform = startMemory({
+    ...(manual === undefined ? {} : { clock: manual }),
     around: ({ domains }, clock) => {
       if (domains === undefined) return {};
       const dns: DnsResolver = {
@@ -173,6 +176,27 @@ test("orders a certificate, and then the domain is active", async () => {
   // No further order while the certificate is valid.
   await pass(platform, HOUR_MS);
   expect(first.orders).toHaveLength(1);
+  await stop();
+});
+
+test("gets a certificate after the correction of a clock that was a year ahead", async () => {
+  const manual = createManualClock();
+  const shifted = shiftedClock(manual);
+  const platform = await start(1, 10_000, undefined, { ...shifted, advance: manual.advance });
+  const { own, keep, stop, row, first, setDns } = platform;
+  await own();
+  shifted.set(365 * DAY_MS);
+  first.failure = () => refused;
+  keep();
+  await pass(platform, 10 * MINUTE_MS);
+  // The platform cannot look up the records either.
+  setDns("busy");
+  await pass(platform, 2 * HOUR_MS, 100);
+  shifted.set(-365 * DAY_MS);
+  first.failure = () => undefined;
+  setDns("works");
+  await pass(platform, MINUTE_MS);
+  expect((await row()).status).toBe("active");
   await stop();
 });
 

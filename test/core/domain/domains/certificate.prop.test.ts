@@ -8,6 +8,7 @@ import {
   afterStart,
   forNewOwner,
   type HostCertificate,
+  isAdviceDue,
   isValid,
   orderDueAt,
   withCertificate,
@@ -40,7 +41,8 @@ const certificate: fc.Arbitrary<HostCertificate> = fc.record({
   failures: fc.nat(30),
   orderFailures: fc.constant(0),
   reason: fc.option(fc.constant("The authority refused.")),
-  nextAttemptAt: fc.option(moment),
+  // A correct clock never causes a pause between 8 and 30 days.
+  nextAttemptAt: fc.option(moment.filter((one) => one <= at(7 * DAY) || one >= at(30 * DAY))),
   authorityRetryAt: fc.constant(null),
 });
 
@@ -52,7 +54,8 @@ test("an order is due immediately, or at the renewal of a valid certificate from
   fc.assert(
     fc.property(certificate, (one) => {
       const due = orderDueAt(one, authorities, now);
-      if (one.nextAttemptAt !== null) expect(due >= one.nextAttemptAt).toBe(true);
+      const pauseEnd = one.nextAttemptAt !== null && one.nextAttemptAt <= at(8 * DAY) ? one.nextAttemptAt : null;
+      if (pauseEnd !== null) expect(due >= pauseEnd).toBe(true);
       const without =
         one.life === null || !isValid(one, now) || one.authority === "staging.test"
           ? now
@@ -60,10 +63,36 @@ test("an order is due immediately, or at the renewal of a valid certificate from
               renewalTime(one.life, one.renewal?.window ?? undefined, one.renewal?.random ?? 0),
               renewableAt(one.life),
             );
-      if (one.nextAttemptAt === null || one.nextAttemptAt <= without) expect(due).toBe(without);
-      else expect(due).toBe(one.nextAttemptAt);
+      if (pauseEnd === null || pauseEnd <= without) expect(due).toBe(without);
+      else expect(due).toBe(pauseEnd);
     }),
   );
+});
+
+test("a pause or a delay of advice that began while the clock was a year ahead does not outlast the correction", () => {
+  const ahead = at(365 * DAY);
+  const failed = afterFailure(
+    withoutCertificate(host),
+    { message: "refused", retryAfterMs: 7 * DAY, isOrder: true },
+    ahead,
+  );
+  const without = { ...withoutCertificate(host), ...failed };
+  expect(orderDueAt(without, authorities, ahead)).toBe(at(372 * DAY));
+  expect(orderDueAt(without, authorities, now)).toBe(now);
+  const life = { start: at(-DAY), end: at(400 * DAY) };
+  const renewal = afterAdvice(null, null, 0, ahead);
+  const valid = { ...withoutCertificate(host), life, renewal };
+  expect([ahead, now].map((time) => isAdviceDue(valid, authorities, time))).toEqual([false, true]);
+});
+
+test("a pause of a week is not cut short by a small correction of the clock", () => {
+  const failed = afterFailure(
+    withoutCertificate(host),
+    { message: "refused", retryAfterMs: 7 * DAY, isOrder: true },
+    now,
+  );
+  const corrected = at(-30 * MINUTE);
+  expect(orderDueAt({ ...withoutCertificate(host), ...failed }, authorities, corrected)).toBe(at(7 * DAY));
 });
 
 test("a failure delays the next attempt by 1 minute to 1 day, or up to a week if the authority asks for it", () => {

@@ -51,6 +51,14 @@ describe("a domain", () => {
     );
   });
 
+  test("takes the outcome of a check after the correction of a clock that was ahead", () => {
+    const ahead = afterCheck(created, { kind: "found", problems: ["Old."] }, "2027-01-01T00:00:00+00:00" as Timestamp);
+    expect(afterCheck(ahead, { kind: "found", problems: [] }, time(1))).toMatchObject({
+      status: "active",
+      checkedAt: time(1),
+    });
+  });
+
   test("keeps the outcome of the check that began last", () => {
     const active = afterCheck(created, { kind: "found", problems: [] }, time(2));
     expect(afterCheck(active, { kind: "found", problems: ["Old."] }, time(1))).toBe(active);

@@ -113,6 +113,13 @@ describe("the budget", () => {
     );
   });
 
+  test("does not count orders that a clock dated a year ahead", () => {
+    const YEAR_S = 365 * 86_400;
+    const earlier = Array.from({ length: limits.orders }, () => order(YEAR_S, "renewal"));
+    expect(orderPermittedAt(order(YEAR_S, "renewal"), earlier, limits)).toBe(order(YEAR_S + 100, "renewal").at);
+    expect(orderPermittedAt(order(0, "renewal"), earlier, limits)).toBeUndefined();
+  });
+
   test("leaves new orders for other accounts when one account has used its share", () => {
     const earlier = [order(0, "new"), order(1, "new")];
     expect(orderPermittedAt(order(2, "new"), earlier, limits)).toBe(order(100, "new").at);
