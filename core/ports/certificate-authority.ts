@@ -75,7 +75,8 @@ export interface CertificateAuthority {
    * Orders a certificate for the host: the chain in PEM, the host's certificate first. Its public key must match
    * `request.key`. Must withdraw each published challenge, even after a failure.
    *
-   * Fails with `unavailable` if the authority does not respond or has an internal problem.
+   * Fails with `unavailable` if the authority does not respond, has an internal problem, or limits the requests about an
+   * order that it has accepted. A later attempt continues the order, no earlier than after `retryAfterSeconds`.
    */
   order(request: CertificateRequest, options?: CallOptions): ResultAsync<string, OrderFailed | Unavailable>;
 

@@ -1,7 +1,7 @@
 /** The account at an authority: RFC 8555, section 7.3. */
 import { createHmac, createPrivateKey } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
-import type { Unavailable } from "../../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Logger } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { newPrivateKey } from "../../shared/domains/x509.ts";
@@ -117,6 +117,15 @@ export class Account {
             ? this.#registerAgain(found, options).andThen(({ signer }) => requests.post(url, payload, signer, options))
             : errAsync(failure),
         ),
+    );
+  }
+
+  /** Signs a request about an order. A rate limit does not end the order, so it fails with `unavailable`. */
+  postAboutOrder(url: string, payload: unknown, options?: CallOptions): ResultAsync<AcmeResponse, AcmeFailure> {
+    return this.post(url, payload, options).mapErr((failure) =>
+      failure.kind === "problem" && failure.type === "rateLimited"
+        ? unavailable(failure.message, Math.ceil((failure.retryAfterMs ?? 0) / 1000))
+        : failure,
     );
   }
 

@@ -60,7 +60,7 @@ export type Authorize = (
 export const createAuthorize = (authority: string, account: Account): Authorize => {
   const read = (url: string, options?: CallOptions) =>
     account
-      .post(url, "", options)
+      .postAboutOrder(url, "", options)
       .andThen((response) =>
         parseBody(authority, authorizationSchema, response).map((authorization) => ({ response, authorization })),
       );
@@ -90,7 +90,9 @@ export const createAuthorize = (authority: string, account: Account): Authorize 
       const result = await request.responder
         .publish(challenge)
         // If a restart interrupted the order, the authority may already be validating the challenge.
-        .andThen(() => (isPending ? account.post(chosen.url, {}, options).map(() => undefined) : ok(undefined)))
+        .andThen(() =>
+          isPending ? account.postAboutOrder(chosen.url, {}, options).map(() => undefined) : ok(undefined),
+        )
         .andThen(() => validated(url, wait, options));
       const withdrawn = await request.responder.withdraw(challenge);
       return result.andThen(() => withdrawn);

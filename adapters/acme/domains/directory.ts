@@ -43,7 +43,7 @@ export const directoryReader = (
       const response = yield* http.send("GET", url, undefined, options);
       const failure = failureOf(authority, response, clock.now());
       if (failure?.kind === "problem")
-        return err(unavailable(`The certificate authority ${authority} did not send its directory.`, 3600, failure));
+        return err(unavailable(`The certificate authority ${authority} did not send its directory.`, 60, failure));
       if (failure !== undefined) return err(failure);
       const directory = yield* parseBody(authority, directorySchema, response);
       known = { directory, until: plusMillis(clock.now(), LIFETIME_MS) };

@@ -83,7 +83,7 @@ export const createAcmeHttp = (authority: string, ca: string | undefined): AcmeH
               cause,
             ),
           )
-        : errAsync(unavailable(`The certificate authority ${authority} uses a URL without TLS.`, 3600, url)),
+        : errAsync(unavailable(`The certificate authority ${authority} uses a URL without TLS.`, 60, url)),
     close: () => agent.close(),
   };
 };

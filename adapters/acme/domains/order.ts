@@ -103,10 +103,8 @@ export class Orders {
         const { newOrder } = yield* this.#deps.directory(options);
         if (url === undefined || URL.parse(url)?.origin !== new URL(newOrder).origin) return ok(undefined);
         const found = await this.#read(url, options);
-        if (found.isErr()) {
-          const isGone = found.error.kind === "problem" && found.error.type !== "rateLimited";
-          return isGone ? ok(undefined) : err<Placed | undefined, AcmeFailure>(found.error);
-        }
+        if (found.isErr())
+          return found.error.kind === "problem" ? ok(undefined) : err<Placed | undefined, AcmeFailure>(found.error);
         const { status, identifiers } = found.value.order;
         const isOther = status === "invalid" || identifiers.some(({ value }) => value !== request.host);
         return ok(isOther ? undefined : found.value);
@@ -150,7 +148,7 @@ export class Orders {
   }
 
   #read(url: string, options?: CallOptions): ResultAsync<Placed, AcmeFailure> {
-    return this.#deps.account.post(url, "", options).andThen((response) => this.#parse(url, response));
+    return this.#deps.account.postAboutOrder(url, "", options).andThen((response) => this.#parse(url, response));
   }
 
   #parse(url: string, response: AcmeResponse): Result<Placed, AcmeFailure> {
@@ -175,7 +173,7 @@ export class Orders {
       );
     if (order.status !== "ready" || !isNext) return wait(response);
     const csr = certificateRequest(request.host, createPrivateKey(request.key)).toString("base64url");
-    return this.#deps.account.post(order.finalize, { csr }, options).map(() => undefined);
+    return this.#deps.account.postAboutOrder(order.finalize, { csr }, options).map(() => undefined);
   }
 
   #download(
@@ -185,7 +183,7 @@ export class Orders {
   ): ResultAsync<string, AcmeFailure> {
     if (certificate === undefined)
       return errAsync(malformedResponse(this.#authority, "a valid order without a certificate"));
-    return this.#deps.account.post(certificate, "", options).andThen(({ text }) => {
+    return this.#deps.account.postAboutOrder(certificate, "", options).andThen(({ text }) => {
       const problem = chainProblem(text, { ...request, now: this.#deps.clock.now() });
       // The order is useless: the authority would send the same certificate again.
       return problem === undefined

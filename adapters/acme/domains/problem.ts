@@ -82,7 +82,9 @@ export const failureOf = (
   if (response.status < 300) return undefined;
   const retryAfterMs = retryAfterOf(response, now);
   const found = problemSchema.safeParse(tryOr((): unknown => JSON.parse(response.text), undefined));
-  const document = found.success ? found.data : { detail: `HTTP ${response.status}` };
+  const body: ProblemDocument = found.success ? found.data : { detail: `HTTP ${response.status}` };
+  // A proxy in front of the authority may limit requests without a problem document.
+  const document = response.status === 429 && typeOf(body) === "" ? { ...body, type: `${PREFIX}rateLimited` } : body;
   if (response.status >= 500 || typeOf(document) === "serverInternal")
     return unavailable(
       `The certificate authority ${authority} failed with HTTP ${response.status}.`,

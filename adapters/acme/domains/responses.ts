@@ -5,12 +5,9 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { AcmeResponse } from "./http.ts";
 
-/** Long, because a retry cannot succeed until the authority fixes its bug. */
-const BROKEN_RETRY_S = 3600;
-
 /** Returns the error for a response that violates the protocol. */
 export const malformedResponse = (authority: string, cause: unknown): Unavailable =>
-  unavailable(`The certificate authority ${authority} sent a malformed response.`, BROKEN_RETRY_S, cause);
+  unavailable(`The certificate authority ${authority} sent a malformed response.`, 60, cause);
 
 /** Parses a JSON body. */
 export const parseBody = <T>(

@@ -74,7 +74,7 @@ const removed = (host: DomainName): CheckOutcome => ({ kind: "found", problems: 
 
 const authorityRefusal = (name: string, error: OrderFailed | Unavailable): Refusal =>
   error.kind === "unavailable"
-    ? refusal(`The authority ${name} is not available: ${error.message}`, null)
+    ? refusal(`The authority ${name} is not available: ${error.message}`, error.retryAfterSeconds * 1000)
     : refusal(`The authority ${name} issued no certificate: ${error.message}`, error.retryAfterMs);
 
 /** Combines the refusals of several authorities. The next attempt may begin when the first of them permits it. */

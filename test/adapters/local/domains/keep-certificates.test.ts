@@ -638,6 +638,21 @@ test("a check after a correction of the records ends the pause, and a check with
   await stop();
 });
 
+test("an overloaded authority's delay is respected, even if the owner checks the domain", async () => {
+  const platform = await start(1, MINUTE_MS);
+  const { own, keep, stop, first, controlPlane, principal } = platform;
+  first.failure = () => unavailable("overloaded", (6 * HOUR_MS) / 1000);
+  await own();
+  keep();
+  await pass(platform, 3 * HOUR_MS);
+  (await controlPlane.checkDomain(principal(), { domain: DOMAIN }))._unsafeUnwrap();
+  await pass(platform, 2 * HOUR_MS);
+  expect(first.requests).toHaveLength(1);
+  await pass(platform, 2 * HOUR_MS);
+  expect(first.requests).toHaveLength(2);
+  await stop();
+});
+
 test("a check does not shorten an authority's delay", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, controlPlane, principal } = platform;
