@@ -76,9 +76,12 @@ const bindingOf = (
 /** Returns the setting that is missing for a registration, as a problem; undefined if none is. */
 const missingSetting = (settings: AccountSettings, { meta }: Directory): AcmeProblem | undefined => {
   if (meta.termsOfService !== undefined && !settings.acceptTerms)
-    return refused(`The authority requires that you agree to its terms: ${meta.termsOfService}`);
+    return refused(`The authority requires that you agree to its terms: ${meta.termsOfService}`, "userActionRequired");
   if (meta.externalAccountRequired === true && settings.externalAccount === undefined)
-    return refused("The authority requires an external account, but the settings contain none.");
+    return refused(
+      "The authority requires an external account, but the settings contain none.",
+      "externalAccountRequired",
+    );
   return undefined;
 };
 

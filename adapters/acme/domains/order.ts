@@ -49,7 +49,10 @@ const profileProblem = (
 ): AcmeProblem | undefined => {
   if (profile === undefined || Object.hasOwn(profiles, profile)) return undefined;
   const names = Object.keys(profiles).join(", ");
-  return refused(`The authority has no profile '${profile}'. It has: ${names === "" ? "none" : names}.`);
+  return refused(
+    `The authority has no profile '${profile}'. It has: ${names === "" ? "none" : names}.`,
+    "invalidProfile",
+  );
 };
 
 interface Placed {

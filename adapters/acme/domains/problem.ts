@@ -30,6 +30,7 @@ const sentences: Readonly<Record<string, string>> = {
   dns: "The authority could not resolve the host",
   externalAccountRequired: "The authority requires an external account",
   incorrectResponse: "The authority received a wrong response from the host",
+  invalidContact: "The authority does not accept the e-mail address",
   invalidProfile: "The authority does not have the requested profile",
   rateLimited: "The authority limits the number of certificates",
   rejectedIdentifier: "The authority does not issue certificates for this host",
@@ -41,8 +42,8 @@ const sentences: Readonly<Record<string, string>> = {
 
 /** Problem types that are specific to one authority, so that another one may still issue the certificate. */
 const ofThisAuthority = new Set([
-  ...["caa", "externalAccountRequired", "invalidProfile", "rateLimited", "rejectedIdentifier", "unsupportedContact"],
-  "userActionRequired",
+  ...["caa", "externalAccountRequired", "invalidContact", "invalidProfile", "rateLimited", "rejectedIdentifier"],
+  ...["unsupportedContact", "userActionRequired"],
 ]);
 
 const MAX_DETAIL = 500;
@@ -59,7 +60,15 @@ const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
     .slice(0, MAX_DETAIL)
     .trim();
 
-const typeOf = ({ type = "" }: ProblemDocument): string => (type.startsWith(PREFIX) ? type.slice(PREFIX.length) : "");
+const withoutPrefix = (type = ""): string => (type.startsWith(PREFIX) ? type.slice(PREFIX.length) : "");
+
+/** Returns the type of the subproblems if the document combines problems of one type (section 6.7.1). */
+const typeOf = ({ type, subproblems = [] }: ProblemDocument): string => {
+  const own = withoutPrefix(type);
+  const types = new Set(subproblems.map((one) => withoutPrefix(one.type)));
+  const [only = ""] = own === "compound" && types.size === 1 ? types : [];
+  return only === "" ? own : only;
+};
 
 /** Returns the problem of a document. */
 export const problemOf = (document: ProblemDocument, delayMs: number | null = null): AcmeProblem => {
@@ -70,8 +79,16 @@ export const problemOf = (document: ProblemDocument, delayMs: number | null = nu
   return { kind: "problem", type, message: detail === "" ? `${sentence}.` : `${sentence}: ${detail}`, retryAfterMs };
 };
 
-/** Returns a problem that Portside detects itself, without a response from the authority. */
-export const refused = (message: string): AcmeProblem => ({ kind: "problem", type: "", message, retryAfterMs: null });
+/**
+ * Returns a problem that Portside detects itself, without a response from the authority.
+ * @param type the type that the authority would use
+ */
+export const refused = (message: string, type = ""): AcmeProblem => ({
+  kind: "problem",
+  type,
+  message,
+  retryAfterMs: null,
+});
 
 /** Returns the failure that a response reports; undefined if the response is a success. */
 export const failureOf = (

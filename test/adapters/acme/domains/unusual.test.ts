@@ -199,6 +199,33 @@ test("a rate limit without a problem document may be the authority's own", async
   });
 });
 
+test.each([
+  [["caa"], true],
+  [["rejectedIdentifier", "rejectedIdentifier"], true],
+  [["dns"], false],
+  [["caa", "dns"], false],
+])("the compound of %s lets another authority issue: %s", async (types, othersMayIssue) => {
+  const subproblems = types.map((type) => ({ type: `urn:ietf:params:acme:error:${type}`, detail: "more" }));
+  await using subject = await start({ newOrder: [problem("compound", 400, {}, { subproblems })] });
+  expect(await expectError(subject.order())).toMatchObject({ kind: "order_failed", othersMayIssue });
+});
+
+test.each<[string, Readonly<Record<string, unknown>>, Partial<AcmeSettings>]>([
+  ["an external account", { externalAccountRequired: true }, {}],
+  ["agreement to its terms", { termsOfService: "https://ca.example.com/terms" }, { acceptTerms: false }],
+  ["another profile", { profiles: { classic: "the usual one" } }, { profile: "shortlived" }],
+])("an authority that requires %s lets another authority issue", async (_, meta, settings) => {
+  const dir: Respond = (res, at) =>
+    json(200, { ...Object.fromEntries(names.map((name) => [name, at(name)])), meta })(res, at);
+  await using subject = await start({ dir: [dir] }, settings);
+  expect(await expectError(subject.order())).toMatchObject({ kind: "order_failed", othersMayIssue: true });
+});
+
+test("an e-mail address that the authority rejects lets another authority issue", async () => {
+  await using subject = await start({ newAccount: [problem("invalidContact")] });
+  expect(await expectError(subject.order())).toMatchObject({ kind: "order_failed", othersMayIssue: true });
+});
+
 test.each<[string, Respond]>([
   ["alreadyReplaced", problem("alreadyReplaced", 409)],
   ["an unknown certificate", problem("malformed", 404)],
