@@ -9,6 +9,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import {
+  constants,
   createServer as createHttp2,
   type Http2Server,
   type IncomingHttpHeaders,
@@ -34,6 +35,16 @@ export interface Handlers {
   /** Takes over a connection after its TLS handshake. If it returns false, the port serves the connection itself. */
   take?(socket: TLSSocket): boolean;
 }
+
+/**
+ * Destroys the stream when the client resets it with `NO_ERROR`, a code that Node's client sends. Node destroys a stream
+ * only after other codes. Otherwise, an unread stream would stay open, and a truncated request would look complete.
+ */
+const destroyOnReset = (stream: ServerHttp2Stream): void => {
+  stream.once("aborted", () => {
+    if (stream.rstCode === constants.NGHTTP2_NO_ERROR) stream.destroy();
+  });
+};
 
 const PREFACE = "PRI * HTTP/2.0";
 const HEADERS_MS = 60_000;
@@ -127,7 +138,11 @@ export class Listener {
     http2.on("session", (session) => this.#onSession(session));
     http2.on("stream", (stream, headers) => {
       const connection = this.#sessions.get(stream.session as ServerHttp2Session);
-      if (connection !== undefined) handlers.stream(stream, headers, connection.socket);
+      if (connection === undefined) return;
+      // Node emits this event after it has read all received frames, so the client may have reset the stream already.
+      if (stream.closed) return void stream.destroy();
+      destroyOnReset(stream);
+      handlers.stream(stream, headers, connection.socket);
     });
     http2.on("sessionError", () => undefined);
     this.#http1 = http1;

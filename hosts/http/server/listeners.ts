@@ -64,10 +64,16 @@ export class Listeners {
       { headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 },
       handler,
     );
+    const handleHttp2 = handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void;
     const http2 = createHttp2(
       { settings: { maxConcurrentStreams: STREAMS }, maxSessionMemory: SESSION_MB },
-      handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+      handleHttp2,
     );
+    http2.on("checkContinue", (request, response) => {
+      // Throws if the client has already reset the stream.
+      if (!request.stream.closed) response.writeContinue();
+      handleHttp2(request, response);
+    });
     http2.on("session", (session) => {
       this.#sessions.add(session);
       session.once("close", () => this.#sessions.delete(session));

@@ -9,6 +9,7 @@ import { moveTo, startAdopting } from "../../../support/handover/adopting-child.
 import { ingressWith, startNamedIngress } from "../../../support/handover/named-ingress.ts";
 import { openRaw, openRequest, portOf, replyOf, type SendOptions, send } from "../../../support/http/clients.ts";
 import { openHttp2, sendHttp2 } from "../../../support/http/http2-client.ts";
+import { ACK, clientPreface, END_HEADERS, END_STREAM, FRAME, frame } from "../../../support/http/http2-frames.ts";
 import { createTestAuthority } from "../../../support/tls/test-authority.ts";
 import { testTls } from "../../../support/tls/tls-ingress.ts";
 import { has } from "../../../support/vitest/machine.ts";
@@ -216,19 +217,6 @@ interface Frame {
   readonly payload: Buffer;
 }
 
-const frame = (type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer => {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-};
-
-const [HEADERS, SETTINGS, PING, GOAWAY] = [1, 4, 6, 7];
-const ACK = 1;
-const END_STREAM_AND_HEADERS = 5;
-
 /** An HTTP/2 client that acknowledges pings only when the test says so. */
 const openFrames = async (port: number) => {
   const socket = connect(port, "127.0.0.1");
@@ -245,24 +233,26 @@ const openFrames = async (port: number) => {
       bytes = bytes.subarray(end);
     }
   });
-  socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(SETTINGS, 0, 0)]));
+  socket.write(clientPreface);
   let pings = 0;
   return {
     frames,
     closed: once(socket, "close"),
     /** `GET /` with the authority `a`, from the static table: https://www.rfc-editor.org/rfc/rfc7541#appendix-A */
     get: (stream: number) =>
-      socket.write(frame(HEADERS, END_STREAM_AND_HEADERS, stream, Buffer.from([0x82, 0x86, 0x84, 0x41, 1, 97]))),
+      socket.write(
+        frame(FRAME.headers, END_STREAM | END_HEADERS, stream, Buffer.from([0x82, 0x86, 0x84, 0x41, 1, 97])),
+      ),
     /** Acknowledges the next ping. */
     acknowledge: async () => {
       const index = pings++;
-      const ping = () => frames.filter(({ type, flags }) => type === PING && flags === 0)[index];
+      const ping = () => frames.filter(({ type, flags }) => type === FRAME.ping && flags === 0)[index];
       await expect.poll(ping).toBeDefined();
-      socket.write(frame(PING, ACK, 0, ping()?.payload));
+      socket.write(frame(FRAME.ping, ACK, 0, ping()?.payload));
     },
-    responses: () => frames.filter(({ type }) => type === HEADERS).map(({ stream }) => stream),
+    responses: () => frames.filter(({ type }) => type === FRAME.headers).map(({ stream }) => stream),
     /** The last stream ids of all GOAWAY frames. */
-    goaways: () => frames.filter(({ type }) => type === GOAWAY).map(({ payload }) => payload.readUInt32BE(0)),
+    goaways: () => frames.filter(({ type }) => type === FRAME.goaway).map(({ payload }) => payload.readUInt32BE(0)),
   };
 };
 

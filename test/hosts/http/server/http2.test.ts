@@ -15,8 +15,29 @@ import { serveOnDisk } from "../../../support/http/disk-api.ts";
 import { bigArchive } from "../../../support/http/half-upload.ts";
 import { serveHeld } from "../../../support/http/held-api.ts";
 import { type Http2Opened, openHttp2, sendHttp2 } from "../../../support/http/http2-client.ts";
+import { clientPreface, FRAME, frame, headersFrame, resetFrame } from "../../../support/http/http2-frames.ts";
 import { aroundFile, formType } from "../../../support/http/multipart.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
+
+/** Sends a request that expects `100 Continue`, with its reset in the same packet. */
+const sendAndReset = async (url: string): Promise<void> => {
+  const { socket, received } = openRaw(url);
+  const request = {
+    ":method": "POST",
+    ":scheme": "http",
+    ":authority": "a",
+    ":path": "/health",
+    expect: "100-continue",
+  };
+  socket.write(
+    Buffer.concat([clientPreface, headersFrame(1, request), resetFrame(1, 0), frame(FRAME.ping, 0, 0, PING)]),
+  );
+  await received(PING.toString());
+  socket.destroy();
+};
+
+/** The server returns the contents after it has read the frames before them. */
+const PING = Buffer.from("12345678");
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -99,6 +120,15 @@ test("receives a source of 40 MiB, and sends records while the deploy runs", asy
   expect(status).toBe(200);
   expect(headers["content-type"]).toBe("application/x-ndjson");
   expect(recordsIn(text).at(-1)).toMatchObject({ status: "DONE" });
+});
+
+test("serves after a client reset a request while it expected 100 Continue", async () => {
+  await using api = await serveOnDisk();
+  await sendAndReset(api.url);
+  const opened = openHttp2(api.url, { ":path": "/nothing", expect: "100-continue" });
+  const continued = new Promise((resolve) => opened.stream.once("continue", resolve));
+  expect((await opened.reply).status).toBe(404);
+  await continued;
 });
 
 describe("a client that disconnects", () => {
