@@ -1,4 +1,5 @@
 /** The operator's certificate: two files, which Portside reads again when they change. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
@@ -30,6 +31,14 @@ const read = (path: string, setting: string): string => {
 /** Changes when a file is written or replaced. */
 const fingerprint = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
+const orThrow = <T>(parse: () => T, message: string): T => {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new Error(message, { cause });
+  }
+};
+
 /**
  * Reads the certificate and checks that the key belongs to it.
  * @throws an `Error` that names the file
@@ -37,17 +46,29 @@ const fingerprint = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `$
 export const readCertificateFiles = ({ cert, key }: CertificatePaths): Certificate => {
   const chain = read(cert, "--tls-cert");
   const privateKey = read(key, "--tls-key");
-  const certificate = { chain, key: () => privateKey };
+  // TLS would accept an empty file, and then fail each handshake.
+  const first = orThrow(
+    () => new X509Certificate(chain),
+    `--tls-cert ${cert} contains no certificate in PEM. Pass a file with the certificate chain.`,
+  );
+  const parsedKey = orThrow(
+    () => createPrivateKey(privateKey),
+    `--tls-key ${key} contains no private key in PEM that can be read without a passphrase. Pass a file with such a key.`,
+  );
+  if (!first.checkPrivateKey(parsedKey))
+    throw new Error(
+      `--tls-key ${key} does not belong to the first certificate in --tls-cert ${cert}. Pass the key of the host's certificate, and put that certificate before the intermediate ones.`,
+    );
   try {
     createSecureContext({ ...handshakeSettings, cert: chain, key: privateKey });
   } catch (cause) {
     const { message } = cause as Error;
     throw new Error(
-      `--tls-cert ${cert} and --tls-key ${key} are not a certificate and its private key in PEM: ${message}. Pass the certificate chain and the key of its first certificate.`,
+      `--tls-cert ${cert} and --tls-key ${key} cannot be used: ${message}. Pass the certificate chain and the key of its first certificate in PEM.`,
       { cause },
     );
   }
-  return certificate;
+  return { chain, key: () => privateKey };
 };
 
 export class CertificateFiles implements Disposable {

@@ -1,4 +1,5 @@
 /** The operator's certificate files: errors at the start, and changes while Portside runs. */
+import { createPrivateKey } from "node:crypto";
 import { renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -20,13 +21,33 @@ const pairIn = (folder: string) => {
 };
 
 test("names the file and the problem of a pair that cannot be used", () => {
-  using folder = folderWith({ "cert.pem": "not PEM", "key.pem": "not PEM" });
+  using folder = folderWith();
   const { paths, write } = pairIn(folder.path);
-  const open = () => new CertificateFiles(paths, silentLogger);
-  expect(open).toThrow(`--tls-cert ${paths.cert} and --tls-key ${paths.key} are not a certificate and its private key`);
   write();
-  writeFileSync(paths.key, authority.issue("a.example").privateKey);
-  expect(open).toThrow("are not a certificate and its private key in PEM");
+  const { chain, privateKey } = authority.issue("a.example");
+  const encrypted = createPrivateKey(privateKey)
+    .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "secret" })
+    .toString();
+  const noCertificate = `--tls-cert ${paths.cert} contains no certificate in PEM.`;
+  const noKey = `--tls-key ${paths.key} contains no private key in PEM that can be read without a passphrase.`;
+  const otherKey = `--tls-key ${paths.key} does not belong to the first certificate in --tls-cert ${paths.cert}.`;
+  const broken = `${chain}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`;
+  const cases: [cert: string, key: string, message: string][] = [
+    ["", privateKey, noCertificate],
+    ["not PEM", privateKey, noCertificate],
+    [privateKey, chain, noCertificate],
+    [chain, "", noKey],
+    [chain, "not PEM", noKey],
+    [chain, encrypted, noKey],
+    [chain, authority.issue("a.example").privateKey, otherKey],
+    [`${authority.ca}${chain}`, privateKey, otherKey],
+    [broken, privateKey, `--tls-cert ${paths.cert} and --tls-key ${paths.key} cannot be used: `],
+  ];
+  for (const [cert, key, message] of cases) {
+    writeFileSync(paths.cert, cert);
+    writeFileSync(paths.key, key);
+    expect(() => new CertificateFiles(paths, silentLogger)).toThrow(message);
+  }
   expect(() => new CertificateFiles({ ...paths, key: "/missing.pem" }, silentLogger)).toThrow(
     "--tls-key /missing.pem cannot be read",
   );
@@ -39,9 +60,13 @@ test("uses a changed pair, and keeps the previous one while the new one is broke
   const { logger, logged } = recordingLogger();
   using files = new CertificateFiles(paths, logger, 20);
   expect(files.current.chain).toBe(first);
-  writeFileSync(paths.cert, authority.issue("b.example").chain);
-  await expect.poll(() => logged.join()).toContain("the previous one stays");
-  expect(files.current.chain).toBe(first);
+  // A program that writes the file first empties it.
+  for (const broken of ["", authority.issue("b.example").chain]) {
+    logged.length = 0;
+    writeFileSync(paths.cert, broken);
+    await expect.poll(() => logged.join()).toContain("the previous one stays");
+    expect(files.current.chain).toBe(first);
+  }
   const second = write();
   await expect.poll(() => files.current.chain).toBe(second);
 });
