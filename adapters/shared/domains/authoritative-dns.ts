@@ -140,9 +140,13 @@ class Lookup {
     return this.#resolver(usable.slice(0, limits.servers).map((address) => serverOf(address, port)));
   }
 
-  /** Returns the names of the servers of the zone that contains the name, or an empty array if no parent is a zone. */
+  /**
+   * Returns the names of the servers of the zone that contains the name, or an empty array if no parent is a zone.
+   * Without the option `server`, the zone may be the top-level domain, whose servers know which names do not exist.
+   */
   async #nameServers(name: string): Promise<readonly string[]> {
-    for (const parent of withParents(name)) {
+    const topLevel = this.#options.server === undefined ? [name.slice(name.lastIndexOf(".") + 1)] : [];
+    for (const parent of [...withParents(name), ...topLevel]) {
       // For an alias, the response would contain the servers of a different zone. An alias cannot be the apex of a
       // zone.
       if ((await this.#ask(() => this.#recursive.resolveCname(parent))).length > 0) continue;

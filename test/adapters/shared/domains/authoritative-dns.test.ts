@@ -1,5 +1,6 @@
 /** The resolver that asks authoritative servers, on DNS servers of the test. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { promises } from "node:dns";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createAuthoritativeDns, isPrivateServer } from "../../../../adapters/shared/domains/authoritative-dns.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import { instantOfSeconds } from "../../../../core/domain/wire/instant.ts";
@@ -113,6 +114,37 @@ test("fails if the servers fail, and if the recursive resolver does not respond"
 test("asks the operator's resolver for names without a known zone", async () => {
   recursive.records.push({ name: "app.internal.test", type: "A", value: "192.0.2.3" });
   expect(await valuesOf("app.internal.test", "A")).toEqual(["192.0.2.3"]);
+});
+
+/** A resolver without the option `server`. The recursive server of the test is the system's. */
+const withSystemServer = () => {
+  const system = `${RECURSIVE}:${recursive.port}`;
+  class SystemResolver extends promises.Resolver {
+    constructor(options?: ConstructorParameters<typeof promises.Resolver>[0]) {
+      super(options);
+      this.setServers([system]);
+    }
+  }
+  const spy = vi.spyOn(promises, "Resolver").mockImplementation(SystemResolver);
+  const { port } = authoritative;
+  const own = createAuthoritativeDns({ port, permitsPrivate: true, timeoutMs: 100, clock });
+  return { dns: own, [Symbol.dispose]: () => spy.mockRestore() };
+};
+
+test("asks the servers of the top-level domain for a name that is not registered", async () => {
+  using system = withSystemServer();
+  recursive.records.push(...delegation("net"));
+  expect((await system.dns.resolve("app.unregistered.net", "A"))._unsafeUnwrap()).toEqual([]);
+  expect(authoritative.questions).toContain("app.unregistered.net A");
+  authoritative.records.push({ name: NAME, type: "CNAME", value: "gone.unregistered.net" });
+  expect((await system.dns.resolve(NAME, "A"))._unsafeUnwrap()).toEqual([]);
+});
+
+test("reads no records from the cache of the system's server, even if it does not know the zone", async () => {
+  using system = withSystemServer();
+  recursive.records.push({ name: "db.internal", type: "A", value: "10.0.0.5" });
+  const failed = (await system.dns.resolve("db.internal", "A"))._unsafeUnwrapErr();
+  expect(failed.message).toContain("has no DNS server with a public address");
 });
 
 test("ends when the caller aborts", async () => {
