@@ -37,7 +37,7 @@ const nearestCaa = ({ dns }: DomainPorts, domain: string, options: LookupOptions
   });
 
 /** Returns null if the DNS servers did not respond. Other failures say nothing about the domain. */
-const nullIfSilent = (records: Records): ResultAsync<readonly string[] | null, LookupFailure> =>
+export const nullIfSilent = (records: Records): ResultAsync<readonly string[] | null, LookupFailure> =>
   records.orElse((error) => (error.kind === "unavailable" ? ok(null) : err(error)));
 
 interface Reachability {

@@ -33,7 +33,7 @@ import { err, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../
 import { ownService } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
-import { checkRecords, targetOf } from "./check-records.ts";
+import { checkRecords, nullIfSilent, targetOf } from "./check-records.ts";
 
 type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 
@@ -148,7 +148,7 @@ const checkTakeOver = (
     const next = yield* await store.proof(principal.account, domain, options);
     const present = yield* await store.proof(owner, domain, options);
     // Treat no response as no proof. The error then tells the caller which record to create.
-    const found = (await dns.resolve(ownershipName(domain), "TXT", options)).unwrapOr([]);
+    const found = (yield* await nullIfSilent(dns.resolve(ownershipName(domain), "TXT", options))) ?? [];
     return mayTakeOver(found, { present, next })
       ? ok(undefined)
       : err(

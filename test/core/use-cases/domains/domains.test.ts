@@ -4,9 +4,9 @@ import { faulty } from "../../../../adapters/memory/index.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
-import { unavailable } from "../../../../core/errors.ts";
+import { rateLimited, unavailable } from "../../../../core/errors.ts";
 import type { DnsResolver, DomainPorts } from "../../../../core/ports/domain-store.ts";
-import { ok, okAsync, ResultAsync } from "../../../../core/result.ts";
+import { errAsync, ok, okAsync, ResultAsync } from "../../../../core/result.ts";
 import {
   deployed,
   type MemoryOptions,
@@ -222,6 +222,18 @@ describe("a domain of another account", () => {
     expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr()).toMatchObject({
       kind: "conflict",
       message: expect.stringContaining("portside-verification="),
+    });
+  });
+
+  test("fails with rate_limited, and not with conflict, if the resolver has too many lookups", async () => {
+    const resolve = () => errAsync(rateLimited("Too many DNS lookups. Try again in 7 s.", 7));
+    const platform = await start({
+      around: ({ domains }) => (domains === undefined ? {} : { domains: { ...domains, dns: { resolve } } }),
+    });
+    await add(platform);
+    expect((await adding(platform, DOMAIN, "theirs", "other"))._unsafeUnwrapErr()).toMatchObject({
+      kind: "rate_limited",
+      retryAfterSeconds: 7,
     });
   });
 
