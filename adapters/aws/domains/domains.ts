@@ -17,6 +17,7 @@ import { ecsFault } from "../deploy/ecs-faults.ts";
 import { createDigestKey } from "../deploy/records/digest-key.ts";
 import { createRecords } from "../deploy/records/records.ts";
 import type { StateBucket } from "../state-bucket.ts";
+import { cacheHosts } from "./balancer-dns.ts";
 import { amazonAuthorities, createCertificates, MAX_DOMAIN_CHARS } from "./certificates.ts";
 import { type DomainObject, hasLeftovers } from "./domain-object.ts";
 import { createDomainObjects } from "./domain-objects.ts";
@@ -115,10 +116,12 @@ export const createAwsDomains = (
     // Passes the objects that `list` has read to `find`, which needs their certificates. A listing thus reads each
     // object once.
     const listed = new WeakMap<CustomDomain, DomainObject>();
+    const dns = runtime.dns ?? createAuthoritativeDns({ clock: runtime.clock });
+    const hosts = balancers.map(({ host }) => host);
     return {
       ports: {
         store: createAwsDomainStore({ ...deps, leftovers, listed, proofKey, ids: runtime.ids }),
-        dns: runtime.dns ?? createAuthoritativeDns({ clock: runtime.clock }),
+        dns: cacheHosts(dns, hosts, runtime.clock),
         target: {
           host: balancers[0].host,
           addresses: [],

@@ -1,7 +1,7 @@
 /** Custom domains on AWS: certificates, listeners and rules from `add` to `remove`. */
 import { RequestCertificateCommand } from "@aws-sdk/client-acm";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { CERTIFICATE_TAG } from "../../../../adapters/aws/domains/certificates.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { aws } from "../../../clouds/aws.ts";
@@ -363,4 +363,16 @@ test("without an HTTPS listener, custom domains are unsupported, and the message
   const refused = await expectError(platform.controlPlane.listDomains(principalOf("acme")));
   expect(refused.kind).toBe("unsupported");
   expect(refused.message).toContain("CertificateArn");
+});
+
+test("the checks of one account do not use up the lookups of the load balancer for the others", async () => {
+  const { fakes, deployed, add, check } = await open();
+  const lookups = vi.spyOn(fakes.dns.resolver, "resolve");
+  await deployed();
+  await expectOk(add());
+  const checks = 5;
+  await Promise.all(Array.from({ length: checks }, () => check()));
+  const ofHost = lookups.mock.calls.filter(([name, type]) => name === balancerHostAt(0) && type === "A");
+  expect(ofHost.length).toBeGreaterThan(0);
+  expect(ofHost.length).toBeLessThan(checks);
 });
