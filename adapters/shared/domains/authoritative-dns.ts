@@ -176,34 +176,55 @@ class Lookup {
   }
 }
 
+/** A lookup that waits. */
+interface WaitingLookup {
+  readonly domain: string;
+  /** Lets the lookup begin. */
+  readonly resolve: () => void;
+}
+
 /** Returns a resolver that asks the authoritative servers of each name. */
 export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsResolver => {
   /** By registered domain, sorted by their latest lookups. */
   const buckets = new Map<string, Bucket>();
   let running = 0;
+  /** The running lookups of each registered domain. */
+  const runningOf = new Map<string, number>();
   /** The lookups that wait until a running one ends, oldest first. */
-  const waiting = new Set<() => void>();
+  const waiting = new Set<WaitingLookup>();
+
+  const begin = (domain: string): void => {
+    running++;
+    runningOf.set(domain, (runningOf.get(domain) ?? 0) + 1);
+  };
 
   /** Resolves when a lookup may begin. */
-  const enter = (): Promise<void> => {
-    if (running >= limits.concurrent) return new Promise((resolve) => waiting.add(resolve));
-    running++;
+  const enter = (domain: string): Promise<void> => {
+    if (running >= limits.concurrent) return new Promise((resolve) => waiting.add({ domain, resolve }));
+    begin(domain);
     return Promise.resolve();
   };
 
-  /** Lets the next lookup begin. */
-  const leave = (): void => {
-    const [next] = waiting;
-    if (next === undefined) running--;
-    else {
-      waiting.delete(next);
-      next();
-    }
+  /**
+   * Lets the next lookup begin: the oldest one of the registered domain with the fewest running lookups, so that slow
+   * servers of one domain do not delay the others.
+   */
+  const leave = (domain: string): void => {
+    running--;
+    const left = (runningOf.get(domain) ?? 0) - 1;
+    if (left > 0) runningOf.set(domain, left);
+    else runningOf.delete(domain);
+    const load = (one: WaitingLookup): number => runningOf.get(one.domain) ?? 0;
+    const [first, ...others] = waiting;
+    if (first === undefined) return;
+    const next = others.reduce((best, one) => (load(one) < load(best) ? one : best), first);
+    waiting.delete(next);
+    begin(next.domain);
+    next.resolve();
   };
 
   /** Counts a lookup. Returns the seconds to wait if the registered domain has too many. */
-  const count = (name: string, reserve: number): number | undefined => {
-    const domain = registeredDomain(name as DomainName) ?? name;
+  const count = (domain: string, reserve: number): number | undefined => {
     const now = options.clock.now();
     const { bucket, retryAfterSeconds } = takeToken(buckets.get(domain), limits.lookupsPerMinute, now, reserve);
     buckets.delete(domain);
@@ -215,17 +236,22 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
     return retryAfterSeconds;
   };
 
-  const lookUp = async (name: string, type: DnsType, signal: AbortSignal | undefined): Promise<readonly string[]> => {
+  const lookUp = async (
+    name: string,
+    domain: string,
+    type: DnsType,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly string[]> => {
     const lookup = new Lookup(options);
     const cancel = () => lookup.cancel();
-    await enter();
+    await enter(domain);
     const timer = setTimeout(cancel, limits.lookupMs);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       if (signal?.aborted) cancel();
       return await lookup.records(name, type);
     } finally {
-      leave();
+      leave(domain);
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
     }
@@ -234,10 +260,11 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
   return {
     resolve: (name, type, { signal, isReserved = false }: LookupOptions = {}) => {
       const reserve = isReserved ? 0 : limits.reserved;
-      const wait = waiting.size >= limits.waiting - reserve ? 1 : count(name, reserve);
+      const domain = registeredDomain(name as DomainName) ?? name;
+      const wait = waiting.size >= limits.waiting - reserve ? 1 : count(domain, reserve);
       if (wait !== undefined)
         return errAsync(rateLimited(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
-      return ResultAsync.fromPromise(lookUp(name.toLowerCase(), type, signal), (cause) =>
+      return ResultAsync.fromPromise(lookUp(name.toLowerCase(), domain, type, signal), (cause) =>
         unavailable(
           cause instanceof LookupError
             ? `The DNS lookup of '${name}' failed: it ${cause.message}.`

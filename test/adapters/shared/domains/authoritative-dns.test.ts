@@ -197,3 +197,22 @@ test("limits the lookups of each registered domain, and keeps a part of them for
   const reserved = await Promise.all(names.map((name) => patient.dns.resolve(name, "A", { isReserved: true })));
   expect(reserved.filter((one) => one.isOk())).toHaveLength(100);
 });
+
+test("the lookups of a registered domain with slow servers do not delay those of others", async () => {
+  const slow = await start(true, 500);
+  slow.recursive.records.push(...delegation("slow.net"));
+  slow.authoritative.behavior = (name) => (name.endsWith("slow.net") ? "silent" : "normal");
+  const ending = new AbortController();
+  let ended = 0;
+  const lookups = Array.from({ length: 150 }, async (_, n) => {
+    const found = await slow.dns.resolve(`a${n}.slow.net`, "A", { signal: ending.signal });
+    ended++;
+    return found;
+  });
+  expect((await slow.dns.resolve(NAME, "A"))._unsafeUnwrap()).toEqual([]);
+  // In the order of arrival, it would begin after 101 of them.
+  expect(ended).toBeLessThanOrEqual(100);
+  ending.abort();
+  expect((await Promise.all(lookups)).every((one) => one.isErr())).toBe(true);
+  await slow.close();
+});
