@@ -259,12 +259,15 @@ export const detachDomains = (caller: Caller, name: DeploymentName, remove: () =
     const detached: CustomDomain[] = [];
     const deleted = await safeTry<void, ControlPlaneError>(async function* () {
       for (const { domain } of own.filter((stored) => stored.name === name)) {
-        const removed = await changeOwn(caller, domains, domain, (stored) =>
-          domains.store.remove(domain, stored, options).map(() => stored),
-        );
-        if (removed.isOk()) detached.push(removed.value);
-        // Otherwise, the domain was removed in the meantime, or another account has taken it over.
-        else if (removed.error.kind !== "not_found") return err(removed.error);
+        let removing: CustomDomain | undefined;
+        const removed = await changeOwn(caller, domains, domain, (stored) => {
+          removing = stored;
+          return domains.store.remove(domain, stored, options);
+        });
+        // A removal that fails may have taken effect, except after a conflict.
+        if (removing !== undefined && (removed.isOk() || removed.error.kind === "unavailable")) detached.push(removing);
+        // If it is not found, the domain was removed in the meantime, or another account has taken it over.
+        if (removed.isErr() && removed.error.kind !== "not_found") return err(removed.error);
       }
       return remove();
     });
@@ -272,7 +275,8 @@ export const detachDomains = (caller: Caller, name: DeploymentName, remove: () =
     for (const domain of detached) {
       // The request may have been cancelled, so the signal of the caller does not apply.
       const restored = await domains.store.write(domain, "absent");
-      if (restored.isErr())
+      // A conflict means that the domain exists.
+      if (restored.isErr() && restored.error.kind !== "conflict")
         context.ports.logger.warn("a domain was lost, because the deletion of its deployment failed", {
           domain: domain.domain,
           name,

@@ -5,7 +5,7 @@ import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { rateLimited, unavailable } from "../../../../core/errors.ts";
-import type { DnsResolver, DomainPorts } from "../../../../core/ports/domain-store.ts";
+import type { DnsResolver, DomainPorts, DomainStore } from "../../../../core/ports/domain-store.ts";
 import { errAsync, ok, okAsync, ResultAsync } from "../../../../core/result.ts";
 import {
   deployed,
@@ -496,6 +496,25 @@ describe("remove", () => {
     const deleted = await controlPlane.deleteDeployment(principal(), { name: "app" });
     expect(deleted._unsafeUnwrapErr().kind).toBe("unavailable");
     expect((await controlPlane.listDeployments(principal()))._unsafeUnwrap()).toHaveLength(1);
+  });
+
+  test("keeps a domain whose removal takes effect but fails, because the deployment remains", async () => {
+    const platform = await start({
+      around: ({ domains }) => {
+        if (domains === undefined) return {};
+        const { store } = domains;
+        const remove: DomainStore["remove"] = (...args) =>
+          store.remove(...args).andThen(() => errAsync(unavailable("The routes have not changed yet.")));
+        return { domains: { ...domains, store: { ...store, remove } } };
+      },
+    });
+    await activate(platform);
+    await add(platform, "second.example.com");
+    const before = await list(platform);
+    const { controlPlane, principal } = platform;
+    const deleted = await controlPlane.deleteDeployment(principal(), { name: "app" });
+    expect(deleted._unsafeUnwrapErr().kind).toBe("unavailable");
+    expect(await list(platform)).toEqual(before);
   });
 
   test("keeps the domains if the deployment cannot be removed", async () => {
