@@ -1,7 +1,7 @@
 /**
  * Determines why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). The code for a
- * failed health check covers several reasons. Run's lines in the log `run.googleapis.com/varlog/system` show which one
- * applies. Pure functions.
+ * failed health check covers several reasons. Cloud Run's lines in the log `run.googleapis.com/varlog/system` show
+ * which one applies. Pure functions.
  */
 import type { protos } from "@google-cloud/run";
 import type { HealthCheck } from "../../../core/domain/deploy/health.ts";
@@ -51,7 +51,7 @@ export const failureOfConditions = (conditions: readonly Condition[]): DeployFai
   return { reason, message: messages[reason] ?? "The service did not start." };
 };
 
-/** Texts of Run's system log, from https://docs.cloud.google.com/run/docs/troubleshooting */
+/** Texts of Cloud Run's system log, from https://docs.cloud.google.com/run/docs/troubleshooting */
 const EXITED = /^Container called exit\((\d+)\)/;
 const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
 /**

@@ -1,4 +1,4 @@
-/** Converts a Run service to Portside's form. Pure functions. */
+/** Converts a Cloud Run service to Portside's form. Pure functions. */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Revision, Service } from "../../../core/domain/deploy/service-template.ts";
@@ -12,9 +12,9 @@ import { idOf } from "./resource-names.ts";
 export interface OwnService {
   readonly record: ServiceRecord;
   readonly service: Service;
-  /** The etag for Run's own conditional writes. */
+  /** The etag for Cloud Run's own conditional writes. */
   readonly runEtag: string;
-  /** Revisions with traffic, as Run reports them: 0 < percent ≤ 100. May be empty while Run reconciles. */
+  /** Revisions with traffic, as Cloud Run reports them: 0 < percent ≤ 100. May be empty while it reconciles. */
   readonly traffic: readonly { readonly id: string; readonly percent: number }[];
 }
 
@@ -44,15 +44,17 @@ export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService):
     return id === "" || !percent ? [] : [{ id, percent }];
   });
 
-/** Ids of the revisions that have traffic or will have it. While Run reconciles, the actual traffic may be empty. */
+/**
+ * Ids of the revisions that have traffic or will have it. While Cloud Run reconciles, the actual traffic may be empty.
+ */
 const revisionsInUse = ({ traffic }: RunService, actual: OwnService["traffic"]): ReadonlySet<string> => {
   const requested = (traffic ?? []).flatMap(({ revision, percent }) => (percent && revision ? [idOf(revision)] : []));
   return new Set([...requested, ...actual.map(({ id }) => id)]);
 };
 
 /**
- * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a service's first
- * revision earlier, but the service stays private until the move.
+ * The attempted revision serves once the platform has moved traffic to it. Cloud Run sends traffic to a service's
+ * first revision earlier, but the service stays private until the move.
  */
 const servingOf = ({ state, attempted, former }: ServiceRecord, inUse: ReadonlySet<string>): Revision[] => {
   const known = [...(state.step === "moved" ? [{ id: state.revision, template: attempted }] : []), ...former];

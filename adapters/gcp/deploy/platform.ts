@@ -64,7 +64,8 @@ export const createRunPlatform = (
 
     list: (owner, options) =>
       services.list(options).map((all) => {
-        // Run cannot filter its list (ListServicesRequest). Comparing the label first avoids parsing most records.
+        // Cloud Run cannot filter its list (ListServicesRequest). Comparing the label first avoids parsing most
+        // records.
         const digest = accountDigest(owner);
         const own = all
           .filter(({ labels }) => labels?.[OWNER_LABEL] === digest)

@@ -41,9 +41,9 @@ const requestOf = ({ path, host }: HealthCheck, port: number): Probe => ({
 });
 
 /**
- * The probe that a revision must pass before it gets traffic. A TCP probe uses few long attempts, like Run's default
- * probe, because Run retries a refused connection within an attempt. An HTTP probe does not retry, so it uses the
- * shortest period that the check's timeout permits.
+ * The probe that a revision must pass before it gets traffic. A TCP probe uses few long attempts, like Cloud Run's
+ * default probe, because Cloud Run retries a refused connection within an attempt. An HTTP probe does not retry, so it
+ * uses the shortest period that the check's timeout permits.
  */
 export const startupProbeOf = (
   { port, health }: ServiceTemplate,

@@ -1,8 +1,9 @@
 /**
- * Data that Portside stores on a Run service in addition to Run's own fields: the owner, every declaration that may
- * have traffic, the rollout's progress, the list of releases, and the last deploy's status. Portside stores the data in
- * annotations, because Run preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit
- * of 256 KiB: they rarely contain more than two declarations, each with up to 32 KiB of environment variables.
+ * Data that Portside stores on a Cloud Run service in addition to Cloud Run's own fields: the owner, every declaration
+ * that may have traffic, the rollout's progress, the list of releases, and the last deploy's status. Portside stores
+ * the data in annotations, because Cloud Run preserves them (run/v2/service.proto). The annotations stay far below
+ * Kubernetes' limit of 256 KiB: they rarely contain more than two declarations, each with up to 32 KiB of environment
+ * variables.
  */
 import { z } from "zod";
 import { releaseLimits } from "../../../core/domain/accounts/limits.ts";
@@ -31,7 +32,7 @@ const stateSchema = z.object({
   step: z.enum(["rolling", "moved", "ended"]),
   /** Time after which an unfinished rollout counts as failed, because its process must have died, RFC 3339. */
   until: z.string(),
-  /** The service's URL, once it is known. Run may not report the URL while it reconciles. */
+  /** The service's URL, once it is known. Cloud Run may not report the URL while it reconciles. */
   url: z.string().optional(),
 });
 

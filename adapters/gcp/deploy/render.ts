@@ -35,7 +35,7 @@ export interface RevisionSettings extends ProbeSettings {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Memory on Run, in bytes. Services with mounts need the second generation, which has a minimum. */
+/** Memory on Cloud Run, in bytes. Services with mounts need the second generation, which has a minimum. */
 export const memoryOf = ({ memory, mounts }: ServiceTemplate): number =>
   mounts.length === 0 ? memory : Math.max(memory, GEN2_MEMORY);
 
@@ -79,7 +79,7 @@ const secretsOf = ({ owner, secrets = {} }: ServiceTemplate) =>
 
 /** Keeps variables that neither the former nor the new declaration names: they were set by hand. */
 const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
-  // Run sets PORT itself and rejects a template that sets it.
+  // Cloud Run sets PORT itself and rejects a template that sets it.
   const { PORT: _port, ...own } = withAliases(
     { PORT: String(template.port), [CRON_TOKEN]: template.cronToken, [VOLUMES]: bucketsOf(template) },
     template.envAliases,
@@ -136,7 +136,7 @@ export const renderTemplate = (
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,
     sessionAffinity: template.sessionAffinity,
-    // 0 selects Run's own limit: "When unspecified, the field is set to the server default value of 100"
+    // 0 selects Cloud Run's own limit: "When unspecified, the field is set to the server default value of 100"
     // (RevisionScaling.max_instance_count).
     scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
     ...(generation === undefined ? {} : { executionEnvironment: generation }),

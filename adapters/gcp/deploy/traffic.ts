@@ -1,4 +1,4 @@
-/** Computes Run's traffic targets (run/v2/traffic_target.proto). Pure functions. */
+/** Computes Cloud Run's traffic targets (run/v2/traffic_target.proto). Pure functions. */
 import type { RunService } from "./render.ts";
 import type { CurrentState } from "./writes.ts";
 
@@ -20,8 +20,8 @@ const isToLatest = ({ type }: Traffic[number]): boolean =>
 
 /**
  * Returns targets that leave traffic unchanged. Prefers the requested targets, because the actual ones may be empty
- * while Run reconciles. If a requested target is the latest revision, uses the revisions that have traffic now. Without
- * any targets, Run sends all traffic to the latest ready revision.
+ * while Cloud Run reconciles. If a requested target is the latest revision, uses the revisions that have traffic now.
+ * Without any targets, Cloud Run sends all traffic to the latest ready revision.
  */
 export const unchangedTraffic = ({ run, own }: CurrentState): Traffic => {
   const requested = run?.traffic ?? [];

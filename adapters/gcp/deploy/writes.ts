@@ -1,8 +1,9 @@
 /**
- * Conditional writes. The port's etag contains the id of a rollout's last write, which an annotation stores. Run's own
- * etag is unsuitable, because it also changes with the status of a deploy. A write reads the service, compares the
- * port's etag, and writes with Run's etag from the same read. If Run reports a change since the read, the write starts
- * over. The comparison then succeeds if only the status of a deploy has changed, and fails otherwise.
+ * Conditional writes. The port's etag contains the id of a rollout's last write, which an annotation stores. Cloud
+ * Run's own etag is unsuitable, because it also changes with the status of a deploy. A write reads the service,
+ * compares the port's etag, and writes with Cloud Run's etag from the same read. If Cloud Run reports a change since
+ * the read, the write starts over. The comparison then succeeds if only the status of a deploy has changed, and fails
+ * otherwise.
  *
  * If the response to a write was lost, the next read finds the write's id, and the write is not repeated.
  */

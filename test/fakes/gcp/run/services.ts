@@ -44,11 +44,11 @@ interface Stored {
   updateTime: Message;
   etag: string;
   generation: number;
-  /** The generation up to which Run has reconciled. */
+  /** The generation up to which Cloud Run has reconciled. */
   settled: number;
-  /** The generation that Run reports as observed. */
+  /** The generation that Cloud Run reports as observed. */
   observed: number;
-  /** Run's conditions when it last finished reconciling. */
+  /** Cloud Run's conditions when it last finished reconciling. */
   conditions: readonly Message[];
   /** The desired state. */
   wanted: Message;
@@ -82,7 +82,7 @@ export interface FakeRunDeps {
   readonly mayMount?: (email: string, bucket: string) => boolean;
   /** The value of a version of a secret for a service account; defaults to no secrets. */
   readonly resolveSecret?: FakeSecrets["resolve"];
-  /** Receives Run's own lines about a revision. */
+  /** Receives Cloud Run's own lines about a revision. */
   readonly onSystemLine?: (service: string, revision: string, text: string) => void;
 }
 
@@ -277,7 +277,7 @@ export class FakeRun {
   #update({ service, updateMask }: Message): Message {
     this.#countWrite();
     const stored = this.#find(service.name);
-    // A stale etag: ABORTED (https://google.aip.dev/154; assumption: Run follows it).
+    // A stale etag: ABORTED (https://google.aip.dev/154; assumption: Cloud Run follows it).
     if (service.etag && service.etag !== stored.etag)
       throw new GrpcError("ABORTED", `Conflict for resource '${stored.id}': version '${service.etag}' was specified`);
     const paths: string[] = updateMask?.paths ?? MUTABLE;
@@ -423,7 +423,7 @@ export class FakeRun {
   }
 
   /**
-   * Without `run.invoker` for allUsers, and with the Invoker IAM check, Run responds with 403:
+   * Without `run.invoker` for allUsers, and with the Invoker IAM check, Cloud Run responds with 403:
    * docs/authenticating/public. In this case, the fake routes no requests to the service.
    */
   #isPublic(stored: Stored): boolean {
@@ -557,7 +557,7 @@ export class FakeRun {
   }
 
   /**
-   * While Run reconciles, the terminal condition is pending (without a type for a new service), and the former
+   * While Cloud Run reconciles, the terminal condition is pending (without a type for a new service), and the former
    * conditions remain, as in GoogleCloudPlatform/k8s-config-connector's recording
    * `pkg/test/resourcefixture/testdata/basic/run/v1beta1/runservice/runservicebasic/_vcr_cassettes/tf.yaml`.
    */
@@ -623,7 +623,8 @@ const engineRevision = (
     revision: id,
     image,
     port: container.ports[0]?.containerPort ?? 8080,
-    // Run adds K_SERVICE, K_REVISION and K_CONFIGURATION (docs/container-contract#env-vars); an engine adds its own.
+    // Cloud Run adds K_SERVICE, K_REVISION and K_CONFIGURATION (docs/container-contract#env-vars); an engine adds its
+    // own.
     env: { ...Object.fromEntries(declared), ...secrets },
     memory: parseMemory(container.resources?.limits?.memory ?? "512Mi") ?? 0,
     cpu: Number(container.resources?.limits?.cpu ?? 1),

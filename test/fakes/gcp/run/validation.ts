@@ -30,7 +30,7 @@ const checkMap = (field: string, map: Readonly<Record<string, string>> = {}): vo
   for (const key of Object.keys(map)) if (FORBIDDEN.test(key)) invalid(`${field}: '${key}' is reserved`);
 };
 
-/** Kubernetes' limit for all annotations together, which Run's annotations share (service.proto): 256 KiB. */
+/** Kubernetes' limit for all annotations together, which Cloud Run's annotations share (service.proto): 256 KiB. */
 const ANNOTATION_BYTES = 256 * 1024;
 
 const checkAnnotations = (field: string, annotations: Readonly<Record<string, string>> = {}): void => {
@@ -167,8 +167,8 @@ export interface RegionQuota {
 
 /**
  * "regional CPU quota divided by the CPU configuration for the service", and the same for memory:
- * docs.cloud.google.com/run/docs/configuring/max-instances-limits. Without a declared maximum, Run takes what the quota
- * allows. https://github.com/googlecodelabs/feedback/issues/1856 quotes the text.
+ * docs.cloud.google.com/run/docs/configuring/max-instances-limits. Without a declared maximum, Cloud Run takes what the
+ * quota allows. https://github.com/googlecodelabs/feedback/issues/1856 quotes the text.
  */
 export const checkQuota = ({ template }: Message, { cpu, memory }: RegionQuota): void => {
   const instances = Number(template.scaling?.maxInstanceCount ?? 0);
