@@ -1,5 +1,6 @@
 /**
- * Uploads a source in parts. The storage keeps complete parts, so a retry or a later `put` sends only the missing ones.
+ * Uploads an object in parts. The storage keeps complete parts, so a retry or a later `put` sends only the missing
+ * ones.
  */
 import type { UploadGrant } from "../../../core/domain/volumes/volume.ts";
 import type { Client } from "../client.ts";
@@ -16,7 +17,7 @@ export type PartsGrant = Pick<MultipartGrant, "complete_url"> & {
 
 const statusOf = (error: unknown): number | undefined => (error instanceof ApiError ? error.status : undefined);
 
-/** A part of a source, in bytes. */
+/** A part of the data, in bytes. */
 export interface Range {
   readonly offset: number;
   readonly length: number;
@@ -30,12 +31,12 @@ export interface ObjectAddress {
 /** Reports sent bytes; negative if they must be sent again. */
 export type OnSent = (bytes: number) => void;
 
-/** The bytes to upload. */
+/** The data to upload. */
 export interface UploadSource {
-  /** In bytes; undefined if unknown. A source of unknown size can be sent only once. */
+  /** In bytes; undefined if unknown. Data of unknown size can be sent only once. */
   readonly size: number | undefined;
   /**
-   * Sends the source, or a part of it, with one PUT, and reports the bytes as they are sent. Resolves to the number of
+   * Sends the data, or a part of it, with one PUT, and reports the bytes as they are sent. Resolves to the number of
    * bytes and the entity tag. Throws an `ApiError` or a `ConnectionError` if the storage did not store the bytes.
    */
   readonly send: (

@@ -37,7 +37,7 @@ const resume = async (client: Client, journal: UploadJournal, signal: AbortSigna
   }
 };
 
-/** Grants the upload of a source, or resumes an earlier one. Remembers a new resumable upload. */
+/** Requests URLs for an upload, or resumes an earlier one. Remembers a new resumable upload. */
 const grantOf = async (
   client: Client,
   address: ObjectAddress,
@@ -60,9 +60,9 @@ const disturbed = ({ path }: ObjectAddress): ApiError =>
   );
 
 /**
- * Uploads the whole source or nothing. Resolves to its size in bytes. After a temporary error, retries from the start
- * of the source or from the first missing part. If another run completes or changes a resumable upload, starts over
- * once. Does not retry a source of unknown size, because it can be read only once.
+ * Uploads all data or nothing. Resolves to its size in bytes. After a temporary error, retries from the start of the
+ * data or from the first missing part. If another run completes or changes a resumable upload, starts over once. Does
+ * not retry data of unknown size, because it can be read only once.
  *
  * @param journal makes the upload resumable
  */

@@ -52,7 +52,7 @@ export interface SpoolOptions {
   readonly freeBytesIn?: FreeBytesIn;
 }
 
-/** Reads the source to its end. Throws `CommandError` if reading fails or the disk has too little space. */
+/** Reads the input to its end. Throws `CommandError` if reading fails or the disk has too little space. */
 export const spoolSource = async (
   { name, open: opened }: Source,
   { signal, onSpooled, folder = tmpdir(), freeBytesIn = freeBytesOnDisk }: SpoolOptions,

@@ -1,7 +1,7 @@
 /**
  * Remembers the ids of uploads that a later `put` may resume, in the user's cache. An id grants nothing without an API
- * key. Each id has a file, whose name identifies the platform, the object, and the version of the source. A changed
- * source therefore starts a new upload.
+ * key. Each id has a file, whose name identifies the platform, the object, and the version of the local file. If the
+ * local file changes, `put` therefore starts a new upload.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ const sweep = async (folder: string): Promise<void> => {
   }
 };
 
-/** @param key identifies the platform, the object, and the version of the source */
+/** @param key identifies the platform, the object, and the version of the local file */
 export const openJournal = (env: NodeJS.ProcessEnv, key: readonly string[]): UploadJournal => {
   const folder = cacheFolder(env);
   const path = join(folder, createHash("sha256").update(JSON.stringify(key)).digest("hex").slice(0, 32));
