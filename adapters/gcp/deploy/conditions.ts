@@ -13,13 +13,14 @@ type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["cr
 
 const messages: Partial<Record<DeployReason, string>> = {
   image_not_found: "Cloud Run cannot find the image. Deploy the source again.",
-  permission: "Cloud Run does not have permission to use the image or another resource of the service.",
+  permission:
+    "Cloud Run does not have permission to use the image or another resource of the service. Ask the operator to run 'portside doctor'.",
   secret_unavailable:
     "Cloud Run cannot read one of the service's secrets: the permission has not taken effect yet, or the value was destroyed in Secret Manager. Deploy again in a few minutes.",
-  quota_exceeded: "The service has reached Cloud Run's limit of active revisions.",
-  rollout_timeout: "Cloud Run did not start the revision within its time limit.",
+  quota_exceeded: "The service has reached Cloud Run's limit of active revisions. Deploy again later.",
+  rollout_timeout: "Cloud Run did not start the revision within its time limit. Deploy again.",
   provider_unavailable: "Cloud Run failed to start the revision. Deploy again.",
-  internal: "Cloud Run did not start the revision and gave no reason.",
+  internal: "Cloud Run did not start the revision and gave no reason. Deploy again.",
 };
 
 const commonReasons: Readonly<Record<string, DeployReason>> = {

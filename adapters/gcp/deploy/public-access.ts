@@ -35,7 +35,7 @@ const tryOnce = async (
   const read = await services.getIamPolicy(name, retry);
   if (read.isErr())
     return isCallState(read.error)
-      ? { reason: "deleted", message: "The deployment was deleted during the deploy." }
+      ? { reason: "deleted", message: "The deployment was deleted during the deploy. Deploy again to create it." }
       : failureOfUnavailable(read.error);
   const { bindings, ...policy } = read.value;
   if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(ALL_USERS))) return true;

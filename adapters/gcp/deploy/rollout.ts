@@ -50,7 +50,7 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RetentionDeps {
 
 const TOO_SLOW: DeployFailure = {
   reason: "rollout_timeout",
-  message: "Cloud Run did not finish the rollout within its time limit.",
+  message: "Cloud Run did not finish the rollout within its time limit. Deploy again.",
 };
 
 /**
@@ -174,7 +174,7 @@ export class Rollout {
       const volumes = new Map(mounts.map(({ bucket, volume }) => [bucket, volume]));
       for (const [bucket, volume] of volumes) {
         const exists = yield* identities.allow(bucket, email, options).mapErr(failureOfUnavailable);
-        const message = `The volume '${volume}' does not exist.`;
+        const message = `The volume '${volume}' does not exist. Restore it, or deploy again to create an empty volume.`;
         if (!exists) return err<never, DeployFailure>({ reason: "volume_unavailable", message });
       }
       const missing = yield* stored.missing(owner, secrets, options).mapErr(failureOfUnavailable);
@@ -335,7 +335,10 @@ export class Rollout {
           const problem = await waitUntilPublic(service.url, clock);
           await retainReleases(this.#deps, seen.value.own);
           if (problem === undefined) return { kind: "ready", revision: this.#revision, url: service.url };
-          return failed({ ...TOO_SLOW, message: `The revision has all traffic, but ${problem}.` });
+          return failed({
+            ...TOO_SLOW,
+            message: `The revision has all traffic, but ${problem}. Try the URL again in a few minutes.`,
+          });
         }
       }
       if (clock.now() >= this.#end) break;

@@ -126,7 +126,10 @@ export class LocalEngine implements Engine {
   async start(candidate: Candidate, options: CandidateOptions): Promise<DeployFailure | undefined> {
     const template = this.#deps.state.rollingTemplate(candidate);
     if (template === undefined)
-      return { reason: "superseded", message: "Another deploy changed the deployment in the meantime." };
+      return {
+        reason: "superseded",
+        message: "Another deploy changed this deployment in the meantime. Deploy again to replace it.",
+      };
     const { owner } = template;
     const image = this.#deps.images.find(template.image);
     if (image === undefined) return imageMissing;

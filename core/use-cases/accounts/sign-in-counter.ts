@@ -27,7 +27,10 @@ export class SignInCounter {
     this.#store(address, bucket);
     if (retryAfterSeconds === undefined) return ok(undefined);
     return err(
-      rateLimited(`Your address has exceeded its limit of ${perMinute} failed sign-ins per minute.`, retryAfterSeconds),
+      rateLimited(
+        `Your address has exceeded its limit of ${perMinute} failed sign-ins per minute. Try again in ${retryAfterSeconds} s.`,
+        retryAfterSeconds,
+      ),
     );
   }
 

@@ -24,7 +24,7 @@ export const build = async (
   );
   for (const line of output.end()) run.emit(building(line));
   if (end?.kind === "built") return run.signal.aborted ? err(endedEarly(run)) : ok(end.image);
-  const message = `The build took longer than ${formatDuration(limits.buildDeadlineMs)} and was stopped.`;
+  const message = `The build took longer than ${formatDuration(limits.buildDeadlineMs)} and was stopped. Make it faster, or ask the operator to raise the deadline.`;
   const failure = failureOf({ end, timedOut }, run, { reason: "build_timeout", message }, output.tail);
   return err({
     ...failure,

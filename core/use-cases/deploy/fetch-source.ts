@@ -65,7 +65,7 @@ export const fetchSource = async ({ ports, settings, run, located }: DeployConte
   const received = await withinDeadline(ports.clock, buildDeadlineMs, fetch, run.signal);
   if (received === undefined) {
     if (run.signal.aborted) return err(endedEarly(run));
-    const message = `Fetching the source '${reference}' took longer than ${formatDuration(buildDeadlineMs)} and was stopped.`;
+    const message = `Fetching the source '${reference}' took longer than ${formatDuration(buildDeadlineMs)} and was stopped. Deploy again.`;
     return err({ reason: "build_timeout", message });
   }
   if (received.isErr()) return err(run.signal.aborted ? endedEarly(run) : failureOfFetch(reference, received.error));

@@ -22,7 +22,12 @@ export class RequestCounter {
     this.#buckets.set(account, bucket);
     return retryAfterSeconds === undefined
       ? ok(undefined)
-      : err(rateLimited(`Your account has exceeded its limit of ${perMinute} requests per minute.`, retryAfterSeconds));
+      : err(
+          rateLimited(
+            `Your account has exceeded its limit of ${perMinute} requests per minute. Try again in ${retryAfterSeconds} s.`,
+            retryAfterSeconds,
+          ),
+        );
   }
 
   /** Returns the number of requests that count against the account's limit now. */

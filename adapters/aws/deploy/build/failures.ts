@@ -12,7 +12,8 @@ const statuses: Readonly<Record<string, DeployFailure>> = {
   FAULT,
   TIMED_OUT: {
     reason: "build_timeout",
-    message: "The build exceeded its time limit, or waited too long in CodeBuild's queue.",
+    message:
+      "The build exceeded its time limit, or waited too long in CodeBuild's queue. Make it faster, or deploy again later.",
   },
   STOPPED: { reason: "interrupted", message: "The build was cancelled." },
 };

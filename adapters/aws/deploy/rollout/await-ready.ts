@@ -11,7 +11,7 @@ import { failedChecks, type Progress, verdictOn, withLastLines } from "./verdict
 
 const TOO_SLOW: DeployFailure = {
   reason: "rollout_timeout",
-  message: "ECS did not finish the rollout within its time limit.",
+  message: "ECS did not finish the rollout within its time limit. Deploy again.",
 };
 
 /**

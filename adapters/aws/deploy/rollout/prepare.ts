@@ -71,7 +71,7 @@ export const prepare = (
       if (!allowed || mounted === undefined)
         return err<never, DeployFailure>({
           reason: "volume_unavailable",
-          message: `The volume '${volume}' does not exist.`,
+          message: `The volume '${volume}' does not exist. Restore it, or deploy again to create an empty volume.`,
         });
       fileSystems.set(folderKey(bucket, subPath), mounted);
     }

@@ -32,7 +32,7 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   },
   CannotCreateVolumeError: {
     reason: "volume_unavailable",
-    message: "ECS could not mount one of the service's volumes.",
+    message: "ECS could not mount one of the service's volumes. Deploy again.",
   },
   CannotStartContainerError: {
     reason: "crashed",

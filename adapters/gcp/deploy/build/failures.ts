@@ -5,8 +5,11 @@ import type { Build } from "./render.ts";
 
 const failureTypes: Readonly<Record<string, DeployFailure>> = {
   PUSH_FAILED: { reason: "provider_unavailable", message: "Cloud Build could not push the image. Deploy again." },
-  PUSH_IMAGE_NOT_FOUND: { reason: "build_failed", message: "The build created no image." },
-  PUSH_NOT_AUTHORIZED: { reason: "permission", message: "The platform's builds have no permission to push images." },
+  PUSH_IMAGE_NOT_FOUND: { reason: "build_failed", message: "The build created no image. Deploy again." },
+  PUSH_NOT_AUTHORIZED: {
+    reason: "permission",
+    message: "The platform's builds have no permission to push images. Ask the operator to run 'portside doctor'.",
+  },
   LOGGING_FAILURE: { reason: "provider_unavailable", message: "Cloud Build could not write its log. Deploy again." },
   FETCH_SOURCE_FAILED: {
     reason: "provider_unavailable",
@@ -18,8 +21,14 @@ export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The
 
 const statuses: Readonly<Record<string, DeployFailure>> = {
   INTERNAL_ERROR: { reason: "provider_unavailable", message: "Cloud Build failed. Deploy again." },
-  TIMEOUT: { reason: "build_timeout", message: "The build exceeded its time limit." },
-  EXPIRED: { reason: "build_timeout", message: "The build exceeded its time limit in Cloud Build's queue." },
+  TIMEOUT: {
+    reason: "build_timeout",
+    message: "The build exceeded its time limit. Make it faster, or ask the operator to raise the deadline.",
+  },
+  EXPIRED: {
+    reason: "build_timeout",
+    message: "The build waited too long in Cloud Build's queue. Deploy again later.",
+  },
   CANCELLED: INTERRUPTED,
 };
 

@@ -47,7 +47,7 @@ const fail = (message: string): never => {
 };
 
 export const readPackage = (text: string | undefined): NodePackage => {
-  if (text === undefined) return fail("package.json is too large to read.");
+  if (text === undefined) return fail("package.json is too large to read. Make it smaller.");
   let raw: unknown;
   try {
     raw = JSON.parse(text);

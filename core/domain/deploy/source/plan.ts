@@ -39,7 +39,8 @@ const nothingFound = ({ paths, folders }: SourceFiles): DeployFailure => {
 const procfileCommand = ({ paths, texts }: SourceFiles): string | undefined => {
   if (!paths.has("Procfile")) return undefined;
   const text = texts.get("Procfile");
-  if (text === undefined) throw new SourcePlanError("The Procfile is too large to read.", "build_failed");
+  if (text === undefined)
+    throw new SourcePlanError("The Procfile is too large to read. Make it smaller.", "build_failed");
   const web = webCommand(text);
   if ("failure" in web) throw new SourcePlanError(web.failure.message, web.failure.reason);
   return web.command;

@@ -68,10 +68,10 @@ const linesOf = (files: SourceFiles, path: string): string[] => {
 
 const parse = (files: SourceFiles, path: string): TomlTable => {
   const text = files.texts.get(path);
-  if (text === undefined) throw new SourcePlanError(`${path} is too large to read.`, "build_failed");
+  if (text === undefined) throw new SourcePlanError(`${path} is too large to read. Make it smaller.`, "build_failed");
   const read = readToml(text);
   if ("table" in read) return read.table;
-  throw new SourcePlanError(`${path} is not valid TOML at line ${read.flawedLine}.`, "build_failed");
+  throw new SourcePlanError(`${path} is not valid TOML. Correct line ${read.flawedLine}.`, "build_failed");
 };
 
 const textsIn = (values: readonly TomlValue[]): string[] => values.filter((value) => typeof value === "string");

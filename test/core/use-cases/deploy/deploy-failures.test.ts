@@ -94,7 +94,9 @@ describe("deadlines", () => {
     const last = (await ended(platform)).at(-1);
     expect(last?.reason).toBe("build_timeout");
     expect(last?.log_tail).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 11}`));
-    expect(last?.message).toBe("The build took longer than 15 min and was stopped.");
+    expect(last?.message).toBe(
+      "The build took longer than 15 min and was stopped. Make it faster, or ask the operator to raise the deadline.",
+    );
     expect(last?.time.slice(0, 16)).toBe("2026-01-01T00:15");
   });
 
@@ -137,7 +139,9 @@ describe("deadlines", () => {
     });
     const last = (await ended(platform)).at(-1);
     expect(last).toMatchObject({ status: "ERROR", reason: "build_timeout", log_tail: ["Compiling"] });
-    expect(last?.message).toBe("The build took longer than 3 s and was stopped.");
+    expect(last?.message).toBe(
+      "The build took longer than 3 s and was stopped. Make it faster, or ask the operator to raise the deadline.",
+    );
   });
 
   test("a rollout that moved traffic before its deadline is DONE", async () => {

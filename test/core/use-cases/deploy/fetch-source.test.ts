@@ -217,7 +217,9 @@ describe("a storage that does not respond", () => {
     const run = (await submit(platform))._unsafeUnwrap();
     const last = (await whileTicking(platform.clock, Array.fromAsync(run.follow()))).at(-1);
     expect(last).toMatchObject({ reason: "build_timeout", time: "2026-01-01T00:15:00+00:00" });
-    expect(last?.message).toBe("Fetching the source 'src/app.tgz' took longer than 15 min and was stopped.");
+    expect(last?.message).toBe(
+      "Fetching the source 'src/app.tgz' took longer than 15 min and was stopped. Deploy again.",
+    );
     letGo();
     await eventually(() => expect(platform.discarded).toHaveLength(1));
     expect(platform.fetched.size).toBe(0);

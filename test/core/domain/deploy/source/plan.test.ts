@@ -235,7 +235,7 @@ describe("a Python source without a start command explains what to write", () =>
     [
       "a broken pyproject.toml",
       { "main.py": "", "pyproject.toml": "[project]\nname = " },
-      /pyproject\.toml is not valid TOML at line 2/,
+      /pyproject\.toml is not valid TOML\. Correct line 2\./,
     ],
     [
       "Poetry without its lock file",
@@ -485,7 +485,7 @@ test.each<readonly [string, Texts]>([
 
 test.each(["package.json", "Procfile", "pyproject.toml"])("fails if %s is too large to read", (name) => {
   const planned = planSource({ paths: new Set([name]), folders: new Set(), texts: new Map() });
-  const message = expect.stringMatching(/is too large to read\.$/);
+  const message = expect.stringMatching(/is too large to read\. Make it smaller\.$/);
   expect(planned).toMatchObject({ failure: { reason: "build_failed", message }, isUnknown: false });
 });
 
