@@ -24,8 +24,9 @@ const BUILD_CPUS = 2;
  */
 const WRITES_PER_DEPLOY = 3;
 /**
- * Log reads per minute that the quota must allow for each followed log. One read covers at least 120 logs. If each log
- * is read 15 times a minute, its new entries appear within 15 s. Followers get half of all reads.
+ * Log reads per minute that the quota must allow for each followed log. A log that is read 15 times a minute shows new
+ * entries within 15 s: up to 10 s until Cloud Logging shows them, and up to 4 s until the next read. One read covers at
+ * least 120 logs. Followers get half of all reads.
  */
 const READS_PER_LOG = (2 * 15) / 120;
 

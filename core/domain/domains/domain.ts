@@ -6,9 +6,10 @@ import type { DeploymentName } from "../wire/names.ts";
 import type { DomainName } from "./domain-name.ts";
 
 /**
- * `pending`: no check has succeeded yet. `active`: the last check succeeded. `failing`: a check succeeded earlier, but
- * the last one found a problem. A check without a response does not change the status. Requests reach the deployment
- * while the domain is `active` or `failing`, because a mistake in DNS must not take a site down.
+ * `pending`: no check has succeeded yet, or the domain waits for its first certificate. `active`: the last check
+ * succeeded. `failing`: a check succeeded earlier, but the last one found a problem, or the certificate cannot be
+ * renewed. A check without a response does not change the status. Requests reach the deployment while the domain is
+ * `active` or `failing`, because a mistake in DNS must not take a site down.
  */
 export const domainStatuses = ["pending", "active", "failing"] as const;
 export type DomainStatus = (typeof domainStatuses)[number];

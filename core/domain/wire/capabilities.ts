@@ -122,7 +122,8 @@ export const capabilitiesSchema = z
         description: "Names that differ only in case or Unicode normalization are different objects.",
       }),
       conditional_uploads: feature.meta({
-        description: "Uploads honor `If-Match` and `If-None-Match`. If unsupported, the storage may ignore them.",
+        description:
+          "Uploads may be conditional (`If-Match`, `If-None-Match`). If unsupported, the storage may ignore the headers.",
       }),
       unsized_uploads: feature.meta({
         description: "An upload may omit `Content-Length`.",
