@@ -97,11 +97,13 @@ const limits = (): string => {
     ["instances of a deployment; on one machine, of all deployments together", String(accountLimits.instances)],
     ["volumes", String(accountLimits.volumes)],
     ["custom domains", String(accountLimits.domains)],
-    ["secrets", String(secretLimits.count)],
-    ["value of a secret", `1 byte to ${formatMemory(secretLimits.valueBytes)}`],
     ["concurrent builds", String(accountLimits.buildsAtOnce)],
     ["concurrent uploads", String(accountLimits.uploadsAtOnce)],
     ["requests per minute", String(accountLimits.requestsPerMinute)],
+  ];
+  const secrets = [
+    ["secrets of an account", String(secretLimits.count)],
+    ["value of a secret", `1 byte to ${formatMemory(secretLimits.valueBytes)}`],
   ];
   const deploy = [
     [
@@ -178,6 +180,10 @@ ${table(["limit", "maximum"], archive)}
 An operator can change these quotas with settings.
 
 ${table(["quota", "maximum"], account)}
+
+## Secrets
+
+${table(["limit", "value"], secrets)}
 
 ## Deploys
 
