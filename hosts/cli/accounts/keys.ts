@@ -68,7 +68,7 @@ export const command: Command = {
     ...clientOptions,
     account: option("NAME", "Create a key for the account NAME directly in the server's key store"),
     label: option("TEXT", "Describe the purpose of the key"),
-    "data-dir": option("DIR", "The server's data folder (with --account)"),
+    "data-dir": option("DIR", "Set the server's data folder (with --account)"),
   },
   positionals: { min: 1, max: 2 },
   choices: ["create", "list", "revoke"],

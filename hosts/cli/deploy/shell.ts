@@ -43,7 +43,7 @@ const enter = ({ file, args, env, cwd, descriptors = [] }: ExecTarget, io: Io): 
 
 export const command: Command = {
   usage: "shell NAME [--data-dir DIR]",
-  options: { "data-dir": option("DIR", "The server's data folder") },
+  options: { "data-dir": option("DIR", "Set the server's data folder") },
   positionals: { min: 1, max: 1 },
   examples: ["shell hello"],
   notes: [
