@@ -81,7 +81,7 @@ export const serveShape = {
   keysDatabase: url(/^postgres(ql)?$/, "postgres://user:password@host/database")
     .optional()
     .describe(
-      "URL of a PostgreSQL database for API keys that replicas share (default: the data folder stores the keys). Use the environment variable instead of this flag, because process lists show flags",
+      "URL of a PostgreSQL database for API keys and console sessions, which replicas then share (default: the data folder stores them). Use the environment variable instead of this flag, because process lists show flags",
     ),
   jwtIssuer: z.string().optional().describe("Accept bearer tokens from this OpenID Connect issuer"),
   jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
