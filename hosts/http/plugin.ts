@@ -324,14 +324,14 @@ const handleError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return reply.code(413).send({ detail: "The body is larger than the limit of 1 MiB. Send a smaller body." });
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return reply
-        .code(415)
-        .send({
-          detail:
-            "This endpoint does not support the content type of the request. Send JSON as application/json, and a deploy as multipart/form-data.",
-        });
+      return reply.code(415).send({
+        detail:
+          "This endpoint does not support the content type of the request. Send JSON as application/json, and a deploy as multipart/form-data.",
+      });
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return reply.code(400).send({ detail: "The length of the body differs from its Content-Length." });
+      return reply
+        .code(400)
+        .send({ detail: "The length of the body differs from its Content-Length. Send the correct length." });
   }
   const response = hostErrorResponse(error, reply.statusCode, requestId);
   if (response === undefined) return sendError(reply, bug(error));

@@ -193,7 +193,7 @@ export const createAwsSecrets = (
     values: (owner, pins) =>
       arns(owner, pins, {}).andThen((found) =>
         found.size < Object.keys(pins).length
-          ? err(unavailable("A version of a secret was deleted.", 60))
+          ? err(unavailable("A version of a secret was deleted. Set the secret, then deploy again.", 60))
           : inParallel([...new Set(found.values())], CONCURRENCY, (arn) => manager.read(arn, {}).orElse(asUnavailable)),
       ),
   };

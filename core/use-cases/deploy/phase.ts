@@ -34,8 +34,8 @@ export const BUG = "The control plane failed because of a bug.";
 export type PhaseResult<T> = Result<T, DeployFailure>;
 
 const endMessages = {
-  interrupted: "The deploy was cancelled, or its server stopped, before traffic moved.",
-  deleted: "The deployment was deleted while this deploy ran.",
+  interrupted: "The deploy was cancelled, or its server stopped, before traffic moved. Deploy again.",
+  deleted: "The deployment was deleted while this deploy ran. Deploy again if it should exist.",
 } as const;
 
 /** Returns the failure of a deploy whose signal has aborted. */

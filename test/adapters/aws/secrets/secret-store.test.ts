@@ -133,7 +133,10 @@ describe("values", () => {
     await remove(2);
     for (const missing of [2, 3]) {
       const error = (await run.secretStore.values(acme, pinned(1, missing)))._unsafeUnwrapErr();
-      expect(error).toMatchObject({ kind: "unavailable", message: "A version of a secret was deleted." });
+      expect(error).toMatchObject({
+        kind: "unavailable",
+        message: "A version of a secret was deleted. Set the secret, then deploy again.",
+      });
     }
     // Another account has no such version.
     expect((await run.secretStore.values(other, pinned(1))).isErr()).toBe(true);
