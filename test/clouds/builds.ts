@@ -187,7 +187,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(end?.kind === "failed" && end.failure.message).not.toBe("");
   });
 
-  test("reports a source that no buildpack recognises", async () => {
+  test("reports a source that no buildpack recognizes", async () => {
     engineBuild = async () => ({ failure: { reason: "no_builder", message: "nothing" } });
     expect((await build()).at(-1)).toMatchObject({ kind: "failed", failure: { reason: "no_builder" } });
   });

@@ -10,7 +10,7 @@ import { MiB } from "../../core/domain/accounts/limits.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { needs } from "../support/vitest/machine.ts";
 
-test("recognises a taken port, unlike errors of the service itself", async (context) => {
+test("recognizes a taken port, unlike errors of the service itself", async (context) => {
   needs(context, "base images");
   using folder = folderWith();
   const engine = await findEngine(process.env);

@@ -6,8 +6,8 @@ import { type CronFields, parseCron, type Schedule } from "../../../core/domain/
  * The expression and options that make croner read a schedule as Portside does. The two differ on purpose in two points:
  * - In Vixie cron and Portside, both day fields must match if one of them begins with a star, even if a step or a list
  *   follows it. In croner, only a star alone has this effect.
- * - Portside recognises a schedule with a single time of day by its meaning, so `5-9/10 2 * * *` equals `5 2 * * *`.
- *   croner recognises it only by its notation, without a step.
+ * - Portside recognizes a schedule with a single time of day by its meaning, so `5-9/10 2 * * *` equals `5 2 * * *`.
+ *   croner recognizes it only by its notation, without a step.
  */
 const asCronerReadsIt = ({ cron }: Schedule): { readonly cron: string; readonly domAndDow: boolean } => {
   const { minutes, hours, anyDay, anyWeekday } = parseCron(cron) as CronFields;

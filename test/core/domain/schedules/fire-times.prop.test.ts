@@ -103,7 +103,7 @@ const noted = ({ cron, timezone }: Schedule, after: number): number[] => {
   const once = fields.minutes.size === 1 && fields.hours.size === 1;
   const fires: number[] = [];
   const begin = Math.floor(after / 60_000) * 60_000;
-  // Starts two days earlier, so that a repeated time is recognised as such.
+  // Starts two days earlier, so that a repeated time is recognized as such.
   let highest = wallAt(timezone, begin - 48 * HOUR).getTime();
   for (let at = begin - 48 * HOUR; at <= after + 72 * HOUR; at += 60_000) {
     const wall = wallAt(timezone, at);

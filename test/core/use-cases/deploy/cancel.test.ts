@@ -147,7 +147,7 @@ describe("fails with a conflict", () => {
       around: () => ({
         builder: {
           build: async function* () {
-            yield { kind: "failed", failure: { reason: "no_builder", message: "nothing recognised" } };
+            yield { kind: "failed", failure: { reason: "no_builder", message: "nothing recognized" } };
           },
         },
       }),

@@ -49,7 +49,7 @@ describe("the kind of a source", () => {
     expect(planOf({ "main.py": "" }, ["package.json", "Dockerfile", "Procfile"]).kind).toBe("python");
   });
 
-  test("an unrecognised source lists the expected files and a fix", () => {
+  test("an unrecognized source lists the expected files and a fix", () => {
     const { reason, message } = failureOf({ "README.md": "" });
     expect(reason).toBe("no_builder");
     for (const name of ["Dockerfile", "package.json", "pyproject.toml", "main.py", "index.html", "'web: COMMAND'"])
