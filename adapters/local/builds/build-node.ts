@@ -90,7 +90,7 @@ const removeOldDependencies = async (kept: string): Promise<void> => {
 /** The path of cached dependencies in the sandbox. */
 const CACHED_DEPENDENCIES = "/dependencies";
 
-/** Copies within the sandbox, where symbolic links and special files in the tree cannot affect the host. */
+/** Copies within the sandbox, where symbolic links and special files in the tree cannot affect this machine. */
 const copyInSandbox = (
   context: BuildContext,
   kept: string,

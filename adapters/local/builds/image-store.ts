@@ -22,7 +22,7 @@ const unpackedSchema = z.object({
   command: z.string(),
   /** Folders at the front of the command's PATH. */
   path: z.array(z.string()),
-  /** Host folders that the command needs. The sandbox mounts them at their host paths. */
+  /** Folders of this machine that the command needs. The sandbox mounts them at the same paths. */
   needs: z.array(z.string()),
   /** Files outside of the image that the command needs. Earlier versions did not record them. */
   requires: z.array(z.string()).default([]),
@@ -191,7 +191,7 @@ export class ImageStore {
    * @param used the references of the images that services and their kept releases use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @param pruned the references of older releases' images, which the sweep does not keep for later builds
-   * @returns the host folders that the remaining images need
+   * @returns the folders of this machine that the remaining images need
    */
   async sweep(
     used: ReadonlySet<string>,

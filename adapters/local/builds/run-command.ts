@@ -12,7 +12,7 @@ import type { Bind, Exit, Limits, Runner } from "../sandbox/runner.ts";
 import { chownFolder } from "../tenant-files/chown-tree.ts";
 import type { Toolchain } from "./toolchain.ts";
 
-/** The path of the source in the sandbox. Without a sandbox, commands see host paths. */
+/** The path of the source in the sandbox. Without a sandbox, commands see the paths of this machine. */
 export const APP = "/app";
 const CACHE = "/cache";
 
@@ -32,9 +32,9 @@ export interface BuildContext {
   /** The uid of the commands; undefined for this process's uid. */
   readonly user: number | undefined;
   readonly network: Readonly<Record<string, string>>;
-  /** The host folder with the source. */
+  /** The folder of this machine with the source. */
   readonly app: string;
-  /** The host folder that the account's builds share. */
+  /** The folder of this machine that the account's builds share. */
   readonly cache: string;
   /** Prints a message of the builder. */
   readonly say: (message: string) => void;
@@ -50,7 +50,7 @@ export interface BuildContext {
 export const insidePaths = (context: Pick<BuildContext, "runner" | "app" | "cache">) =>
   context.runner.mapsPaths ? { app: APP, cache: CACHE } : { app: context.app, cache: context.cache };
 
-/** Returns binds that mount programs outside /usr at their host paths. Every sandbox has /usr. */
+/** Returns binds that mount programs outside /usr at their own paths. Every sandbox has /usr. */
 export const programBinds = (paths: readonly string[]): Bind[] =>
   [...new Set(paths)]
     .filter((path) => path !== "/usr" && !path.startsWith("/usr/"))

@@ -13,11 +13,11 @@ export interface ContainerJob {
   readonly cwd: string | undefined;
   readonly user: string | undefined;
   readonly env: Readonly<Record<string, string>>;
-  /** Services must not be able to write to any parent of the host paths. */
+  /** Services must not be able to write to any parent of the paths on this machine. */
   readonly mounts: readonly Bind[];
   readonly limits: Limits;
   readonly network: string;
-  /** The port that the container engine publishes on the host's loopback address, if any. */
+  /** The port that the container engine publishes on this machine's loopback address, if any. */
   readonly port?: { readonly inside: number; readonly host: number };
   /** Whether the container's own files are read-only, except /tmp. */
   readonly readOnly: boolean;

@@ -24,7 +24,7 @@ export interface ContainerEngine {
   readonly platform: string;
   /** Whether the processes of containers run on this machine's kernel, not in a virtual machine. */
   readonly sharesKernel: boolean;
-  /** Whether the container engine runs without root. Root in a container is then this process's user on the host. */
+  /** Whether the container engine runs without root. Root in a container is then this process's user. */
   readonly rootless: boolean;
   /**
    * Whether the container engine can start an init process in a container. Without one, the container's program is

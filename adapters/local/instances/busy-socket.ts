@@ -78,7 +78,7 @@ export interface BusySocketConfig {
 }
 
 export class BusySocket {
-  /** The path on the host. */
+  /** The path on this machine, outside of the sandbox or container. */
   readonly path: string;
   readonly #maxMillis: number;
   readonly #server: Server;

@@ -1,7 +1,7 @@
 /**
  * Starts a sandbox as another user. This user cannot enter the data folder, so bubblewrap could not mount folders from
  * there. Therefore root first mounts everything in a separate namespace, below a folder that the user can enter, and
- * then becomes the user. The mounts are invisible on the host and end with the sandbox.
+ * then becomes the user. The mounts are invisible outside of the namespace and end with the sandbox.
  */
 import type { Bind, Job } from "./runner.ts";
 

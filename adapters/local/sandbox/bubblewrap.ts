@@ -1,6 +1,6 @@
 /**
  * Runs each command in a bubblewrap sandbox: separate mount, pid, ipc and uts namespaces, a read-only root that
- * contains little more than the host's /usr, no capabilities, and a separate network if pasta works.
+ * contains little more than this machine's /usr, no capabilities, and a separate network if pasta works.
  * https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";

@@ -46,7 +46,7 @@ export interface Launch {
   readonly job: Job;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The working directory, as a path on the host. */
+  /** The working directory, as a path on this machine. */
   readonly cwd: string;
   /** The command's file descriptors, starting with number `FIRST_DESCRIPTOR`. */
   readonly descriptors?: readonly Descriptor[];

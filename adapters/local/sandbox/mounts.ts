@@ -67,7 +67,7 @@ const openMount = async (
 
 const isWithin = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 
-/** Folders of the host that the sandbox mounts read-only, so no mount point can be created in them. */
+/** Folders of this machine that the sandbox mounts read-only, so no mount point can be created in them. */
 const hosts = ["/usr", ...hostFolders];
 
 /** The parts of a built source that the sandbox mounts. */
@@ -75,7 +75,7 @@ export interface MountedImage {
   /** The folder with the built source. */
   readonly app: string;
   /**
-   * Program folders, mounted at their host paths. They cannot contain mount points, because bubblewrap would follow
+   * Program folders, mounted at their own paths. They cannot contain mount points, because bubblewrap would follow
    * symbolic links that a build left in them.
    */
   readonly programs: readonly string[];

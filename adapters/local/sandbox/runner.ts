@@ -11,7 +11,7 @@ import type { Address, ListenState } from "../instances/listen-state.ts";
 /** The environment variable that marks a job's processes, even after their parents have ended. */
 export const MARKER = "PORTSIDE_INSTANCE";
 
-/** A folder or file of the host that the command sees at `inside`. */
+/** A folder or file of this machine that the command sees at `inside`. */
 export interface Bind {
   readonly host: string;
   readonly inside: string;
@@ -24,7 +24,7 @@ export interface Bind {
  */
 export interface OpenBind {
   readonly fd: number;
-  /** The path on the host, if no service can write to any of its parent folders. */
+  /** The path on this machine, if no service can write to any of its parent folders. */
   readonly host: string | undefined;
   readonly inside: string;
   readonly writable: boolean;
@@ -63,7 +63,7 @@ export interface Job {
   readonly port?: number;
   /** Host names that resolve to the loopback address of the job's separate network. */
   readonly names?: readonly string[];
-  /** Ports of the host's loopback address that the job's separate network must reach, such as a registry's. */
+  /** Ports of this machine's loopback address that the job's separate network must reach, such as a registry's. */
   readonly hostPorts?: readonly number[];
   readonly limits: Limits;
 }
@@ -115,11 +115,11 @@ export interface Running {
   readonly address?: Address | undefined;
   /** Returns whether the command accepts connections. Undefined if only a connection can show this. */
   accepts?: (() => Promise<boolean>) | undefined;
-  /** Returns the pids of the command's processes on the host, without the sandbox's own processes. */
+  /** Returns the pids of the command's processes on this machine, without the sandbox's own processes. */
   processes(): number[];
   /**
    * Returns where the command listens.
-   * @param port the host's port on which the command must listen
+   * @param port this machine's port on which the command must listen
    * @param open whether any program accepts connections on the port
    */
   listenState(port: number, open: boolean): Promise<ListenState>;
@@ -145,7 +145,7 @@ export interface Running {
 
 export interface Runner {
   readonly kind: "container" | "bubblewrap" | "process";
-  /** True if binds appear at their `inside` paths. Otherwise a command sees only host paths. */
+  /** True if binds appear at their `inside` paths. Otherwise a command sees only the paths of this machine. */
   readonly mapsPaths: boolean;
   /** True if the runner supports the `folders` of a job. */
   readonly mountsFolders: boolean;

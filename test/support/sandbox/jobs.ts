@@ -40,7 +40,7 @@ export interface Bench extends AsyncDisposable {
   readonly runner: Runner;
   /** The prefix of the ids of the bench's jobs, up to a dot. */
   readonly scope: string;
-  /** A host folder; plain processes start in it. */
+  /** A folder of this machine; plain processes start in it. */
   readonly folder: string;
   start(argv: Job["argv"], options?: Partial<Job>): Started;
   run(argv: Job["argv"], options?: Partial<Job>): Promise<Exit & { stdout: string[]; stderr: string[] }>;

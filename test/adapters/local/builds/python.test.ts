@@ -108,7 +108,7 @@ test.for(runners)("does not follow a build backend's links in the environment (%
   const outside = mkdtempSync(join(tmpdir(), "portside-outside-"));
   const kept = join(outside, "kept");
   writeFileSync(kept, "kept");
-  // During the setup of a sandbox, bubblewrap sees the host below /oldroot.
+  // During the setup of a sandbox, bubblewrap sees this machine's root below /oldroot.
   const door = runner === "bubblewrap" ? `/oldroot${outside}` : outside;
   const source = plantingSource({ whole: kept, complete: kept, "made.json": kept, "image.json": kept, door });
   const url = await platform.up(source);

@@ -62,7 +62,7 @@ describe.each(runners)("%s", (runner) => {
     await eventually(async () => expect(await isFrozen()).toBe(true));
   });
 
-  test("limits a lease to the service's timeout, and hides the socket's path on the host in a sandbox", async () => {
+  test("limits a lease to the service's timeout, and hides the socket's path on this machine in a sandbox", async () => {
     await using platform = await startLocal({ runner });
     const url = await platform.up(worker, { timeout: 60 });
     expect((await send(url, { path: "/lease?ms=50000" })).text).toMatch(/^200 /);

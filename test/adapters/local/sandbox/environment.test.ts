@@ -58,7 +58,7 @@ describe.each(runners)("%s", (runner) => {
     );
     expect(seen.env).toMatchObject({ MY_KEY: SECRET, EMPTY: "", K_SERVICE: "app", K_REVISION: "app-00001" });
     expect(seen.env["NODE_ENV"]).toBe("production");
-    // In a separate network PORT is the declared port. Instances in the host's network get different ones.
+    // In a separate network PORT is the declared port. Instances in this machine's network get different ones.
     if (platform.controlPlane.capabilities().isolation === "full") expect(seen.env["PORT"]).toBe("9999");
     else {
       expect(Number(seen.env["PORT"])).toBeGreaterThan(1023);

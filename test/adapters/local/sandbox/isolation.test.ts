@@ -27,7 +27,7 @@ test("mounts the root and the system read-only, and a separate /tmp", async (con
   expect(existsSync("/tmp/file")).toBe(false);
 });
 
-test("shows folders of the host only where and how they were bound", async (context) => {
+test("shows folders of this machine only where and how they were bound", async (context) => {
   needs(context, "bubblewrap");
   await using bench = await createBench(sandbox);
   const [shown, fixed] = [join(bench.folder, "shown"), join(bench.folder, "fixed")];

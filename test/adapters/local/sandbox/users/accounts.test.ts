@@ -41,7 +41,7 @@ const ask = async (url: string, script: string): Promise<unknown> =>
 const up = (platform: TestPlatform, name: string, account: string, fields: object = {}) =>
   platform.up(nodeSource(evaluating), { function_name: name, volumes: { "/data": "files" }, ...fields }, account);
 
-/** The host process of a service. */
+/** The process of a service, as this machine sees it. */
 const processOf = (service: string): number => {
   const found = allProcesses().filter(({ pid }) => environmentOf(pid).includes(`K_SERVICE=${service}`));
   return found[0]?.pid as number;
