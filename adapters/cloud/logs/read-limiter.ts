@@ -1,4 +1,4 @@
-/** Limits the rate of calls to a quota that all tenants share. */
+/** Limits the rate of calls to a quota that all accounts share. */
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Searches a cloud's log within a read quota that all tenants share. Searches wait for the quota. Equal searches share
+ * Searches a cloud's log within a read quota that all accounts share. Searches wait for the quota. Equal searches share
  * a result, and followers share calls. An aborted search returns immediately.
  */
 

@@ -38,7 +38,7 @@ const http = `IF(http_request IS NULL, NULL, JSON_STRIP_NULLS(TO_JSON(STRUCT(
   NULLIF(http_request.remote_ip, '') AS remoteIp, NULLIF(http_request.protocol, '') AS protocol,
   ${latency} AS latency))))`;
 
-/** The account's digest as an SQL literal. Needs no escaping: digests are hexadecimal. */
+/** The account's digest as a SQL literal. Needs no escaping: digests are hexadecimal. */
 const owned = (owner: AccountId): string => `'${accountDigest(owner)}'`;
 
 /** @param dataset `PROJECT.DATASET` */

@@ -48,7 +48,7 @@ export class RunningContainer implements Running {
   readonly #engine: ContainerEngine;
   readonly #begun = Promise.withResolvers<void>();
   #container: Container | undefined;
-  /** The host's pid for the container's first process; 0 while the container does not run. */
+  /** The pid of the container's first process on this machine; 0 while the container does not run. */
   #pid = 0;
   #inside: number | undefined;
   /** The function that resumes a frozen container; undefined if the container is not frozen. */

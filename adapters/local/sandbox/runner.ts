@@ -57,8 +57,8 @@ export interface Job {
   /** The account, for runners that isolate accounts from each other. */
   readonly owner?: AccountId;
   /**
-   * The port on which the command must listen, in its separate network if the runner creates one, otherwise on the
-   * host. Undefined if the command takes no requests.
+   * The port on which the command must listen, in its separate network if the runner creates one, otherwise on this
+   * machine. Undefined if the command takes no requests.
    */
   readonly port?: number;
   /** Host names that resolve to the loopback address of the job's separate network. */
