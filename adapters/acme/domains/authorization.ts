@@ -5,7 +5,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { Account } from "./account.ts";
 import type { Wait } from "./polling.ts";
-import { type AcmeProblem, problemOf, problemSchema, refused } from "./problem.ts";
+import { type AcmeProblem, problemOf, refused, reportedProblem } from "./problem.ts";
 import { parseBody } from "./responses.ts";
 import type { AcmeFailure } from "./signed-requests.ts";
 
@@ -21,7 +21,7 @@ const authorizationSchema = z.object({
         .string()
         .regex(/^[A-Za-z0-9_-]{1,256}$/)
         .optional(),
-      error: problemSchema.optional(),
+      error: reportedProblem,
     }),
   ),
 });

@@ -12,7 +12,7 @@ import { chainProblem } from "./certificate-chain.ts";
 import type { Directory } from "./directory.ts";
 import type { AcmeResponse } from "./http.ts";
 import { createWait, type Wait } from "./polling.ts";
-import { type AcmeProblem, problemOf, problemSchema, refused } from "./problem.ts";
+import { type AcmeProblem, problemOf, refused, reportedProblem } from "./problem.ts";
 import { certificateId } from "./renewal-information.ts";
 import { malformedResponse, parseBody } from "./responses.ts";
 import type { AcmeFailure } from "./signed-requests.ts";
@@ -23,7 +23,7 @@ const orderSchema = z.object({
   authorizations: z.array(z.string()).max(10),
   finalize: z.string(),
   certificate: z.string().optional(),
-  error: problemSchema.optional(),
+  error: reportedProblem,
 });
 
 type Order = z.infer<typeof orderSchema>;
@@ -176,7 +176,15 @@ export class Orders {
       );
     if (order.status !== "ready" || !isNext) return wait(response);
     const csr = certificateRequest(request.host, createPrivateKey(request.key)).toString("base64url");
-    return this.#deps.account.postAboutOrder(order.finalize, { csr }, options).map(() => undefined);
+    return this.#deps.account
+      .postAboutOrder(order.finalize, { csr }, options)
+      .map(() => undefined)
+      .orElse((failure) => {
+        if (failure.kind !== "problem" || failure.type !== "orderNotReady") return errAsync(failure);
+        // One of the authority's servers may not know the new status yet. Section 7.4: read the order again.
+        taken.delete("ready");
+        return wait(response);
+      });
   }
 
   #download(

@@ -10,8 +10,14 @@ const PREFIX = "urn:ietf:params:acme:error:";
 
 const subproblemSchema = z.object({ type: z.string().optional(), detail: z.string().optional() });
 
-/** A problem document, in a response or in an order or challenge. */
-export const problemSchema = subproblemSchema.extend({ subproblems: z.array(subproblemSchema).optional() });
+/** A problem document. */
+const problemSchema = subproblemSchema.extend({ subproblems: z.array(subproblemSchema).optional() });
+
+/**
+ * The problem of an order or a challenge; undefined if it is malformed. The status already says that the order failed,
+ * and Portside would retry an order that it cannot read forever.
+ */
+export const reportedProblem = problemSchema.optional().catch(undefined);
 
 export type ProblemDocument = z.infer<typeof problemSchema>;
 

@@ -163,6 +163,17 @@ test.each<[string, Readonly<Record<string, readonly Respond[]>>]>([
       ],
     },
   ],
+  [
+    "a finalization before the order is ready on each server",
+    {
+      finalize: [problem("orderNotReady", 403), order("processing")],
+      order: [order("ready"), order("ready"), order("valid")],
+    },
+  ],
+  [
+    "an error without a usable description",
+    { authorization: [authorization("pending", { error: { subproblems: null } }), authorization("valid")] },
+  ],
 ])("gets a certificate in spite of %s", async (_, responses) => {
   await using subject = await start(responses);
   expect(await expectOk(subject.order())).toBe(chain);
@@ -224,6 +235,13 @@ test.each<[string, Readonly<Record<string, unknown>>, Partial<AcmeSettings>]>([
 test("an e-mail address that the authority rejects lets another authority issue", async () => {
   await using subject = await start({ newAccount: [problem("invalidContact")] });
   expect(await expectError(subject.order())).toMatchObject({ kind: "order_failed", othersMayIssue: true });
+});
+
+test("replaces an earlier order that failed with an error of the wrong type", async () => {
+  await using subject = await start({
+    order: [order("invalid", { error: { type: 7 } }), order("ready"), order("valid")],
+  });
+  expect(await expectOk(subject.order({ order: subject.at("order") }))).toBe(chain);
 });
 
 test.each<[string, Respond]>([
