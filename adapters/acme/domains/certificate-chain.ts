@@ -11,6 +11,9 @@ const MAX_CERTIFICATES = 10;
 const parse = (pem: string): readonly X509Certificate[] | undefined =>
   tryOr(() => (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block)), undefined);
 
+/** A machine whose clock shows local time differs by hours, and its certificates are valid nevertheless. */
+const MAX_START_DELAY_MS = 24 * 3_600_000;
+
 /** Returns the first certificate of a chain in PEM, or undefined if the text contains no certificate. */
 export const leafOf = (pem: string): X509Certificate | undefined => parse(pem)?.[0];
 
@@ -34,6 +37,8 @@ export const chainProblem = (pem: string, { host, key, now }: ExpectedCertificat
   if (!found.equals(expected)) return "Its key is not the key of the request.";
   if (leaf.checkHost(host, { subject: "never" }) === undefined) return `It is not valid for '${host}'.`;
   if (leaf.validToDate.getTime() <= millisOf(now)) return "It has expired. Check the clock of this machine.";
+  if (leaf.validFromDate.getTime() > millisOf(now) + MAX_START_DELAY_MS)
+    return `It is not valid before ${leaf.validFromDate.toISOString()}. Check the clock of this machine.`;
   const isBroken = chain.some((one, index) => {
     const issuer = chain[index + 1];
     return issuer !== undefined && !(one.checkIssued(issuer) && one.verify(issuer.publicKey));

@@ -209,6 +209,7 @@ test("a rate limit without a problem document may be the authority's own", async
     othersMayIssue: true,
   });
 });
+});
 
 test.each([
   [["caa"], true],
@@ -242,6 +243,20 @@ test("replaces an earlier order that failed with an error of the wrong type", as
     order: [order("invalid", { error: { type: 7 } }), order("ready"), order("valid")],
   });
   expect(await expectOk(subject.order({ order: subject.at("order") }))).toBe(chain);
+});
+
+test("rejects a certificate that becomes valid in more than a day", async () => {
+  const from =
+    (millis: number): Respond =>
+    (res) =>
+      res.writeHead(200, { "replay-nonce": "nonce" }).end(chainFrom(plusMillis(now, millis)));
+  await using late = await start({ certificate: [from(2 * DAY_MS)] });
+  expect(await expectError(late.order())).toMatchObject({
+    kind: "order_failed",
+    message: expect.stringContaining("clock"),
+  });
+  await using soon = await start({ certificate: [from(DAY_MS / 2)] });
+  await expectOk(soon.order());
 });
 
 test.each<[string, Respond]>([
