@@ -11,7 +11,11 @@ const PREFIX = "urn:ietf:params:acme:error:";
 const subproblemSchema = z.object({ type: z.string().optional(), detail: z.string().optional() });
 
 /** A problem document. */
-const problemSchema = subproblemSchema.extend({ subproblems: z.array(subproblemSchema).optional() });
+const problemSchema = subproblemSchema.extend({
+  subproblems: z.array(subproblemSchema).optional().catch(undefined),
+  /** The page of a required action: section 7.3.3. */
+  instance: z.string().optional().catch(undefined),
+});
 
 /**
  * The problem of an order or a challenge; undefined if it is malformed. The status already says that the order failed,
@@ -57,15 +61,6 @@ const MAX_DETAIL = 500;
 /** The delay after a rate limit if the authority specifies none, in milliseconds. */
 const RATE_LIMIT_DELAY_MS = 3_600_000;
 
-/** Returns the authority's text on one line. It may quote a response from an untrusted server. */
-const detailOf = ({ detail, subproblems = [] }: ProblemDocument): string =>
-  [detail, ...subproblems.map((one) => one.detail)]
-    .filter((one) => one !== undefined)
-    .join("; ")
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ")
-    .slice(0, MAX_DETAIL)
-    .trim();
-
 const withoutPrefix = (type = ""): string => (type.startsWith(PREFIX) ? type.slice(PREFIX.length) : "");
 
 /** Returns the type of the subproblems if the document combines problems of one type (section 6.7.1). */
@@ -75,6 +70,19 @@ const typeOf = ({ type, subproblems = [] }: ProblemDocument): string => {
   const [only = ""] = own === "compound" && types.size === 1 ? types : [];
   return only === "" ? own : only;
 };
+
+/** Returns the authority's text on one line. It may quote a response from an untrusted server. */
+const detailOf = (document: ProblemDocument): string =>
+  [
+    document.detail,
+    ...(document.subproblems ?? []).map(({ detail }) => detail),
+    typeOf(document) === "userActionRequired" ? document.instance : undefined,
+  ]
+    .filter((one) => one !== undefined)
+    .join("; ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ")
+    .slice(0, MAX_DETAIL)
+    .trim();
 
 /** Returns the problem of a document. */
 export const problemOf = (document: ProblemDocument, delayMs: number | null = null): AcmeProblem => {

@@ -208,7 +208,9 @@ test("a rate limit without a problem document may be the authority's own", async
     retryAfterMs: 3_600_000,
     othersMayIssue: true,
   });
-});
+  const broken = { subproblems: null, instance: 7 };
+  await using other = await start({ newOrder: [problem("rateLimited", 403, {}, broken)] });
+  expect(await expectError(other.order())).toMatchObject({ retryAfterMs: 3_600_000 });
 });
 
 test.each([
@@ -243,6 +245,12 @@ test("replaces an earlier order that failed with an error of the wrong type", as
     order: [order("invalid", { error: { type: 7 } }), order("ready"), order("valid")],
   });
   expect(await expectOk(subject.order({ order: subject.at("order") }))).toBe(chain);
+});
+
+test("an action that the authority requires is named with its page", async () => {
+  const instance = "https://ca.example.com/terms?account=1";
+  await using subject = await start({ newOrder: [problem("userActionRequired", 403, {}, { instance })] });
+  expect((await expectError(subject.order())).message).toContain(instance);
 });
 
 test("rejects a certificate that becomes valid in more than a day", async () => {
