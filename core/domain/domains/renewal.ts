@@ -53,6 +53,20 @@ export const CHECKED_FAILURES = 4;
  */
 export const STARTED_FAILURES = 7;
 
+/**
+ * After how many consecutive failed attempts Portside abandons an order. More than `STARTED_FAILURES`, so that a server
+ * that restarts repeatedly does not abandon its orders.
+ */
+const ABANDONED_AFTER = STARTED_FAILURES + 2;
+
+/**
+ * Returns whether to abandon the current order. The next attempt then places a new order. An authority may be unable to
+ * complete an order although it accepts other orders.
+ * @param orderFailures the consecutive failed attempts that sent a request to an authority
+ */
+export const abandonsOrder = (orderFailures: number): boolean =>
+  orderFailures > 0 && orderFailures % ABANDONED_AFTER === 0;
+
 /** The maximum delay that an authority can impose, in milliseconds: the period of its rate limits. */
 export const MAX_AUTHORITY_DELAY_MS = 7 * 24 * 60 * 60_000;
 

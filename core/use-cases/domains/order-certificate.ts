@@ -11,6 +11,7 @@ import {
 } from "../../domain/domains/certificate.ts";
 import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
+import { abandonsOrder } from "../../domain/domains/renewal.ts";
 import { type Instant, type Timestamp, timestampOf } from "../../domain/wire/instant.ts";
 import { type ControlPlaneError, type Unavailable, unavailable } from "../../errors.ts";
 import type { CertificateAuthority, OrderFailed } from "../../ports/certificate-authority.ts";
@@ -310,15 +311,16 @@ export class CertificateOrders {
     const now = this.#now;
     const change = (present: HostCertificate) => afterFailure(present, refused, now);
     return this.#changeAttempt(wanted, change).andThen((stored) => {
-      if (stored === null) return ok(undefined);
-      const { failures, reason, nextAttemptAt } = stored;
+      if (stored === null) return okAsync(undefined);
+      const { failures, orderFailures, reason, nextAttemptAt } = stored;
       this.#deps.context.ports.logger.warn("could not get a certificate", {
         host: wanted.host,
         failures,
         reason,
         nextAttemptAt: nextAttemptAt === null ? undefined : timestampOf(nextAttemptAt),
       });
-      return ok(undefined);
+      const { store } = this.#deps.certificates;
+      return refused.isOrder && abandonsOrder(orderFailures) ? store.endOrder(wanted.host) : okAsync(undefined);
     });
   }
 }

@@ -638,6 +638,26 @@ test("a check after a correction of the records ends the pause, and a check with
   await stop();
 });
 
+test("places a new order after the authority failed to complete the first one for hours", async () => {
+  const platform = await start(1, MINUTE_MS);
+  const { own, keep, stop, row, first } = platform;
+  await own();
+  // The authority accepts new orders, but has lost the data of the first one.
+  first.validate = async () => unavailable("HTTP 500");
+  first.failure = ({ order }) =>
+    order === first.orders[0] && order !== undefined ? unavailable("HTTP 500") : undefined;
+  keep();
+  await pass(platform, 10 * MINUTE_MS);
+  first.validate = async () => undefined;
+  await pass(platform, 2 * HOUR_MS, 100);
+  expect(first.orders).toHaveLength(1);
+  expect((await row()).status).toBe("pending");
+  await pass(platform, 8 * HOUR_MS, 400);
+  expect(first.orders).toHaveLength(2);
+  expect((await row()).status).toBe("active");
+  await stop();
+});
+
 test("an overloaded authority's delay is respected, even if the owner checks the domain", async () => {
   const platform = await start(1, MINUTE_MS);
   const { own, keep, stop, first, controlPlane, principal } = platform;
