@@ -93,8 +93,18 @@ const isForeign = ({ authority }: HostCertificate, authorities: readonly string[
 /** The longest pause, in milliseconds: an authority or the budget of orders can require it. */
 const MAX_PAUSE_MS = Math.max(MAX_AUTHORITY_DELAY_MS, orderLimits.windowMs);
 
-const pauseEndOf = ({ nextAttemptAt }: HostCertificate, now: Instant): Instant | null =>
-  nextAttemptAt === null || isFromFastClock(nextAttemptAt, MAX_PAUSE_MS, now) ? null : nextAttemptAt;
+const unlessFromFastClock = (pauseEnd: Instant | null, now: Instant): Instant | null =>
+  pauseEnd === null || isFromFastClock(pauseEnd, MAX_PAUSE_MS, now) ? null : pauseEnd;
+
+/**
+ * Returns whether the platform may forget the certificate of a host that needs none. It keeps a valid one, so that a
+ * domain needs no order if it is added again, and a delay that an authority requires, so that an account cannot end the
+ * delay by removing the domain.
+ */
+export const isDiscardable = (certificate: HostCertificate, now: Instant): boolean => {
+  const authorityRetryAt = unlessFromFastClock(certificate.authorityRetryAt, now);
+  return !isValid(certificate, now) && (authorityRetryAt === null || authorityRetryAt <= now);
+};
 
 /**
  * Returns when the next order is due. A host without a valid certificate needs one immediately, and so does a host
@@ -103,7 +113,7 @@ const pauseEndOf = ({ nextAttemptAt }: HostCertificate, now: Instant): Instant |
  */
 export const orderDueAt = (certificate: HostCertificate, authorities: readonly string[], now: Instant): Instant => {
   const { life, renewal } = certificate;
-  const pauseEnd = pauseEndOf(certificate, now);
+  const pauseEnd = unlessFromFastClock(certificate.nextAttemptAt, now);
   if (life === null || now >= life.end || isForeign(certificate, authorities)) return later(now, pauseEnd);
   const renewalAt = renewalTime(life, renewal?.window ?? undefined, renewal?.random ?? 0);
   return later(later(renewalAt, renewableAt(life)), pauseEnd);

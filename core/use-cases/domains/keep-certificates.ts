@@ -4,7 +4,7 @@ import {
   afterStart,
   type HostCertificate,
   isAdviceDue,
-  isValid,
+  isDiscardable,
   orderDueAt,
   withoutCertificate,
 } from "../../domain/domains/certificate.ts";
@@ -96,9 +96,9 @@ class CertificateKeeper {
           this.#startDue(wanted, known.get(wanted.host) ?? withoutCertificate(wanted.host));
           known.delete(wanted.host);
         }
-        // Keep an unused certificate until it expires, so that its domain needs no order if it is added again.
-        for (const { host, ...rest } of known.values())
-          if (!isValid(rest, this.#now) && !this.#running.has(host)) yield* await store.remove(host);
+        for (const unused of known.values())
+          if (isDiscardable(unused, this.#now) && !this.#running.has(unused.host))
+            yield* await store.remove(unused.host);
         return ok(undefined);
       }.bind(this),
     );

@@ -673,6 +673,25 @@ test("an overloaded authority's delay is respected, even if the owner checks the
   await stop();
 });
 
+test("the removal of a domain does not end an authority's delay", async () => {
+  const platform = await start(1);
+  const { own, owned, keep, stop, first, rows, controlPlane, principal } = platform;
+  first.failure = () => limited(3 * HOUR_MS);
+  await own();
+  keep();
+  await pass(platform, MINUTE_MS);
+  (await controlPlane.removeDomain(principal(), { domain: DOMAIN }))._unsafeUnwrap();
+  owned.length = 0;
+  await pass(platform, MINUTE_MS);
+  await own();
+  await pass(platform, 2 * HOUR_MS, 100);
+  expect(first.requests).toHaveLength(1);
+  owned.length = 0;
+  await pass(platform, 2 * HOUR_MS, 100);
+  expect(rows.all()).toEqual([]);
+  await stop();
+});
+
 test("a check does not shorten an authority's delay", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, controlPlane, principal } = platform;
