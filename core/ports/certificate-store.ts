@@ -33,7 +33,10 @@ export interface NextCertificate {
 }
 
 export interface CertificateStore {
-  /** Returns the hosts that need a certificate: custom domains that are not `pending`, and hosts of the platform. */
+  /**
+   * Returns the hosts that need a certificate, each once: custom domains that are not `pending`, and hosts of the
+   * platform.
+   */
   hosts(): ResultAsync<readonly CertificateHost[], Unavailable>;
 
   /** Returns the `account` of a host in `hosts`, or null if the host needs no certificate. Must not read all hosts. */

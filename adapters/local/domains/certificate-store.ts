@@ -145,7 +145,9 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
         account: PLATFORM,
         isOwn: false,
       }));
-      return [...own, ...below, ...platforms];
+      // A custom domain may be older than the platform's domain above it.
+      const taken = new Set(own.map(({ host }) => host));
+      return [...own, ...[...below, ...platforms].filter(({ host }) => !taken.has(host))];
     });
   }
 

@@ -692,6 +692,22 @@ test("the removal of a domain does not end an authority's delay", async () => {
   await stop();
 });
 
+test("orders one certificate for a custom domain that is also the host of a deployment", async () => {
+  const domain = "app.example.com";
+  const platform = await start(1, 10_000, "example.com");
+  const { own, keep, stop, first, serve, principal, row, store } = platform;
+  await own(domain);
+  serve("app", principal().account);
+  first.failure = ({ host }) => (host === domain ? undefined : refused);
+  keep();
+  await pass(platform, 10 * MINUTE_MS, 60);
+  expect((await row(domain)).status).toBe("active");
+  expect(first.requests.filter(({ host }) => host === domain)).toHaveLength(1);
+  const hosts = (await store.hosts())._unsafeUnwrap().filter(({ host }) => host === domain);
+  expect(hosts).toEqual([{ host: domain, account: principal().account, isOwn: true }]);
+  await stop();
+});
+
 test("a check does not shorten an authority's delay", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, controlPlane, principal } = platform;
