@@ -119,6 +119,15 @@ export const orderDueAt = (certificate: HostCertificate, authorities: readonly s
   return later(later(renewalAt, renewableAt(life)), pauseEnd);
 };
 
+/**
+ * Compares certificates by urgency: missing ones first, then those that expire first. Not all hosts may get an order,
+ * because the number of orders is limited.
+ */
+export const compareUrgency = (one: HostCertificate, other: HostCertificate): number => {
+  const [end = -1n, otherEnd = -1n] = [one.life?.end, other.life?.end];
+  return end < otherEnd ? -1 : Number(end > otherEnd);
+};
+
 /** The bounds of the pause between two requests for advice, in milliseconds (RFC 9773, section 4.3.2). */
 const advicePause = { minMs: 60_000, maxMs: 24 * 60 * 60_000 } as const;
 

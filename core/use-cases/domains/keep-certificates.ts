@@ -2,6 +2,7 @@
 import {
   afterAdvice,
   afterStart,
+  compareUrgency,
   type HostCertificate,
   isAdviceDue,
   isDiscardable,
@@ -92,10 +93,13 @@ class CertificateKeeper {
         const known = new Map((yield* await store.list()).map((one) => [one.host, one]));
         for (const [host, until] of this.#heldUntil)
           if (until <= this.#now || isFromFastClock(until, HOLD_MS, this.#now)) this.#heldUntil.delete(host);
-        for (const wanted of hosts) {
-          this.#startDue(wanted, known.get(wanted.host) ?? withoutCertificate(wanted.host));
+        const needed = hosts.map((wanted) => {
+          const certificate = known.get(wanted.host) ?? withoutCertificate(wanted.host);
           known.delete(wanted.host);
-        }
+          return { wanted, certificate };
+        });
+        needed.sort((one, other) => compareUrgency(one.certificate, other.certificate));
+        for (const { wanted, certificate } of needed) this.#startDue(wanted, certificate);
         for (const unused of known.values())
           if (isDiscardable(unused, this.#now) && !this.#running.has(unused.host))
             yield* await store.remove(unused.host);

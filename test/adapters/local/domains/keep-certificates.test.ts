@@ -13,7 +13,8 @@ import { createManualClock, type ManualClock } from "../../../../adapters/memory
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
-import { plusMillis } from "../../../../core/domain/wire/instant.ts";
+import { orderLimits } from "../../../../core/domain/domains/order-budget.ts";
+import { plusMillis, timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { rateLimited, unavailable } from "../../../../core/errors.ts";
 import type { OrderFailed } from "../../../../core/ports/certificate-authority.ts";
@@ -705,6 +706,31 @@ test("orders one certificate for a custom domain that is also the host of a depl
   expect(first.requests.filter(({ host }) => host === domain)).toHaveLength(1);
   const hosts = (await store.hosts())._unsafeUnwrap().filter(({ host }) => host === domain);
   expect(hosts).toEqual([{ host: domain, account: principal().account, isOwn: true }]);
+  await stop();
+});
+
+test("uses the last order of the week for the certificate that expires first", async () => {
+  const platform = await start(1, HOUR_MS, "example.com");
+  const { keep, stop, first, serve, principal, store, rows, clock, memory } = platform;
+  const { account } = principal();
+  const order = { account, registeredDomain: "example.com" as DomainName, kind: "renewal", at: clock.now() } as const;
+  const begun = { authority: first.name, url: "https://ca-0.test/order" };
+  for (let orders = 1; orders < orderLimits.orders; orders++)
+    (await store.startOrder("other.example.com" as DomainName, begun, order))._unsafeUnwrap();
+  // Both certificates are due, because their authority is no longer configured.
+  for (const [name, days] of [
+    ["early", 60],
+    ["late", 2],
+  ] as const) {
+    serve(name, account);
+    memory.dns.add({ type: "CNAME", name: `${name}.example.com`, value: "ingress.memory.invalid" });
+    const notBefore = timestampOf(plusMillis(clock.now(), -30 * DAY_MS));
+    const notAfter = timestampOf(plusMillis(clock.now(), days * DAY_MS));
+    rows.change(`${name}.example.com` as DomainName, { chain: "chain", notBefore, notAfter, authority: "old.test" });
+  }
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.requests.map(({ host }) => host)).toEqual(["late.example.com"]);
   await stop();
 });
 

@@ -6,6 +6,7 @@ import {
   afterFailure,
   afterOwnerCheck,
   afterStart,
+  compareUrgency,
   forNewOwner,
   type HostCertificate,
   isAdviceDue,
@@ -65,6 +66,16 @@ test("an order is due immediately, or at the renewal of a valid certificate from
             );
       if (pauseEnd === null || pauseEnd <= without) expect(due).toBe(without);
       else expect(due).toBe(pauseEnd);
+    }),
+  );
+});
+
+test("the most urgent hosts are those without a certificate, then those whose certificate expires first", () => {
+  fc.assert(
+    fc.property(fc.array(certificate), (all) => {
+      const ends = all.toSorted(compareUrgency).map(({ life }) => (life === null ? null : millisOf(life.end)));
+      const known = ends.filter((end) => end !== null);
+      expect(ends).toEqual([...ends.filter((end) => end === null), ...known.toSorted((a, b) => a - b)]);
     }),
   );
 });
