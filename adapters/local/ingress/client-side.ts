@@ -36,6 +36,10 @@ export const isEncrypted = (socket: Socket): boolean => "encrypted" in socket &&
 export const withoutPseudo = (headers: IncomingHttpHeaders): OutgoingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":")));
 
+/** A client may send `Host` instead of `:authority` (RFC 9113, section 8.3.1). Returns `""` if it sends neither. */
+export const authorityOf = (headers: IncomingHttpHeaders): string =>
+  String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? "");
+
 /** @param added headers of every response, unless the service sets them */
 export const fromStream = (
   stream: ServerHttp2Stream,
@@ -49,7 +53,7 @@ export const fromStream = (
     headers,
     method: String(headers[HTTP2_HEADER_METHOD]),
     path: String(headers[HTTP2_HEADER_PATH] ?? ""),
-    authority: String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? ""),
+    authority: authorityOf(headers),
     remoteIp: connection.remoteAddress ?? "",
     isEncrypted: isEncrypted(connection),
     protocol: "HTTP/2",

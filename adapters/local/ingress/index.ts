@@ -14,7 +14,7 @@ import type { ConnectionLimiter } from "../tls/connection-limiter.ts";
 import { type HttpPortDeps, serveHttpPort } from "../tls/http-port.ts";
 import type { ServedHosts } from "../tls/served-hosts.ts";
 import type { TlsAcceptorDeps } from "../tls/tls-acceptor.ts";
-import { fromRequest, fromStream } from "./client-side.ts";
+import { authorityOf, fromRequest, fromStream } from "./client-side.ts";
 import { plainHost, serviceOfHost } from "./domain.ts";
 import {
   type ErrorResponse,
@@ -497,7 +497,7 @@ export class Ingress {
       },
       stream: (stream, received, connection) => {
         stream.on("error", () => undefined);
-        const authority = String(received[constants.HTTP2_HEADER_AUTHORITY] ?? "");
+        const authority = authorityOf(received);
         const route = this.#routeOf(authority);
         // Browsers reuse a connection for every host in its certificate, and open a new one after a 421.
         const isMisdirected =
@@ -565,10 +565,7 @@ export class Ingress {
       stream: (stream, headers, connection) => {
         // The `close` event that follows ends the request.
         stream.on("error", () => undefined);
-        const route = find(
-          headers[constants.HTTP2_HEADER_AUTHORITY] as string | undefined,
-          headers[constants.HTTP2_HEADER_PATH] as string | undefined,
-        );
+        const route = find(authorityOf(headers), headers[constants.HTTP2_HEADER_PATH] as string | undefined);
         const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
         if (route !== undefined && speaksHttp2)
           return void serveOverHttp2(deps, fromStream(stream, headers, connection), route);

@@ -79,6 +79,16 @@ test("returns 404 for an unknown host, and 505 for a service that uses HTTP/1.1"
   expect(JSON.parse(reply.text).detail).toContain("use_http2");
 });
 
+test("routes by the header Host if the client sends no :authority, and otherwise by :authority", async () => {
+  const host = "app.localhost:8080";
+  const reply = await sendHttp2(shared(), { host });
+  expect(reply.status).toBe(200);
+  expect(JSON.parse(reply.text).headers).toMatchObject({ ":authority": host, "x-forwarded-host": host });
+  expect((await sendHttp2(shared(), { ...at("unknown"), host })).status).toBe(404);
+  const both = await sendHttp2(shared(), { ...at("app"), host: "unknown.localhost" });
+  expect(JSON.parse(both.text).headers).not.toHaveProperty("host");
+});
+
 test("answers sixty concurrent streams", async () => {
   const replies = await Promise.all(
     Array.from({ length: 60 }, (_, count) => sendHttp2(url, { ":path": `/${count}`, ":method": "POST" }, `${count}`)),
