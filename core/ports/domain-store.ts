@@ -59,6 +59,8 @@ export type DnsType = "A" | "AAAA" | "TXT" | "CAA";
 export interface LookupOptions extends CallOptions {
   /** Whether the lookup may use the capacity that the resolver reserves for the platform's own checks. */
   readonly isReserved?: boolean;
+  /** The account that requested the lookup. Absent for the platform's own checks. */
+  readonly account?: AccountId;
 }
 
 /** Reads DNS records. */
@@ -70,7 +72,7 @@ export interface DnsResolver {
    *
    * Must query the authoritative servers of the name, because a cache may have records that the owner has replaced.
    * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver itself has too many
-   * lookups.
+   * lookups. The lookups of one account must not use up the limit of other accounts.
    */
   resolve(
     name: string,

@@ -4,12 +4,14 @@
  *
  * The owner of a domain chooses its servers, and must not be able to use Portside to scan a private network or to flood
  * other servers. Therefore, queries to these servers go only to public addresses, unless `permitsPrivate` is set. Each
- * lookup has limits on time and queries, and each registered domain has a limit on lookups. Part of that limit is
- * reserved for certificate orders.
+ * lookup has limits on time and queries, and each registered domain has a limit on lookups. One account can use only a
+ * part of that limit, because any account may add a subdomain of another account's domain. Another part is reserved for
+ * certificate orders.
  */
 import type { CaaRecord } from "node:dns";
 import { promises as dns } from "node:dns";
 import { isIP, isIPv6 } from "node:net";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Bucket, takeToken } from "../../../core/domain/accounts/rate-limit.ts";
 import { withParents } from "../../../core/domain/domains/dns-records.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
@@ -31,10 +33,12 @@ const limits = {
   queries: 100,
   /** The lookups of a registered domain per minute. A check needs at least four. */
   lookupsPerMinute: 300,
+  /** The lookups of a registered domain per minute that one account may request. */
+  perAccount: 100,
   /** The part of `lookupsPerMinute` and of `waiting` that only reserved lookups may use. */
   reserved: 100,
-  /** The maximum number of registered domains in memory. */
-  domains: 10_000,
+  /** The maximum number of buckets in memory. */
+  buckets: 10_000,
   /** The maximum number of concurrent lookups. Further ones wait. */
   concurrent: 50,
   /** The maximum number of lookups that wait. */
@@ -185,7 +189,7 @@ interface WaitingLookup {
 
 /** Returns a resolver that asks the authoritative servers of each name. */
 export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsResolver => {
-  /** By registered domain, sorted by their latest lookups. */
+  /** By registered domain, and by registered domain and account; sorted by their latest lookups. */
   const buckets = new Map<string, Bucket>();
   let running = 0;
   /** The running lookups of each registered domain. */
@@ -223,18 +227,25 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
     next.resolve();
   };
 
-  /** Counts a lookup. Returns the seconds to wait if the registered domain has too many. */
-  const count = (domain: string, reserve: number): number | undefined => {
+  /** Takes a token from a bucket. Returns the seconds to wait if it has too few. */
+  const take = (key: string, perMinute: number, reserve = 0): number | undefined => {
     const now = options.clock.now();
-    const { bucket, retryAfterSeconds } = takeToken(buckets.get(domain), limits.lookupsPerMinute, now, reserve);
-    buckets.delete(domain);
-    buckets.set(domain, bucket);
+    const { bucket, retryAfterSeconds } = takeToken(buckets.get(key), perMinute, now, reserve);
+    buckets.delete(key);
+    buckets.set(key, bucket);
     for (const oldest of buckets.keys()) {
-      if (buckets.size <= limits.domains) break;
+      if (buckets.size <= limits.buckets) break;
       buckets.delete(oldest);
     }
     return retryAfterSeconds;
   };
+
+  /**
+   * Counts a lookup. Returns the seconds to wait if the registered domain has too many, or the account for this domain.
+   */
+  const count = (domain: string, account: AccountId | undefined, reserve: number): number | undefined =>
+    (account === undefined ? undefined : take(`${domain} ${account}`, limits.perAccount)) ??
+    take(domain, limits.lookupsPerMinute, reserve);
 
   const lookUp = async (
     name: string,
@@ -258,10 +269,10 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
   };
 
   return {
-    resolve: (name, type, { signal, isReserved = false }: LookupOptions = {}) => {
+    resolve: (name, type, { signal, isReserved = false, account }: LookupOptions = {}) => {
       const reserve = isReserved ? 0 : limits.reserved;
       const domain = registeredDomain(name as DomainName) ?? name;
-      const wait = waiting.size >= limits.waiting - reserve ? 1 : count(domain, reserve);
+      const wait = waiting.size >= limits.waiting - reserve ? 1 : count(domain, account, reserve);
       if (wait !== undefined)
         return errAsync(rateLimited(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
       return ResultAsync.fromPromise(lookUp(name.toLowerCase(), domain, type, signal), (cause) =>

@@ -148,7 +148,8 @@ const checkTakeOver = (
     const next = yield* await store.proof(principal.account, domain, options);
     const present = yield* await store.proof(owner, domain, options);
     // Treat no response as no proof. The error then tells the caller which record to create.
-    const found = (yield* await nullIfSilent(dns.resolve(ownershipName(domain), "TXT", options))) ?? [];
+    const lookup = dns.resolve(ownershipName(domain), "TXT", { ...options, account: principal.account });
+    const found = (yield* await nullIfSilent(lookup)) ?? [];
     return mayTakeOver(found, { present, next })
       ? ok(undefined)
       : err(
@@ -214,11 +215,11 @@ export const checkDomain = useCase({
   requires: customDomains,
   run: (call) =>
     safeTry(async function* () {
-      const { context, input, options } = call;
+      const { context, input, options, principal } = call;
       const ports = yield* portsOf(call);
       const stored = yield* await findOwn(call, ports, input.domain);
       const beganAt = timestampOf(context.ports.clock.now());
-      const outcome = yield* await checkRecords(ports, stored, options);
+      const outcome = yield* await checkRecords(ports, stored, { ...options, account: principal.account });
       const checked = yield* await changeOwn(call, ports, stored.domain, (own) =>
         ports.store.write(afterCheck(own, outcome, beganAt), own, options),
       );

@@ -3,6 +3,7 @@ import { promises } from "node:dns";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createAuthoritativeDns, isPrivateServer } from "../../../../adapters/shared/domains/authoritative-dns.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { instantOfSeconds } from "../../../../core/domain/wire/instant.ts";
 import type { RateLimited, Unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
@@ -215,4 +216,23 @@ test("the lookups of a registered domain with slow servers do not delay those of
   ending.abort();
   expect((await Promise.all(lookups)).every((one) => one.isErr())).toBe(true);
   await slow.close();
+});
+
+test("the lookups of one account do not use up the limit of a registered domain", async () => {
+  await using patient = await startPatient();
+  const lookups = async (account: string, count: number) => {
+    const options = { account: account as AccountId };
+    const names = Array.from({ length: count }, (_, n) => `a${n}.example.com`);
+    const found = await Promise.all(names.map((name) => patient.dns.resolve(name, "A", options)));
+    return found.filter((one) => one.isOk()).length;
+  };
+  expect(await lookups("attacker", 150)).toBe(100);
+  expect((await patient.dns.resolve(NAME, "A", { account: "attacker" as AccountId }))._unsafeUnwrapErr()).toMatchObject(
+    {
+      kind: "rate_limited",
+      retryAfterSeconds: 1,
+    },
+  );
+  expect(await lookups("owner", 20)).toBe(20);
+  expect((await patient.dns.resolve("other.test", "A", { account: "attacker" as AccountId })).isOk()).toBe(true);
 });

@@ -281,6 +281,26 @@ describe("a domain of another account", () => {
   });
 });
 
+test("lookups of a check and of a takeover name the account that requested them", async () => {
+  const accounts = new Set<string | undefined>();
+  const platform = await start({
+    around: ({ domains }) => {
+      if (domains === undefined) return {};
+      const resolve: DnsResolver["resolve"] = (name, type, options) => {
+        accounts.add(options?.account);
+        return domains.dns.resolve(name, type, options);
+      };
+      return { domains: { ...domains, dns: { resolve } } };
+    },
+  });
+  await add(platform);
+  await check(platform);
+  expect([...accounts]).toEqual([platform.principal().account]);
+  accounts.clear();
+  expect((await adding(platform, DOMAIN, "theirs", "other")).isErr()).toBe(true);
+  expect([...accounts]).toEqual([platform.principal("other").account]);
+});
+
 describe("check", () => {
   test("activates a domain whose records are correct, and reports each problem until then", async () => {
     const platform = await start();
