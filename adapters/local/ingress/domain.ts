@@ -56,7 +56,7 @@ export const answersOnLoopback = ({ proxy }: Domain, opened: readonly number[]):
   proxy === undefined || opened.includes(Number(proxy.port || (proxy.scheme === "https" ? 443 : 80)));
 
 /** Normalizes a `Host` header: lower case, without the port and the trailing dot. */
-export const plainHost = (host: string): string => host.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "");
+export const plainHost = (host: string): string => host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
 
 /**
  * Returns the service's name from a host name below the domain or below `localhost`. The domain is checked first

@@ -84,6 +84,7 @@ describe("serviceOfHost and requestScheme", () => {
     ["ONE.LocalHost.:8080", "one"],
     ["one.apps.example", "one"],
     ["one.Apps.Example:443", "one"],
+    ["one.apps.example:", "one"],
     ["apps.example", undefined],
     ["one.other.example", undefined],
     ["localhost", undefined],
