@@ -29,6 +29,11 @@ const limits = {
   chain: 8,
   /** The maximum number of addresses of a zone's servers. */
   servers: 4,
+  /**
+   * The maximum number of servers without an address in a lookup. The owner of a domain can name many in the zone of someone else,
+   * whose servers must then answer the queries.
+   */
+  unresolved: 8,
   /** The maximum number of queries of a lookup. A name has at most 10 labels. */
   queries: 100,
   /** The lookups of a registered domain per minute. A check needs at least four. */
@@ -102,6 +107,7 @@ class Lookup {
   readonly #resolvers: dns.Resolver[] = [];
   readonly #recursive: dns.Resolver;
   #queries = 0;
+  #unresolved = 0;
   #isCancelled = false;
 
   constructor(options: AuthoritativeDnsOptions) {
@@ -135,9 +141,11 @@ class Lookup {
     if (names.length === 0 && server !== undefined) return this.#recursive;
     const addresses: string[] = [];
     for (const host of names) {
-      if (addresses.length >= limits.servers) break;
+      if (addresses.length >= limits.servers || this.#unresolved >= limits.unresolved) break;
+      const found = addresses.length;
       for (const type of ["A", "AAAA"] as const)
         addresses.push(...(await this.#ask(() => query(this.#recursive, host, type)).catch(() => [])));
+      if (addresses.length === found) this.#unresolved++;
     }
     const usable = addresses.filter((address) => permitsPrivate || isPublicAddress(address));
     if (usable.length === 0) throw new LookupError("has no DNS server with a public address");

@@ -164,6 +164,20 @@ test("sends no query to a private address", async () => {
   await guarded.close();
 });
 
+test("resolves only a few names of servers without an address, also in a chain of aliases", async () => {
+  for (const zone of ["first.net", "second.net"])
+    for (let n = 0; n < 20; n++) recursive.records.push({ name: zone, type: "NS", value: `n${n}.${zone}.victim.org` });
+  recursive.records.push({ name: "n5.first.net.victim.org", type: "A", value: AUTHORITATIVE });
+  authoritative.records.push({ name: "app.first.net", type: "CNAME", value: "app.second.net" });
+  expect(await failureOf("app.first.net")).toContain("has no DNS server with a public address");
+  const asked = new Set(
+    recursive.questions.filter((one) => one.includes("victim.org")).map((one) => one.split(" ")[0]),
+  );
+  // The eight without an address, and `n5`.
+  expect(asked.size).toBe(9);
+  expect(authoritative.questions).toContain("app.first.net A");
+});
+
 /** With a timeout that concurrent lookups on a busy machine do not reach. */
 const startPatient = async () => {
   const { dns, close } = await start(true, 10_000);
