@@ -48,9 +48,25 @@ export interface UnpackedImage extends UnpackedManifest {
   readonly app: string;
 }
 
+/** Error codes of a process or machine that is short of files or memory. */
+const shortages = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+
+/**
+ * Returns the result of `read`, or `fallback` if it throws. Throws in a shortage, because the file may be intact, and
+ * the sweep would delete the image.
+ */
+const readOr = <T, F>(read: () => T, fallback: F): T | F => {
+  try {
+    return read();
+  } catch (error) {
+    if (shortages.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return fallback;
+  }
+};
+
 /** Returns the manifest in the image's folder; undefined if it is missing or incomplete. */
 export const readManifest = (folder: string): ImageManifest | undefined =>
-  tryOr(() => manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST)))), undefined);
+  readOr(() => manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST)))), undefined);
 
 /** The failure of a revision whose image is missing or damaged. */
 export const imageMissing: DeployFailure = {
@@ -251,7 +267,7 @@ export class ImageStore {
   }
 }
 
-const namesIn = (folder: string): string[] => tryOr(() => readdirSync(folder), []);
+const namesIn = (folder: string): string[] => readOr(() => readdirSync(folder), []);
 
 const lstatOf = (path: string): Stats | undefined => tryOr(() => lstatSync(path, { throwIfNoEntry: false }), undefined);
 

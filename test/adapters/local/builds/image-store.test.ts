@@ -1,10 +1,25 @@
 /** Built images on the disk: images in use and the newest others stay, unfinished ones do not. */
+import type * as NodeFs from "node:fs";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type ImageManifest, ImageStore } from "../../../../adapters/local/builds/image-store.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+
+/** The error of every open of a file or folder, if set. */
+const shortage = vi.hoisted((): { error: Error | undefined } => ({ error: undefined }));
+
+vi.mock("node:fs", async (importOriginal) => {
+  const original = await importOriginal<typeof NodeFs>();
+  const failing =
+    <A extends unknown[], R>(open: (...args: A) => R) =>
+    (...args: A): R => {
+      if (shortage.error !== undefined) throw shortage.error;
+      return open(...args);
+    };
+  return { ...original, openSync: failing(original.openSync), readdirSync: failing(original.readdirSync) };
+});
 
 const acme = "acme" as AccountId;
 const manifest: ImageManifest = { kind: "procfile", command: "exec true", path: [], needs: ["/usr"], requires: [] };
@@ -54,6 +69,23 @@ test("notices that the manifest of a known image was damaged, replaced or remove
   expect(store.inspect(reference).whole).toBe(false);
   writeFileSync(file, JSON.stringify({ kind: "container", id: "sha256:1" }));
   expect(store.inspect(reference)).toEqual({ whole: true, containerId: "sha256:1" });
+});
+
+test("an image that could not be read because of too many open files is neither missing nor removed", async () => {
+  const reference = await make(1, 2);
+  const unused = await make(2, 200);
+  shortage.error = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  try {
+    expect(() => store.find(reference)).toThrow("too many open files");
+    expect(() => store.inspect(reference)).toThrow("too many open files");
+    expect(() => store.containerIds()).toThrow("too many open files");
+    await expect(store.sweep(new Set(), true)).rejects.toThrow("too many open files");
+  } finally {
+    shortage.error = undefined;
+  }
+  expect(isThere(unused)).toBe(true);
+  expect(store.find(reference)).toMatchObject(manifest);
+  expect(store.inspect(reference).whole).toBe(true);
 });
 
 test.each(["local://../../etc/passwd", "local://x", "", "https://example.com/image"])(
