@@ -18,7 +18,7 @@ export type { RunningEngine } from "../../adapters/local/engine/open-engine.ts";
 export { type Upgrade, UpgradeFailed } from "../../adapters/local/engine/socket/serve-engine.ts";
 export type { StartedEngine, Successor } from "../../adapters/local/engine/start-engine.ts";
 
-export type EngineCallbacks = Pick<EngineDeps, "upgrade" | "onApiConnection">;
+export type EngineCallbacks = Pick<EngineDeps, "upgrade" | "openApi" | "onApiConnection">;
 
 const configOf = async (settings: ServeSettings, log: ReturnType<typeof createPino>, callbacks: EngineCallbacks) => {
   const { config } = await chooseProvider(settings);

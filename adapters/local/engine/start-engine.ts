@@ -16,8 +16,6 @@ import { socketPath } from "./socket/socket-path.ts";
 export interface StartedEngine extends AsyncDisposable {
   /** The path of the Unix socket, to pass to `createLocalProvider` as `engineSocket`. */
   readonly socket: string;
-  /** The API's previous port, if the data folder has one. */
-  readonly apiPort: number | undefined;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
   /** The port of HTTPS for all services; undefined if Portside does not terminate TLS. */
@@ -55,6 +53,11 @@ export interface EngineDeps {
   readonly environment?: NodeJS.ProcessEnv;
   /** Replaces this engine with a new process. By default, the engine cannot be replaced. */
   readonly upgrade?: Upgrade;
+  /**
+   * Opens the API's port, before the engine opens the ports of services and chooses others.
+   * @param previous the API's previous port, or 0
+   */
+  readonly openApi?: (previous: number) => Promise<void>;
   /** Receives each connection to the TLS port for the host `domain`. If undefined, the port does not serve it. */
   readonly onApiConnection?: (socket: TLSSocket) => void;
 }
@@ -80,7 +83,7 @@ const serve = async (
   { dataDir, logger, config }: Options,
   upgrade: Upgrade = cannotUpgrade,
 ): Promise<StartedEngine> => {
-  const { engine, ingress, lease, state, ingressPort, tlsPort, httpsApi } = opened;
+  const { engine, ingress, lease, ingressPort, tlsPort, httpsApi } = opened;
   const open = () => serveEngine({ ...opened, upgrade }, socketPath(dataDir), logger);
   let socket: EngineSocket = await open();
   let drained: Promise<void> = Promise.resolve();
@@ -93,7 +96,6 @@ const serve = async (
     get socket() {
       return socket.path;
     },
-    apiPort: state.sharedPort("api_port"),
     ingressPort,
     tlsPort,
     httpsApi,
@@ -134,6 +136,7 @@ export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Pr
   await using stack = new AsyncDisposableStack();
   try {
     const opened = stack.use(await openEngine(options));
+    await deps.openApi?.(opened.state.sharedPort("api_port") ?? 0);
     const started = await serve(opened, options, deps.upgrade);
     // The started engine disposes the opened one.
     stack.move();

@@ -1,5 +1,11 @@
 /** `portside serve` with the local provider: this process runs the engine, and a child runs the server. */
-import { openLocalSuccessor, startLocalEngine, type Upgrade, UpgradeFailed } from "../../composition/local-engine.ts";
+import {
+  type EngineCallbacks,
+  openLocalSuccessor,
+  startLocalEngine,
+  type Upgrade,
+  UpgradeFailed,
+} from "../../composition/local-engine.ts";
 import { createPino } from "../../composition/logger.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { cannotStart } from "../terminal/io.ts";
@@ -75,10 +81,20 @@ export const startEngineAndServer = async (
   await using stack = new AsyncDisposableStack();
   const upgrades = new Upgrades(log, isSupervised);
   const api = new ApiPort(settings.hstsMaxAge);
-  const callbacks = { upgrade: upgrades.upgrade, onApiConnection: api.acceptDecrypted };
-  const engine = stack.use(await startLocalEngine(settings, log, callbacks).catch(cannotStart));
+  let apiPort = 0;
+  const callbacks: EngineCallbacks = {
+    upgrade: upgrades.upgrade,
+    openApi: async (previous) => {
+      apiPort = await api.open(settings, previous);
+    },
+    onApiConnection: api.acceptDecrypted,
+  };
+  const started = startLocalEngine(settings, log, callbacks).catch((error: unknown) => {
+    api.close();
+    return cannotStart(error);
+  });
+  const engine = stack.use(await started);
   stack.defer(() => api.close());
-  const apiPort = await api.open(settings, engine.apiPort ?? 0);
   const server = new SupervisedServer(script, { settings, engineSocket: engine.socket, port: apiPort }, log);
   stack.defer(() => server.stop());
   const facts = await server.start();
