@@ -195,8 +195,8 @@ export class ServiceRows {
   }
 
   /**
-   * Repairs the state after a crash. Removes services whose first rollout did not end, and abandons the unfinished
-   * rollouts of other services.
+   * Repairs the state after a crash. Removes services whose first rollout did not end, with their ports, and abandons
+   * the unfinished rollouts of other services.
    */
   recover(now: Timestamp): void {
     for (const service of this.all()) {
@@ -207,6 +207,7 @@ export class ServiceRows {
         this.#services.delete(service.name);
       }
     }
+    this.#db.exec("DELETE FROM ports WHERE name NOT IN (SELECT name FROM services)");
   }
 
   /** Returns the state of a service before its first rollout. A freed name continues the numbers of its releases. */

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { type Rollout, ServiceRows } from "../../../../adapters/local/state/services.ts";
+import { SettingRows } from "../../../../adapters/local/state/settings.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -81,4 +82,16 @@ test("restores the reservation of a name after an interrupted first deploy", () 
   expect(rows.get(app)).toBeUndefined();
   expect(rows.present(app, day(1))).toEqual({ kind: "reserved", owner: acme });
   expect(rows.begin(templateOf(app, others, "d3"), "absent", day(1))).toMatchObject({ reason: "name_taken" });
+});
+
+test("forgets the ports of services whose first deploy was interrupted, and keeps those of others", () => {
+  const [app, other] = names as [DeploymentName, DeploymentName];
+  const [acme] = owners as [AccountId];
+  const first = rows.begin(templateOf(app, acme, "d1"), "absent", day(0)) as Rollout;
+  rows.commit(app, first.revision.id, day(0), testOrigin);
+  rows.begin(templateOf(other, acme, "d2"), "absent", day(0));
+  new SettingRows(db).keepPorts({ [app]: 20_001, [other]: 20_002 });
+  reopen();
+  rows.recover(day(1));
+  expect(db.prepare("SELECT name, port FROM ports").all()).toEqual([{ name: app, port: 20_001 }]);
 });
