@@ -4,8 +4,18 @@ import type { Server } from "node:net";
 import { LIFELINE_FD, SUPERVISED } from "../lifeline.ts";
 import { SUCCESSOR, type UpgradeAnswer, type UpgradeMessage } from "./messages.ts";
 
-/** The maximum time for one answer. The first step starts an instance of each running service. */
+/** The maximum time for one answer. */
 const ANSWER_MS = 120_000;
+
+/** A start may take a minute, and the new engine runs four starts concurrently. */
+const START_MS = 15_000;
+
+/**
+ * Returns the maximum time for the answer to a message, in milliseconds. The new process answers `open` when it has
+ * started an instance of each running service.
+ */
+export const answerMs = (message: UpgradeMessage): number =>
+  ANSWER_MS + (message.kind === "open" ? message.running.services.length * START_MS : 0);
 
 export class NewProcess {
   readonly #child: ChildProcess;
@@ -41,9 +51,10 @@ export class NewProcess {
   async ask(message: UpgradeMessage, handle?: Server): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting = { promise, resolve, reject };
+    const millis = answerMs(message);
     const late = setTimeout(
-      () => reject(new Error(`The new process did not answer within ${ANSWER_MS / 1000} seconds.`)),
-      ANSWER_MS,
+      () => reject(new Error(`The new process did not answer within ${millis / 1000} seconds.`)),
+      millis,
     );
     void this.#ended.then((how) => reject(new Error(`The new process ended (${how}).`)));
     try {
