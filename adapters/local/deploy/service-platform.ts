@@ -56,6 +56,9 @@ export interface PlatformDeps {
 type Releases = NonNullable<ServicePlatform["releases"]>;
 type Instances = NonNullable<ServicePlatform["instances"]>;
 
+/** The pause after a failure of the engine, in milliseconds. */
+const RETRY_MS = 1000;
+
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
   readonly #background: BackgroundTasks;
@@ -187,7 +190,7 @@ export class LocalPlatform implements ServicePlatform {
       return failed(writeConflict(template.owner, { etag: "", owner: template.owner }, present) ?? OWN_BUG);
     }
     taken.move();
-    await this.#apply();
+    await this.#applyCommit(name, signal);
     this.#background.add(this.#sweepImages(false), "background work failed");
     return { kind: "ready", revision: revision.id, url: this.#urlOf(name), runner: runnerKind };
   }
@@ -200,6 +203,21 @@ export class LocalPlatform implements ServicePlatform {
       this.#deps.logger.warn("a service has a new port, because another program uses its previous one", {
         ...moved,
       });
+  }
+
+  /**
+   * Waits until the engine serves a committed revision. The rollout has succeeded even if the engine fails, because the
+   * engine serves the stored revision when it can.
+   */
+  async #applyCommit(name: DeploymentName, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    while (!signal.aborted)
+      try {
+        return await this.#apply();
+      } catch (cause) {
+        logger.error("the engine could not serve a new revision; will try again", { name, cause });
+        await clock.sleep(RETRY_MS, signal);
+      }
   }
 
   #urlOf(name: DeploymentName): string {
