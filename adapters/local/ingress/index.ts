@@ -496,7 +496,6 @@ export class Ingress {
         else handlers.request(req, res);
       },
       stream: (stream, received, connection) => {
-        stream.on("error", () => undefined);
         const authority = authorityOf(received);
         const route = this.#routeOf(authority);
         // Browsers reuse a connection for every host in its certificate, and open a new one after a 421.
@@ -528,10 +527,7 @@ export class Ingress {
       mayContinue: () => false,
       mayUpgrade: () => false,
       upgrade: (_req, socket) => socket.destroy(),
-      stream: (stream) => {
-        stream.on("error", () => undefined);
-        stream.close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
-      },
+      stream: (stream) => stream.close(constants.NGHTTP2_HTTP_1_1_REQUIRED),
     };
   }
 
@@ -563,8 +559,6 @@ export class Ingress {
         else void serveUpgrade({ ...deps, added }, req, socket, head, route);
       },
       stream: (stream, headers, connection) => {
-        // The `close` event that follows ends the request.
-        stream.on("error", () => undefined);
         const route = find(authorityOf(headers), headers[constants.HTTP2_HEADER_PATH] as string | undefined);
         const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
         if (route !== undefined && speaksHttp2)

@@ -137,6 +137,9 @@ export class Listener {
     const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
     http2.on("session", (session) => this.#onSession(session));
     http2.on("stream", (stream, headers) => {
+      // The `close` event that follows ends the request. A protocol error in the same packet has already destroyed the
+      // session.
+      stream.on("error", () => undefined);
       const connection = this.#sessions.get(stream.session as ServerHttp2Session);
       if (connection === undefined) return;
       // Node emits this event after it has read all received frames, so the client may have reset the stream already.

@@ -1,4 +1,4 @@
-/** HTTP/2 clients that reset their streams, also in the same packet as the request. */
+/** HTTP/2 clients that reset their streams or break the protocol, also in the same packet as the request. */
 import { once } from "node:events";
 import type { ServerHttp2Stream } from "node:http2";
 import { connect } from "node:net";
@@ -60,7 +60,13 @@ test.each([NO_ERROR, CANCEL])("closes an unread stream when its client resets it
   expect(streams[0]?.readableEnded).toBe(false);
 });
 
-test("every port serves after requests that were reset immediately", async () => {
+/** Frames that end a request: a reset, and DATA for the connection itself, which is a protocol error. */
+const ends = [
+  ["a reset", resetFrame(1, NO_ERROR)],
+  ["a protocol error", frame(FRAME.data, 0, 0)],
+] as const;
+
+test.each(ends)("every port serves after requests with %s in the same packet", async (_name, end) => {
   const authority = createTestAuthority();
   const tls = testTls({ "rpc.localhost": authority.issue("rpc.localhost", "app.localhost", "none.localhost") });
   await using one = await startNamedIngress("one", [], { tls: tls.config });
@@ -74,7 +80,7 @@ test("every port serves after requests that were reset immediately", async () =>
       const secure = { host, port, ca: authority.ca, servername: "rpc.localhost", ALPNProtocols: ["h2"] };
       const client = use.kind === "tls" ? connectTls(secure) : connect({ host, port });
       client.on("error", () => undefined);
-      client.write(Buffer.concat([clientPreface, headersFrame(1, request, END_STREAM), resetFrame(1, NO_ERROR)]));
+      client.write(Buffer.concat([clientPreface, headersFrame(1, request, END_STREAM), end]));
       await once(client, "data");
       client.destroy();
     }
