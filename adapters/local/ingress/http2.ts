@@ -51,7 +51,8 @@ const dropped = new Set([
 const sessionOf = async (pooled: PooledInstance): Promise<ClientHttp2Session | undefined> => {
   let session = pooled.http2;
   if (session === undefined || session.closed || session.destroyed) {
-    session = connect(pooled.origin);
+    // The proxy forwards no pushed streams, and their errors would have no handler.
+    session = connect(pooled.origin, { settings: { enablePush: false } });
     // The streams of the session report the error.
     session.on("error", () => undefined);
     pooled.http2 = session;

@@ -32,6 +32,10 @@ createServer().on("stream", async (stream, headers) => {
       return half();
     case "/reset":
       return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
+    case "/push":
+      if (stream.pushAllowed) stream.pushStream({ ":path": "/" }, (_error, pushed) => pushed.destroy(new Error("broken")));
+      stream.respond({ ":status": 200 });
+      return stream.end(String(stream.pushAllowed));
     case "/goodbye":
       stream.respond({ ":status": 200 });
       stream.end("bye");

@@ -89,6 +89,11 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for an %s client", (way) => {
   });
 });
 
+test("a service cannot push responses", async () => {
+  await up();
+  expect((await sendHttp2(url, { ":path": "/push" })).text).toBe("false");
+});
+
 test("logs every response, including refused and broken ones", async () => {
   const statuses = async (service: string) =>
     (await entriesOf(platform, service)).flatMap(({ http }) => (http === undefined ? [] : [http.status]));
