@@ -142,8 +142,8 @@ const exchange = (
     stream.on("trailers", (trailers) => client.trailers(trailers));
     stream.on("end", () => {
       // Node.js also emits `end` for a stream that was reset or lost its session, sometimes without an error code.
-      // Such a stream has `destroyed` set.
-      if (over || stream.destroyed) return;
+      // Such a stream has `destroyed` set, except after a reset with `NO_ERROR`, which may also precede the response.
+      if (over || stream.destroyed || status === 0) return;
       over = true;
       client.sink.end();
       // The service has responded without reading the whole request.

@@ -36,6 +36,8 @@ createServer().on("stream", async (stream, headers) => {
       if (stream.pushAllowed) stream.pushStream({ ":path": "/" }, (_error, pushed) => pushed.destroy(new Error("broken")));
       stream.respond({ ":status": 200 });
       return stream.end(String(stream.pushAllowed));
+    case "/reset-without-error":
+      return stream.close();
     case "/goodbye":
       stream.respond({ ":status": 200 });
       stream.end("bye");

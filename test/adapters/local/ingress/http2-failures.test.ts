@@ -50,10 +50,13 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for an %s client", (way) => {
     },
   );
 
-  test("returns 502 for a stream that is reset before the response", async () => {
-    await up();
-    expect(await outcome(way, { ...at("app"), ":path": "/reset" })).toBe(502);
-  });
+  test.each(["/reset", "/reset-without-error"])(
+    "returns 502 for a stream that is reset before the response: %s",
+    async (path) => {
+      await up();
+      expect(await outcome(way, { ...at("app"), ":path": path })).toBe(502);
+    },
+  );
 
   test("returns 504 after the timeout of a second and not before, or truncates a started response", async () => {
     for (const [path, end] of [
