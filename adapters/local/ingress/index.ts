@@ -496,14 +496,19 @@ export class Ingress {
         else handlers.request(req, res);
       },
       stream: (stream, received, connection) => {
+        const { servername } = connection as TLSSocket;
         const authority = authorityOf(received);
+        const host = plainHost(authority);
         const route = this.#routeOf(authority);
+        const usesHttp1 = route !== undefined && route.serving?.template.useHttp2 !== true;
+        // The service used HTTP/2 when the client connected. The client's next connection uses HTTP/1.1.
+        if (usesHttp1 && host === hostOf(servername || "")) stream.session?.close();
         // Browsers reuse a connection for every host in its certificate, and open a new one after a 421.
         const isMisdirected =
-          !isCovered(plainHost(authority), connection as TLSSocket) ||
-          isApis(plainHost(authority)) ||
-          isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined) ||
-          (route !== undefined && route.serving?.template.useHttp2 !== true);
+          usesHttp1 ||
+          !isCovered(host, connection as TLSSocket) ||
+          isApis(host) ||
+          isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined);
         if (isMisdirected) answerStream(stream, MISDIRECTED, headers);
         else if (route === undefined) answerStream(stream, UNKNOWN_HOST, headers);
         else void serveOverHttp2(this.#config, fromStream(stream, received, connection, headers), route);

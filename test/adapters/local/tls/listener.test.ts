@@ -119,6 +119,18 @@ test("answers 421 to a request over HTTP/2 for a host that the connection cannot
   session.destroy();
 });
 
+test("ends the session of a client whose service no longer uses HTTP/2, after a 421", async () => {
+  await using one = await start();
+  const session = await openTlsSession(one.target, "rpc.localhost");
+  const request = { ":path": "/", ":authority": "rpc.localhost" };
+  expect((await sendOver(session, request)).text).toBe("one");
+  one.ingress.switchTo("rpc", one.ingress.route("app")?.serving);
+  const closed = once(session, "close");
+  expect((await sendOver(session, request)).status).toBe(421);
+  await closed;
+  expect((await sendTls(one.target, "rpc.localhost")).text).toBe("one 0");
+});
+
 test("presents the certificate of the host name, in any case and with a trailing dot", async () => {
   await using one = await start();
   for (const host of ["app.localhost", "APP.Localhost"])
