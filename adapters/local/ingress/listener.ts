@@ -54,6 +54,8 @@ const FIRST_BYTES_MS = 60_000;
 /** A connection that uses HTTP/2. */
 interface Http2Connection {
   readonly socket: Socket;
+  /** The number of open streams. */
+  streams: number;
   /** The stream to which the session writes: the socket, or a wrapper of a TLS socket. */
   readonly transport: Duplex;
 }
@@ -87,6 +89,8 @@ export interface OpenOptions {
   readonly strict?: boolean;
   /** Terminates TLS; undefined for a port without TLS. */
   readonly tls?: TlsAcceptorDeps | undefined;
+  /** How long a connection may be idle after a request; 75 seconds by default. */
+  readonly keepAliveMs?: number;
 }
 
 /** The connections to one port. */
@@ -110,13 +114,13 @@ export class Listener {
    * @param port the port of the servers that `adopt` will receive
    * @param tls terminates TLS; undefined for a port without TLS
    */
-  constructor(handlers: Handlers, port = 0, tls?: TlsAcceptorDeps) {
+  constructor(handlers: Handlers, port = 0, tls?: TlsAcceptorDeps, keepAliveMs = KEEP_ALIVE_MS) {
     this.#port = port;
     this.#handlers = handlers;
     this.tls = tls === undefined ? undefined : new TlsAcceptor(tls, (socket) => this.#acceptSecure(socket));
     const http1 = createHttp1({
       maxHeaderSize: 64 * 1024,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeout: keepAliveMs,
       headersTimeout: HEADERS_MS,
       requestTimeout: 0,
       shouldUpgradeCallback: (req) => handlers.mayUpgrade(req),
@@ -135,7 +139,7 @@ export class Listener {
     // connections.
     http1.emit("listening");
     const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
-    http2.on("session", (session) => this.#onSession(session));
+    http2.on("session", (session) => this.#onSession(session, keepAliveMs));
     http2.on("stream", (stream, headers) => {
       // The `close` event that follows ends the request. A protocol error in the same packet has already destroyed the
       // session.
@@ -145,6 +149,8 @@ export class Listener {
       // Node emits this event after it has read all received frames, so the client may have reset the stream already.
       if (stream.closed) return void stream.destroy();
       destroyOnReset(stream);
+      connection.streams++;
+      stream.once("close", () => connection.streams--);
       handlers.stream(stream, headers, connection.socket);
     });
     http2.on("sessionError", () => undefined);
@@ -169,9 +175,9 @@ export class Listener {
     host: string,
     preferredPort: number,
     handlers: Handlers,
-    { strict = false, tls }: OpenOptions = {},
+    { strict = false, tls, keepAliveMs }: OpenOptions = {},
   ): Promise<Listener> {
-    const listener = new Listener(handlers, 0, tls);
+    const listener = new Listener(handlers, 0, tls, keepAliveMs);
     const accept = listener.#accept;
     const server = createServer(accept);
     const tryListen = (port: number) =>
@@ -249,7 +255,7 @@ export class Listener {
     if (socket.alpnProtocol !== "h2") return this.#serveHttp1(socket);
     // `endGracefully` writes to the transport. If a session uses a TLS socket directly, that write ends the process
     // with a failed assertion in Node, because the session writes natively at the same time.
-    this.#connectHttp2({ socket, transport: Duplex.from({ readable: socket, writable: socket }) });
+    this.#connectHttp2({ socket, streams: 0, transport: Duplex.from({ readable: socket, writable: socket }) });
   }
 
   #track(socket: Socket): void {
@@ -259,7 +265,7 @@ export class Listener {
 
   readonly #serveHttp1: Serve = (socket) => void this.#http1.emit("connection", socket);
 
-  readonly #serveHttp2: Serve = (socket) => this.#connectHttp2({ socket, transport: socket });
+  readonly #serveHttp2: Serve = (socket) => this.#connectHttp2({ socket, streams: 0, transport: socket });
 
   #connectHttp2(connection: Http2Connection): void {
     this.#connecting = connection;
@@ -267,10 +273,16 @@ export class Listener {
   }
 
   /** Node creates the session of a connection synchronously. */
-  #onSession(session: ServerHttp2Session): void {
+  #onSession(session: ServerHttp2Session, keepAliveMs: number): void {
     const connection = this.#connecting as Http2Connection;
     this.#sessions.set(session, connection);
     session.once("close", () => this.#sessions.delete(session));
+    // A client that vanished closes nothing, and Node closes no idle sessions.
+    session.setTimeout(keepAliveMs);
+    session.on("timeout", () => {
+      if (connection.streams === 0) session.destroy();
+      else session.setTimeout(keepAliveMs);
+    });
     if (this.#draining) endGracefully(session, connection.transport);
   }
 
