@@ -71,6 +71,18 @@ test("uses a changed pair, and keeps the previous one while the new one is broke
   await expect.poll(() => files.current.chain).toBe(second);
 });
 
+test.each(["cert", "key"] as const)("keeps the previous pair while the file of the %s is empty", async (name) => {
+  using folder = folderWith();
+  const { paths, write } = pairIn(folder.path);
+  const first = write();
+  const { logger, logged } = recordingLogger();
+  using files = new CertificateFiles(paths, logger, 20);
+  writeFileSync(paths[name], "");
+  await expect.poll(() => logged.length).toBe(1);
+  expect(logged[0]).toContain("the previous one stays");
+  expect(files.current.chain).toBe(first);
+});
+
 test("sees links that are replaced", async () => {
   using folder = folderWith();
   const { paths, write } = pairIn(folder.path);
