@@ -7,6 +7,7 @@ import { affinityCookie, affinityInstance } from "./affinity.ts";
 import { isEncrypted } from "./client-side.ts";
 import { requestScheme } from "./domain.ts";
 import {
+  BAD_TARGET,
   BROKEN_CONNECTION,
   type ErrorResponse,
   errorBody,
@@ -95,6 +96,7 @@ export const serveUpgrade = async (
   socket.on("error", abort);
   socket.once("close", abort);
   if (!mayUpgrade(req)) return refuseUpgrade(NO_UPGRADE);
+  if (!req.url?.startsWith("/")) return refuseUpgrade(BAD_TARGET);
   const sticky = route.serving?.template.sessionAffinity === true;
   const affinity = sticky ? affinityInstance(req.headers.cookie) : undefined;
   const outcome = await route.admit(affinity, gone.signal);

@@ -67,6 +67,19 @@ test("offers HTTP/2 for services that speak it, and HTTP/1.1 for the others", as
   );
 });
 
+test("refuses an upgrade whose target is not a path", async () => {
+  await using one = await start();
+  for (const target of ["*", "http://app.localhost/_portside/x"]) {
+    const socket = await handshake(one.target, "app.localhost");
+    const lines = [`GET ${target} HTTP/1.1`, "Host: app.localhost", "Connection: Upgrade", "Upgrade: websocket"];
+    const key = ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
+    socket.write(`${[...lines, ...key].join("\r\n")}\r\n\r\n`);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  }
+});
+
 const statusAndHsts = async (session: ClientHttp2Session, sent: OutgoingHttpHeaders) => {
   const { status, headers } = await sendOver(session, sent);
   return [status, headers["strict-transport-security"]];
