@@ -139,15 +139,20 @@ function* programs({ npm, python }: Toolchain): Generator<Finding> {
 }
 
 /** Opens the port and closes it again. A port in use passes, because Portside itself may use it. */
-const publicPort = async (what: string, setting: string, host: string, port: number): Promise<Finding> => {
+const publicPort = async (
+  what: string,
+  setting: string,
+  address: { readonly host: string; readonly setting: string },
+  port: number,
+): Promise<Finding> => {
   const server = createServer();
   try {
-    await listenAt(server, host, port);
+    await listenAt(server, address.host, port);
     return pass(what, `port ${port} can be opened`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE") return pass(what, `port ${port} is in use; a running Portside may use it`);
-    return fail(what, describeListenError(error, { port, purpose: what, setting }));
+    return fail(what, describeListenError(error, { port, purpose: what, setting, address }));
   } finally {
     server.close();
   }
@@ -189,10 +194,13 @@ const publicAddress = (examined: Examined, interfaces?: Interfaces): Finding => 
 
 async function* tls(examined: Examined, interfaces?: Interfaces): AsyncGenerator<Finding> {
   const { tlsPort, httpPort, tlsCert, tlsKey, acmeEmail } = examined;
-  const host = examined.tlsHost ?? examined.host;
+  const address =
+    examined.tlsHost === undefined
+      ? { host: examined.host, setting: "--host" }
+      : { host: examined.tlsHost, setting: "--tls-host" };
   if (acmeEmail !== undefined) yield publicAddress(examined, interfaces);
-  if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", host, tlsPort);
-  if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", host, httpPort);
+  if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", address, tlsPort);
+  if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", address, httpPort);
   if (tlsCert !== undefined && tlsKey !== undefined) yield operatorCertificate(examined, tlsCert, tlsKey);
 }
 

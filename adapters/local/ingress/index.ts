@@ -189,10 +189,11 @@ export class Ingress {
     this.#storage ??= await this.#openStorage();
     const { tls } = this.#config;
     if (tls !== undefined) {
+      const hostSetting = tls.host === this.#config.host ? "--host" : "--tls-host";
       this.#tls ??= await this.#openPublic(
         { ...tls.https, host: tls.host },
         "HTTPS",
-        "--tls-port",
+        ["--tls-port", hostSetting],
         this.#tlsHandlers(tls),
         this.#acceptorDeps(tls),
       );
@@ -200,7 +201,7 @@ export class Ingress {
         this.#http ??= await this.#openPublic(
           { ...tls.http, host: tls.host },
           "HTTP",
-          "--http-port",
+          ["--http-port", hostSetting],
           this.#httpHandlers(tls),
         );
     }
@@ -298,19 +299,20 @@ export class Ingress {
 
   async #openShared(): Promise<Listener> {
     const { host, port, previousSharedPort: previous } = this.#config;
-    return this.#openPublic({ host, port, previous }, "services", "--ingress-port", this.#sharedHandlers());
+    return this.#openPublic({ host, port, previous }, "services", ["--ingress-port", "--host"], this.#sharedHandlers());
   }
 
   async #openPublic(
     { host, port, previous = 0 }: PublicPort & { readonly host: string },
     purpose: string,
-    setting: string,
+    [setting, hostSetting]: readonly [port: string, host: string],
     handlers: Handlers,
     tls?: TlsAcceptorDeps,
   ): Promise<Listener> {
     const preferredPort = port === 0 ? previous : port;
     return Listener.open(host, preferredPort, handlers, { strict: port !== 0, tls }).catch((error: unknown) => {
-      throw new Error(describeListenError(error, { port: preferredPort, purpose, setting }), { cause: error });
+      const wanted = { port: preferredPort, purpose, setting, address: { host, setting: hostSetting } };
+      throw new Error(describeListenError(error, wanted), { cause: error });
     });
   }
 

@@ -32,6 +32,9 @@ const END_OF_CHOICE = 32_768;
 /** Maximum attempts to find a free port. */
 const MAX_TRIES = 100;
 
+/** Error codes for an address that the machine does not have, or for a host name that has no address. */
+const foreign = new Set([...absent, "EINVAL", "ENOTFOUND", "EAI_AGAIN"]);
+
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 /** Continues without an address that the machine does not have. */
@@ -57,14 +60,18 @@ export interface WantedPort {
   readonly purpose: string;
   /** The setting that chooses the port. */
   readonly setting: string;
+  /** The address to listen on, and the setting that chooses it. */
+  readonly address?: { readonly host: string; readonly setting: string };
 }
 
 /** Formats an error of `listenOnLoopbacks`, with the next step. */
-export const describeListenError = (error: unknown, { port, purpose, setting }: WantedPort): string => {
+export const describeListenError = (error: unknown, { port, purpose, setting, address }: WantedPort): string => {
   const { message } = error as Error;
   // https://man7.org/linux/man-pages/man7/capabilities.7.html (CAP_NET_BIND_SERVICE)
   if (codeOf(error) === "EACCES" && port < 1024)
     return `Port ${port} (${purpose}) cannot be opened: this user may not listen on ports below 1024. Add AmbientCapabilities=CAP_NET_BIND_SERVICE to the systemd unit, lower the first port of all users with 'sysctl net.ipv4.ip_unprivileged_port_start=${port}', or pass ${setting} N.`;
+  if (address !== undefined && foreign.has(codeOf(error) ?? ""))
+    return `'${address.host}' (${purpose}) is not an address of this machine: ${message}. Pass ${address.setting} with one of its addresses, such as 127.0.0.1, or 0.0.0.0 for all IPv4 addresses.`;
   return codeOf(error) === "EADDRINUSE"
     ? `Port ${port} (${purpose}) is in use. Stop the other process or pass ${setting} N. ${message}.`
     : `Port ${port} (${purpose}) cannot be opened: ${message}. Pass ${setting} N.`;

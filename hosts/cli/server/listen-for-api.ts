@@ -35,7 +35,14 @@ export const listenForApi = async (
     return await listen(host, wanted);
   } catch (error) {
     if (port !== 0 || wanted === 0)
-      throw new CommandError(describeListenError(error, { port: wanted, purpose: "API", setting: "--port" }));
+      throw new CommandError(
+        describeListenError(error, {
+          port: wanted,
+          purpose: "API",
+          setting: "--port",
+          address: { host, setting: "--host" },
+        }),
+      );
     return listen(host, 0);
   }
 };

@@ -62,7 +62,12 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   const app = createMetricsServer(metrics);
   const listening = await listenerOf(app)(host, metricsPort).catch((error: unknown) => {
     throw new CommandError(
-      describeListenError(error, { port: metricsPort, purpose: "metrics", setting: "--metrics-port" }),
+      describeListenError(error, {
+        port: metricsPort,
+        purpose: "metrics",
+        setting: "--metrics-port",
+        address: { host, setting: "--metrics-host" },
+      }),
     );
   });
   const close = () => Promise.all([listening.close(), app.close()]);

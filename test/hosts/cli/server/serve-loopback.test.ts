@@ -41,6 +41,19 @@ test.each(["--port", "--metrics-port"])("%s fails if another program uses the po
   await new Promise((closed) => other.close(closed));
 });
 
+test.each([
+  ["--host", "services", []],
+  ["--tls-host", "HTTPS", ["--tls-port", "0"]],
+  ["--metrics-host", "metrics", ["--metrics-port", "0"]],
+])("%s fails with the name of the option if this machine does not have the address", async (flag, purpose, more) => {
+  using folder = folderWith();
+  const ports = ["--port", "0", "--ingress-port", "0", ...more, flag, "203.0.113.99"];
+  const { code, stderr } = await portside(["serve", "--data-dir", folder.path, ...ports, "--log-level", "silent"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`'203.0.113.99' (${purpose}) is not an address of this machine: `);
+  expect(stderr).toContain(`Pass ${flag} with one of its addresses`);
+});
+
 test("`run --port` fails if another program uses the port on ::1", async () => {
   using folder = folderWith({ "package.json": "{}", "server.js": "" });
   const other = createServer().listen(0, "::1");
