@@ -35,7 +35,7 @@ export class UsageError extends Error {}
 /** The command failed for a reason that the message explains: exit code 1. */
 export class CommandError extends Error {}
 
-/** The user declined, or pressed Ctrl-C at a prompt: exit code 1. */
+/** The user declined, or pressed Ctrl-C at a prompt without echo: exit code 1. */
 export class Cancelled extends CommandError {
   constructor() {
     super("Cancelled.");
@@ -47,12 +47,13 @@ export const cannotStart = (error: unknown): never => {
   throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
 };
 
-/** Reads one line of standard input; undefined if the input ends first. */
+/** Reads one line of standard input; undefined if the input ends first. Throws after Ctrl-C. */
 const readAnswer = async (io: Io): Promise<string | undefined> => {
   const { createInterface } = await import("node:readline");
-  const lines = createInterface({ input: io.stdin });
+  const lines = createInterface({ input: io.stdin, signal: io.signal });
   try {
     for await (const line of lines) return line;
+    io.signal.throwIfAborted();
     return undefined;
   } finally {
     lines.close();

@@ -1,10 +1,12 @@
 /** `list`, `remove`, `logs`, `keys`, `token` and `login` against the real HTTP API. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { runProgram } from "../../../../hosts/cli/program.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
-import { portside } from "../../../support/cli/terminal.ts";
+import { portside, terminal } from "../../../support/cli/terminal.ts";
 import { serveMemory, type TestApi } from "../../../support/http/api.ts";
 
 const envOf = async (api: TestApi): Promise<NodeJS.ProcessEnv> => ({
@@ -106,6 +108,16 @@ test("answering no cancels the removal without an error message", async () => {
   const { code, stderr } = await portside(["remove", "my-app"], { env, typed: "n\n" });
   expect(code).toBe(1);
   expect(stderr).toMatch(/\[y\/N\] Cancelled\.\n$/);
+  expect((await portside(["list"], { env })).stdout).toContain("my-app");
+});
+
+test("Ctrl-C at a confirmation ends the command", async () => {
+  const { api, env } = await withOne();
+  await using _ = api;
+  const interrupted = new AbortController();
+  const stdin = Object.assign(new PassThrough(), { isTTY: true }) as unknown as NodeJS.ReadStream;
+  const { io } = terminal({ env, signal: interrupted.signal, onError: () => interrupted.abort() });
+  expect(await runProgram(["remove", "my-app"], { ...io, stdin })).toBe(130);
   expect((await portside(["list"], { env })).stdout).toContain("my-app");
 });
 
