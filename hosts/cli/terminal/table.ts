@@ -1,5 +1,5 @@
 /** Prints rows as a table on a terminal. In a pipe, prints tab-separated text without the head. */
-import { wantsColour } from "./colour.ts";
+import { paint } from "./colour.ts";
 import { type Io, print } from "./io.ts";
 
 /** The names that cli-table3 uses for the lines around and between cells. */
@@ -17,13 +17,12 @@ export const printTable = async (
   }
   const { default: Table } = await import("cli-table3");
   const chars = { ...Object.fromEntries(LINES.split(" ").map((line) => [line, ""])), middle: "  " };
-  const table = new Table({
-    head: [...head],
-    chars,
-    style: { "padding-left": 0, "padding-right": 0, head: wantsColour(io, io.stdout) ? ["bold"] : [] },
-  });
+  // By default, the library colours the lines, even with NO_COLOR.
+  const style = { "padding-left": 0, "padding-right": 0, head: [], border: [] };
+  const table = new Table({ head: head.map((name) => paint(io, "bold", name)), chars, style });
   table.push(...rows.map((row) => [...row]));
-  print(io, table.toString());
+  // The library pads the last column to its longest cell, which would make each row as long as the longest one.
+  for (const line of table.toString().split("\n")) print(io, line.trimEnd());
 };
 
 /** Formats the age of a timestamp, such as `5 min`. */

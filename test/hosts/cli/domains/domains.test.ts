@@ -98,6 +98,18 @@ test("a terminal shows the records as a table", async () => {
   expect(shown).toMatch(/^AAAA +example\.com +2001:db8::1 +address/m);
 });
 
+test("rows of a table end with their text, so that a narrow terminal does not show empty lines", async () => {
+  const { api, run } = await start();
+  await using _api = api;
+  await run("domain add checked.example.com my-app");
+  await run("domain add example.com my-app");
+  await run("domain check checked.example.com");
+  const { stdout } = await run("domain list", { columns: 60 });
+  const shown = stripVTControlCharacters(stdout);
+  expect(shown).toMatch(/^DOMAIN .* DETAIL$/m);
+  expect(shown).toMatch(/^example\.com .* Create the DNS records, then check the domain\.$/m);
+});
+
 test("--wait reports the problem once, and ends when the domain is active", async () => {
   const { api, run } = await start();
   await using _api = api;
