@@ -1,4 +1,5 @@
 /** The certificate authorities that the settings name. The state stores the accounts there, with encrypted keys. */
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";
@@ -40,15 +41,34 @@ const readSetting = (path: string, flag: string): string => {
   }
 };
 
+/** TLS ignores a file without certificates, so each call to the authority would fail. */
+const readAuthorityCertificates = (path: string): string => {
+  const ca = readSetting(path, "--acme-ca");
+  try {
+    new X509Certificate(ca);
+  } catch (cause) {
+    throw new Error(`The file ${path} contains no certificate in PEM. Correct --acme-ca.`, { cause });
+  }
+  return ca;
+};
+
+/** Decoding ignores invalid characters, so the authority would reject the signature of the key. */
+const readExternalAccountKey = (path: string): string => {
+  const key = readSetting(path, "--acme-eab-key-file").trim();
+  if (!/^[\w+/-]+=*$/.test(key))
+    throw new Error(`The file ${path} must contain only the key, as base64url. Correct --acme-eab-key-file.`);
+  return key;
+};
+
 const externalAccountOf = ({ acmeEabKid, acmeEabKeyFile }: DomainSettings): AcmeSettings["externalAccount"] => {
   if (acmeEabKid === undefined && acmeEabKeyFile === undefined) return undefined;
   if (acmeEabKid === undefined || acmeEabKeyFile === undefined)
     throw new Error("--acme-eab-kid and --acme-eab-key-file require each other. Set both or neither.");
-  return { keyId: acmeEabKid, hmacKey: readSetting(acmeEabKeyFile, "--acme-eab-key-file").trim() };
+  return { keyId: acmeEabKid, hmacKey: readExternalAccountKey(acmeEabKeyFile) };
 };
 
 /**
- * Throws an `Error` if a file of the settings cannot be read, or if only one of the two settings of an external account
+ * Throws an `Error` if a file of the settings cannot be used, or if only one of the two settings of an external account
  * is set. The caller must close the authorities.
  */
 export const createAuthorities = (
@@ -56,7 +76,7 @@ export const createAuthorities = (
   { clock, logger, ...deps }: AccountDeps & { readonly clock: Clock; readonly logger: Logger },
 ): readonly AcmeAuthority[] => {
   const { acmeEmail, acmeDirectory, acmeCa, acmeProfile } = settings;
-  const ca = acmeCa === undefined ? undefined : readSetting(acmeCa, "--acme-ca");
+  const ca = acmeCa === undefined ? undefined : readAuthorityCertificates(acmeCa);
   const externalAccount = externalAccountOf(settings);
   return acmeDirectory.map((directory) =>
     createAcmeAuthority(
