@@ -14,7 +14,14 @@ import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import { nearestExisting } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
-import { addressProblem, hasApiCertificate, type Interfaces, localTarget, missingApiName } from "./domains/settings.ts";
+import {
+  addressProblem,
+  hasApiCertificate,
+  type Interfaces,
+  localTarget,
+  missingApiName,
+  tlsPortProblem,
+} from "./domains/settings.ts";
 import { readDomain } from "./ingress/domain.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
@@ -167,16 +174,32 @@ const operatorCertificate = (examined: Examined, cert: string, key: string): Fin
   const what = `certificate ${cert}`;
   try {
     const certificate = readCertificateFiles({ cert, key });
-    const { validToDate } = new X509Certificate(certificate.chain);
-    const message = `valid until ${validToDate.toISOString().slice(0, 10)}`;
-    const left = validToDate.getTime() - Date.now();
-    if (left <= 0) return fail(what, `expired on ${validToDate.toISOString().slice(0, 10)}`, RENEW);
-    if (left < EXPIRES_SOON_MS) return warn(what, message, RENEW);
+    const first = new X509Certificate(certificate.chain);
+    const [begin, end] = [first.validFromDate, first.validToDate].map((date) => date.toISOString().slice(0, 10));
+    const left = first.validToDate.getTime() - Date.now();
+    if (left <= 0) return fail(what, `expired on ${end}`, RENEW);
+    if (first.validFromDate.getTime() > Date.now())
+      return fail(
+        what,
+        `not valid before ${begin}`,
+        "Check the clock of this machine, or pass the current certificate",
+      );
+    const message = `valid until ${end}`;
     const domain = examined.domain === undefined ? undefined : readDomain(examined.domain);
+    if (domain !== undefined && domain.proxy === undefined && first.checkHost(`storage.${domain.name}`) === undefined)
+      return warn(
+        what,
+        `${message}; it does not contain *.${domain.name}, so browsers reject the URLs of deployments`,
+        `Add *.${domain.name} to the names of the certificate`,
+      );
     const missing = missingApiName(examined, hasApiCertificate(examined, domain, certificate));
-    if (missing === undefined) return pass(what, message);
-    const problem = `it does not contain ${missing}, so the TLS port does not serve the API and the console`;
-    return warn(what, problem, `Add ${missing} to the names of the certificate`);
+    if (missing !== undefined)
+      return warn(
+        what,
+        `${message}; it does not contain ${missing}, so the TLS port does not serve the API and the console`,
+        `Add ${missing} to the names of the certificate`,
+      );
+    return left < EXPIRES_SOON_MS ? warn(what, message, RENEW) : pass(what, message);
   } catch (error) {
     return fail(what, (error as Error).message);
   }
@@ -201,6 +224,8 @@ async function* tls(examined: Examined, interfaces?: Interfaces): AsyncGenerator
   if (acmeEmail !== undefined) yield publicAddress(examined, interfaces);
   if (tlsPort !== undefined) yield await publicPort("HTTPS", "--tls-port", address, tlsPort);
   if (httpPort !== undefined) yield await publicPort("HTTP", "--http-port", address, httpPort);
+  const problem = tlsPortProblem(examined);
+  if (problem !== undefined) yield fail("certificates", problem);
   if (tlsCert !== undefined && tlsKey !== undefined) yield operatorCertificate(examined, tlsCert, tlsKey);
 }
 

@@ -16,7 +16,7 @@ import { closest } from "../../core/domain/wire/closest.ts";
 import { logLevels } from "./logger.ts";
 import { providerNames, providerSettings } from "./providers/index.ts";
 
-export { missingApiName } from "../../adapters/local/domains/settings.ts";
+export { missingApiName, tlsPortProblem } from "../../adapters/local/domains/settings.ts";
 
 const text = z.string().min(1);
 const port = z.int().min(0).max(65_535);

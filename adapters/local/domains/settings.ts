@@ -154,6 +154,20 @@ export const addressProblem = ({ acmeEmail }: DomainSettings, { addresses }: Dom
     ? undefined
     : "this machine has no public IP address at which a certificate authority can reach its ports; start the server with --public-address ADDRESS, the address in the DNS records";
 
+/** Returns the reason why each handshake at the TLS port fails; undefined if the port can have certificates. */
+export const tlsPortProblem = ({
+  tlsPort,
+  tlsCert,
+  acmeEmail,
+}: {
+  readonly tlsPort?: number | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly acmeEmail?: string | undefined;
+}): string | undefined =>
+  tlsPort === undefined || tlsCert !== undefined || acmeEmail !== undefined
+    ? undefined
+    : "the TLS port gets no certificates; set --acme-email, or --tls-cert and --tls-key";
+
 export const domainsFeature = (settings: DomainSettings, target: DomainTarget): Feature => {
   if (settings.acmeEmail === undefined)
     return missing(

@@ -1,6 +1,6 @@
 /** `portside serve` */
 
-import { dataDirProblem, missingApiName, type ServeSettings } from "../../composition/settings.ts";
+import { dataDirProblem, missingApiName, type ServeSettings, tlsPortProblem } from "../../composition/settings.ts";
 import { flag } from "../arguments.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
@@ -76,9 +76,10 @@ const reportTo = (
 
 /** Yields warnings about risks of the settings. The command prints them after the start. */
 export function* startWarnings(
-  { host, port, domain, tlsCert, acmeEmail }: Pick<ServeSettings, "host" | "port" | "domain" | "tlsCert" | "acmeEmail">,
+  settings: Pick<ServeSettings, "host" | "port" | "domain" | "tlsPort" | "tlsCert" | "acmeEmail">,
   { https, httpsApi, capabilities }: Pick<Serving, "https" | "httpsApi" | "capabilities">,
 ): Generator<string> {
+  const { host, port, domain, tlsCert, acmeEmail } = settings;
   const { isolation, runs, domains } = capabilities;
   if (!isLoopback(host))
     yield https === undefined
@@ -89,6 +90,8 @@ export function* startWarnings(
   const missing = missingApiName({ tlsCert, domain }, httpsApi !== undefined);
   if (missing !== undefined)
     yield `The TLS port does not serve the API and the console: --tls-cert does not contain ${missing}. Add the name to the certificate, and restart the server.`;
+  const problem = tlsPortProblem(settings);
+  if (problem !== undefined) yield `Handshakes fail: ${problem}.`;
   if (acmeEmail !== undefined && !domains.supported) yield `The server orders no certificates: ${domains.reason}.`;
   if (runs.supported && isolation === "none")
     yield "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.";

@@ -19,10 +19,13 @@ export interface TestAuthority {
 
 const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-export const createTestAuthority = (): TestAuthority => {
+/** The validity period of all certificates, in days from now. */
+const VALIDITY = { fromDays: -1, untilDays: 89 };
+
+export const createTestAuthority = ({ fromDays, untilDays } = VALIDITY): TestAuthority => {
   const root = newKeys();
   const issuer = "Test authority";
-  const common = { issuer, issuerKey: root.privateKey, from: from(-1), until: from(89) };
+  const common = { issuer, issuerKey: root.privateKey, from: from(fromDays), until: from(untilDays) };
   const ca = signCertificate({ ...common, subject: issuer, publicKey: root.publicKey, hosts: [] });
   return {
     ca,

@@ -111,10 +111,23 @@ test("the doctor fails if a machine that orders certificates has no public addre
   expect(await find({ acmeEmail: undefined }, nothing)).toBeUndefined();
 });
 
-test("the doctor warns about a certificate that does not contain the domain itself", async () => {
+test("the doctor fails if the TLS port gets no certificates", async () => {
   using folder = folderWith();
+  const find = async (given: object) => {
+    const settings = settingsWith({ dataDir: folder.path, runner: "process", tlsPort: 0, ...given });
+    for await (const finding of diagnoseLocal(settings, process.env, interfaces))
+      if (finding.what === "certificates") return finding;
+    return undefined;
+  };
+  expect((await find({ acmeEmail: undefined }))?.verdict).toBe("missing");
+  expect(await find({})).toBeUndefined();
+});
+
+test("the doctor warns about a certificate that lacks a name, and fails if it is not valid yet", async () => {
+  using folder = folderWith();
+  let validity = { fromDays: -1, untilDays: 89 };
   const find = async (...hosts: readonly string[]) => {
-    const { chain, privateKey } = createTestAuthority().issue(...hosts);
+    const { chain, privateKey } = createTestAuthority(validity).issue(...hosts);
     const paths = { tlsCert: join(folder.path, "cert.pem"), tlsKey: join(folder.path, "key.pem") };
     writeFileSync(paths.tlsCert, chain);
     writeFileSync(paths.tlsKey, privateKey);
@@ -129,6 +142,17 @@ test("the doctor warns about a certificate that does not contain the domain itse
     "warning",
     expect.stringContaining("not contain apps.example.com"),
   ]);
+  const unusable = await find("apps.example.com");
+  expect([unusable?.verdict, unusable?.words]).toEqual([
+    "warning",
+    expect.stringContaining("not contain *.apps.example.com, so browsers reject the URLs of deployments"),
+  ]);
+  validity = { fromDays: -1, untilDays: 2 };
+  expect((await find("*.apps.example.com"))?.words).toContain("not contain apps.example.com");
+  expect((await find("*.apps.example.com", "apps.example.com"))?.fix).toContain("Renew the certificate");
+  validity = { fromDays: 2, untilDays: 89 };
+  const future = await find("*.apps.example.com", "apps.example.com");
+  expect([future?.verdict, future?.words]).toEqual(["missing", expect.stringContaining("not valid before ")]);
 });
 
 test.each([

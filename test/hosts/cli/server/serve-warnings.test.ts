@@ -4,7 +4,7 @@ import { missing, offered } from "../../../../core/domain/wire/capabilities.ts";
 import { startWarnings } from "../../../../hosts/cli/server/serve.ts";
 
 const warningsOf = (
-  settings: { host: string; acmeEmail?: string; domain?: string; tlsCert?: string },
+  settings: { host: string; acmeEmail?: string; domain?: string; tlsPort?: number; tlsCert?: string },
   https?: string,
   domains = missing("no address"),
   httpsApi?: string,
@@ -34,6 +34,15 @@ test("warns if --tls-cert does not contain the domain, at which the TLS port wou
   expect(warned(settings, "https://apps.example.com")).toEqual([]);
   expect(warned({ ...settings, domain: "https://apps.example.com" })).toEqual([]);
   expect(warned({ ...settings, domain: "Apps.Example.com" })).toEqual(warned(settings));
+});
+
+test("warns if the TLS port gets no certificates", () => {
+  const settings = { host: "127.0.0.1", tlsPort: 443 };
+  expect(warningsOf(settings, "https://DOMAIN")).toEqual([
+    "Handshakes fail: the TLS port gets no certificates; set --acme-email, or --tls-cert and --tls-key.",
+  ]);
+  expect(warningsOf({ ...settings, tlsCert: "cert.pem" }, "https://DOMAIN")).toEqual([]);
+  expect(warningsOf({ ...settings, acmeEmail: "ops@example.com" }, "https://DOMAIN", offered() as never)).toEqual([]);
 });
 
 test("advises a firewall if the API is reachable with and without TLS", () => {
