@@ -38,10 +38,18 @@ const reasonOf = (error: unknown): string => {
   return code ?? message ?? (error as Error).message;
 };
 
+/** The codes of rejected certificates: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const REJECTED_CERTIFICATE = /^(?!ERR_SSL_).*(CERT|LEAF_SIGNATURE)/;
+
 const connectionErrorMessage = (url: string, error: unknown): string => {
   // https://fetch.spec.whatwg.org/#port-blocking
   if (causeOf(error).message === "bad port")
     return `${url}: Node and browsers block the port ${new URL(url).port}, which belongs to another protocol. Use another port.`;
+  const { code = "" } = causeOf(error);
+  if (code.endsWith("UNRECOGNIZED_NAME"))
+    return `The server at ${url} has no certificate for this host name (${code}). Check the URL, or wait until the server has the certificate; its log states the problem.`;
+  if (REJECTED_CERTIFICATE.test(code))
+    return `The certificate of ${url} is not valid, or its authority is not trusted (${code}). Correct the certificate. If a private authority issued it, set NODE_EXTRA_CA_CERTS to the file with the authority's root certificate.`;
   return `${url} does not respond (${reasonOf(error)}). Check the URL, or start a platform with 'portside serve'.`;
 };
 

@@ -1,15 +1,17 @@
 /** The client's methods against the HTTP API on the memory provider. */
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { expect, expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import type { ControlPlane } from "../../../core/control-plane.ts";
-import { ApiError, ConnectionError, createClient } from "../../../hosts/client/index.ts";
+import { ApiError, type ClientOptions, ConnectionError, createClient } from "../../../hosts/client/index.ts";
 import { operations } from "../../../hosts/client/operations.ts";
 import { endpoints, type KnownEndpoint } from "../../../hosts/http/endpoints.ts";
 import { sourceOf } from "../../support/archives/archives.ts";
 import { serveMemory } from "../../support/http/api.ts";
+import { createTestAuthority } from "../../support/tls/test-authority.ts";
 
 const start = async () => {
   const api = await serveMemory();
@@ -134,6 +136,23 @@ test("throws a connection error if the server does not respond, and the signal's
   await expect(client.listVolumes()).rejects.toBeInstanceOf(ConnectionError);
   const reason = new Error("left");
   await expect(client.listVolumes({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test("states the problem if the certificate of the server is missing or not trusted", async () => {
+  const { chain, privateKey } = createTestAuthority().issue("localhost");
+  const server = createTlsServer({ cert: chain, key: privateKey }).listen(0, "localhost");
+  await using _ = server;
+  await once(server, "listening");
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const messageOf = (options: Partial<ClientOptions>) =>
+    createClient({ url, key: "psk_x", ...options })
+      .listVolumes()
+      .catch((error: ConnectionError) => error.message);
+  expect(await messageOf({})).toMatch(/^The certificate of https:.* is not valid, .* set NODE_EXTRA_CA_CERTS to /);
+  // Node has no server that rejects a host name.
+  const cause = { code: "ERR_SSL_TLSV1_UNRECOGNIZED_NAME" };
+  const rejected = () => Promise.reject(new TypeError("fetch failed", { cause }));
+  expect(await messageOf({ fetch: rejected })).toContain(`The server at ${url} has no certificate for this host name`);
 });
 
 test("throws a connection error if a body breaks or is not JSON, and the signal's reason if it aborts", async () => {
