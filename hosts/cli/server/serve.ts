@@ -76,10 +76,10 @@ const reportTo = (
 
 /** Yields warnings about risks of the settings. The command prints them after the start. */
 export function* startWarnings(
-  settings: Pick<ServeSettings, "host" | "port" | "domain" | "tlsPort" | "tlsCert" | "acmeEmail">,
+  settings: Pick<ServeSettings, "host" | "port" | "domain" | "tlsPort" | "tlsHost" | "tlsCert" | "acmeEmail">,
   { https, httpsApi, capabilities }: Pick<Serving, "https" | "httpsApi" | "capabilities">,
 ): Generator<string> {
-  const { host, port, domain, tlsCert, acmeEmail } = settings;
+  const { host, port, domain, tlsPort, tlsHost = host, tlsCert, acmeEmail } = settings;
   const { isolation, runs, domains } = capabilities;
   if (!isLoopback(host))
     yield https === undefined
@@ -92,6 +92,8 @@ export function* startWarnings(
     yield `The TLS port does not serve the API and the console: --tls-cert does not contain ${missing}. Add the name to the certificate, and restart the server.`;
   const problem = tlsPortProblem(settings);
   if (problem !== undefined) yield `Handshakes fail: ${problem}.`;
+  if (tlsPort !== undefined && acmeEmail !== undefined && isLoopback(tlsHost))
+    yield `The TLS port listens only on ${tlsHost}, which a certificate authority cannot reach. Set --tls-host 0.0.0.0, unless another program forwards the connections.`;
   if (acmeEmail !== undefined && !domains.supported) yield `The server orders no certificates: ${domains.reason}.`;
   if (runs.supported && isolation === "none")
     yield "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.";
@@ -144,7 +146,7 @@ export const command: Command = {
   examples: [
     "serve",
     "serve --data-dir data --ingress-port 80 --domain apps.example.com",
-    "serve --domain apps.example.com --tls-port 443 --http-port 80 --tls-cert fullchain.pem --tls-key privkey.pem",
+    "serve --tls-host 0.0.0.0 --domain apps.example.com --tls-port 443 --http-port 80 --acme-email ops@example.com",
     "serve --supervise",
   ],
   notes: [

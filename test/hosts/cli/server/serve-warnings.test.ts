@@ -4,7 +4,7 @@ import { missing, offered } from "../../../../core/domain/wire/capabilities.ts";
 import { startWarnings } from "../../../../hosts/cli/server/serve.ts";
 
 const warningsOf = (
-  settings: { host: string; acmeEmail?: string; domain?: string; tlsPort?: number; tlsCert?: string },
+  settings: { host: string; acmeEmail?: string; domain?: string; tlsPort?: number; tlsHost?: string; tlsCert?: string },
   https?: string,
   domains = missing("no address"),
   httpsApi?: string,
@@ -42,7 +42,17 @@ test("warns if the TLS port gets no certificates", () => {
     "Handshakes fail: the TLS port gets no certificates; set --acme-email, or --tls-cert and --tls-key.",
   ]);
   expect(warningsOf({ ...settings, tlsCert: "cert.pem" }, "https://DOMAIN")).toEqual([]);
-  expect(warningsOf({ ...settings, acmeEmail: "ops@example.com" }, "https://DOMAIN", offered() as never)).toEqual([]);
+  const orders = { ...settings, acmeEmail: "ops@example.com", tlsHost: "0.0.0.0" };
+  expect(warningsOf(orders, "https://DOMAIN", offered() as never)).toEqual([]);
+});
+
+test("warns if a certificate authority cannot reach the TLS port", () => {
+  const settings = { host: "127.0.0.1", tlsPort: 443, acmeEmail: "ops@example.com" };
+  const warned = (given: typeof settings & { tlsHost?: string }) =>
+    warningsOf(given, "https://DOMAIN", offered() as never);
+  expect(warned(settings)).toEqual([expect.stringContaining("The TLS port listens only on 127.0.0.1, which")]);
+  expect(warned({ ...settings, tlsHost: "::1" })).toEqual([expect.stringContaining("Set --tls-host 0.0.0.0")]);
+  expect(warned({ ...settings, tlsHost: "203.0.113.1" })).toEqual([]);
 });
 
 test("advises a firewall if the API is reachable with and without TLS", () => {
