@@ -68,8 +68,9 @@ export interface WantedPort {
 export const describeListenError = (error: unknown, { port, purpose, setting, address }: WantedPort): string => {
   const { message } = error as Error;
   // https://man7.org/linux/man-pages/man7/capabilities.7.html (CAP_NET_BIND_SERVICE)
+  // A server on port 443 usually opens port 80, too.
   if (codeOf(error) === "EACCES" && port < 1024)
-    return `Port ${port} (${purpose}) cannot be opened: this user may not listen on ports below 1024. Add AmbientCapabilities=CAP_NET_BIND_SERVICE to the systemd unit, lower the first port of all users with 'sysctl net.ipv4.ip_unprivileged_port_start=${port}', or pass ${setting} N.`;
+    return `Port ${port} (${purpose}) cannot be opened: this user may not listen on ports below 1024. Add AmbientCapabilities=CAP_NET_BIND_SERVICE to the systemd unit, lower the first port of all users with 'sysctl net.ipv4.ip_unprivileged_port_start=${Math.min(port, 80)}', or pass ${setting} N.`;
   if (address !== undefined && foreign.has(codeOf(error) ?? ""))
     return `'${address.host}' (${purpose}) is not an address of this machine: ${message}. Pass ${address.setting} with one of its addresses, such as 127.0.0.1, or 0.0.0.0 for all IPv4 addresses.`;
   return codeOf(error) === "EADDRINUSE"

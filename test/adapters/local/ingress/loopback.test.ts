@@ -5,6 +5,7 @@ import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Listener } from "../../../../adapters/local/ingress/listener.ts";
+import { describeListenError } from "../../../../adapters/shared/runtime/loopback.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portOf } from "../../../support/http/clients.ts";
@@ -76,6 +77,13 @@ test.each(["127.0.0.1", "::1"])("names the program that uses the shared port at 
   await expect(startLocal({ runner: "process", ingressPort: port })).rejects.toThrow(
     `Port ${port} (services) is in use. Stop the other process or pass --ingress-port N. ${address} is in use by node (process ${process.pid}).`,
   );
+});
+
+test("advises a first port of all users that also permits port 80", () => {
+  const denied = Object.assign(new Error("denied"), { code: "EACCES" });
+  const messageFor = (port: number) => describeListenError(denied, { port, purpose: "HTTPS", setting: "--tls-port" });
+  expect(messageFor(443)).toContain("'sysctl net.ipv4.ip_unprivileged_port_start=80'");
+  expect(messageFor(22)).toContain("'sysctl net.ipv4.ip_unprivileged_port_start=22'");
 });
 
 const nothing = () => undefined;
