@@ -60,9 +60,6 @@ export const readCertificateFiles = ({ cert, key }: CertificatePaths): Certifica
       `--tls-key ${key} does not belong to the first certificate in --tls-cert ${cert}. Pass the key of the host's certificate, and put that certificate before the intermediate ones.`,
     );
   try {
-    // OpenSSL's context accepts empty files, which a program that overwrites them leaves for a moment.
-    if (!new X509Certificate(chain).checkPrivateKey(createPrivateKey(privateKey)))
-      throw new Error("the key belongs to a different certificate");
     createSecureContext({ ...handshakeSettings, cert: chain, key: privateKey });
   } catch (cause) {
     const { message } = cause as Error;
