@@ -156,7 +156,9 @@ test("waits for the rate limit's Retry-After, and prints the platform's message"
   const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
   const runs = await Promise.all([1, 2].map(() => portside(["logs", "app"], { env })));
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-  expect(runs.map(({ stderr }) => stderr).join("")).toMatch(/limit of 60 requests per minute\. Try again in \d s\. Waiting \d s…/);
+  expect(runs.map(({ stderr }) => stderr).join("")).toMatch(
+    /limit of 60 requests per minute\. Try again in \d s\. Waiting \d s…/,
+  );
 });
 
 test("prints one message when the deployment is deleted, and follows the next deployment of that name", async () => {
