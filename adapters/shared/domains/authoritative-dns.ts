@@ -30,8 +30,8 @@ const limits = {
   /** The maximum number of addresses of a zone's servers. */
   servers: 4,
   /**
-   * The maximum number of servers without an address in a lookup. The owner of a domain can name many in the zone of someone else,
-   * whose servers must then answer the queries.
+   * The maximum number of servers without an address in a lookup. The owner of a domain can name many in the zone of
+   * someone else, whose servers must then answer the queries.
    */
   unresolved: 8,
   /** The maximum number of queries of a lookup. A name has at most 10 labels. */

@@ -33,10 +33,19 @@ const robbed = (runner: Runner, times: number): Runner & { starts: number } => (
       // Ignore errors: if another program was faster, the port is taken anyway.
       thief.on("error", () => undefined);
       thieves.push(thief);
+      return runner.start({ ...job, env: { ...job.env, ROBBED: "1" } }, onLine);
     }
     return runner.start(job, onLine);
   },
 });
+
+/** A server that starts after the thief: a busy machine may run the service's process before the thief's next step. */
+const afterThief = (server: string): string => `
+const start = () => { ${server} };
+const wait = () =>
+  require("node:net").connect(process.env.PORT, "127.0.0.1").once("connect", start).once("error", () => setTimeout(wait, 5));
+process.env.ROBBED ? wait() : start();
+`;
 
 describe.each(runners)("%s", (kind) => {
   const setup: JobSetup = { kind, limits: "watchdog" };
@@ -95,7 +104,7 @@ describe.each(runners)("%s", (kind) => {
     await using bench = await createBench(setup);
     const runner = robbed(bench.runner, 2);
     const instances = createInstances(bench, { runner });
-    const instance = started(await instances.start(server));
+    const instance = started(await instances.start(afterThief(server)));
     expect(runner.starts).toBe(3);
     expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
     await instance.stop();
@@ -105,7 +114,7 @@ describe.each(runners)("%s", (kind) => {
   test("fails with a message if other programs repeatedly take the port", async () => {
     await using bench = await createBench(setup);
     const runner = robbed(bench.runner, 99);
-    const outcome = await createInstances(bench, { runner }).start(hello);
+    const outcome = await createInstances(bench, { runner }).start(afterThief(hello));
     expect(outcome).toMatchObject({
       reason: "did_not_listen",
       message: expect.stringContaining("took the service's port"),
