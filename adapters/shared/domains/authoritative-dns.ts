@@ -19,6 +19,7 @@ import { rateLimited, unavailable } from "../../../core/errors.ts";
 import type { DnsResolver, DnsType, LookupOptions } from "../../../core/ports/domain-store.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
+import { FairSemaphore } from "../runtime/fair-semaphore.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { registeredDomain } from "./public-suffixes.ts";
 
@@ -188,52 +189,12 @@ class Lookup {
   }
 }
 
-/** A lookup that waits. */
-interface WaitingLookup {
-  readonly domain: string;
-  /** Lets the lookup begin. */
-  readonly resolve: () => void;
-}
-
 /** Returns a resolver that asks the authoritative servers of each name. */
 export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsResolver => {
   /** By registered domain, and by registered domain and account; sorted by their latest lookups. */
   const buckets = new Map<string, Bucket>();
-  let running = 0;
-  /** The running lookups of each registered domain. */
-  const runningOf = new Map<string, number>();
-  /** The lookups that wait until a running one ends, oldest first. */
-  const waiting = new Set<WaitingLookup>();
-
-  const begin = (domain: string): void => {
-    running++;
-    runningOf.set(domain, (runningOf.get(domain) ?? 0) + 1);
-  };
-
-  /** Resolves when a lookup may begin. */
-  const enter = (domain: string): Promise<void> => {
-    if (running >= limits.concurrent) return new Promise((resolve) => waiting.add({ domain, resolve }));
-    begin(domain);
-    return Promise.resolve();
-  };
-
-  /**
-   * Lets the next lookup begin: the oldest one of the registered domain with the fewest running lookups, so that slow
-   * servers of one domain do not delay the others.
-   */
-  const leave = (domain: string): void => {
-    running--;
-    const left = (runningOf.get(domain) ?? 0) - 1;
-    if (left > 0) runningOf.set(domain, left);
-    else runningOf.delete(domain);
-    const load = (one: WaitingLookup): number => runningOf.get(one.domain) ?? 0;
-    const [first, ...others] = waiting;
-    if (first === undefined) return;
-    const next = others.reduce((best, one) => (load(one) < load(best) ? one : best), first);
-    waiting.delete(next);
-    begin(next.domain);
-    next.resolve();
-  };
+  /** By registered domain, so that slow servers of one domain do not delay the others. */
+  const lookups = new FairSemaphore(limits.concurrent, limits.concurrent);
 
   /** Takes a token from a bucket. Returns the seconds to wait if it has too few. */
   const take = (key: string, perMinute: number, reserve = 0): number | undefined => {
@@ -255,22 +216,15 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
     (account === undefined ? undefined : take(`${domain} ${account}`, limits.perAccount)) ??
     take(domain, limits.lookupsPerMinute, reserve);
 
-  const lookUp = async (
-    name: string,
-    domain: string,
-    type: DnsType,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly string[]> => {
+  const lookUp = async (name: string, type: DnsType, signal: AbortSignal | undefined): Promise<readonly string[]> => {
     const lookup = new Lookup(options);
     const cancel = () => lookup.cancel();
-    await enter(domain);
     const timer = setTimeout(cancel, limits.lookupMs);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       if (signal?.aborted) cancel();
       return await lookup.records(name, type);
     } finally {
-      leave(domain);
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
     }
@@ -280,10 +234,12 @@ export const createAuthoritativeDns = (options: AuthoritativeDnsOptions): DnsRes
     resolve: (name, type, { signal, isReserved = false, account }: LookupOptions = {}) => {
       const reserve = isReserved ? 0 : limits.reserved;
       const domain = registeredDomain(name as DomainName) ?? name;
-      const wait = waiting.size >= limits.waiting - reserve ? 1 : count(domain, account, reserve);
+      const wait = lookups.waiting >= limits.waiting - reserve ? 1 : count(domain, account, reserve);
       if (wait !== undefined)
         return errAsync(rateLimited(`Too many DNS lookups of '${name}'. Try again in ${wait} s.`, wait));
-      return ResultAsync.fromPromise(lookUp(name.toLowerCase(), domain, type, signal), (cause) =>
+      // `lookUp` reports an abort, so the semaphore does not get the signal.
+      const found = lookups.take(domain, undefined, () => lookUp(name.toLowerCase(), type, signal));
+      return ResultAsync.fromPromise(found, (cause) =>
         unavailable(
           cause instanceof LookupError
             ? `The DNS lookup of '${name}' failed: it ${cause.message}.`

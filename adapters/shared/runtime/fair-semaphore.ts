@@ -18,6 +18,11 @@ export class FairSemaphore {
     this.#perKey = perKey;
   }
 
+  /** The amount of work that waits for a permit. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Runs the work once the key has a permit. Rejects without running the work if the signal aborts first. */
   async take<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     await this.#acquire(key, signal);
