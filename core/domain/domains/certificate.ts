@@ -120,8 +120,8 @@ export const orderDueAt = (certificate: HostCertificate, authorities: readonly s
 };
 
 /**
- * Compares certificates by urgency: missing ones first, then those that expire first. Not all hosts may get an order,
- * because the number of orders is limited.
+ * Compares certificates by urgency: first the missing ones, then the others by their expiry. The number of orders is
+ * limited, so some hosts may have to wait.
  */
 export const compareUrgency = (one: HostCertificate, other: HostCertificate): number => {
   const [end = -1n, otherEnd = -1n] = [one.life?.end, other.life?.end];
